@@ -28,22 +28,22 @@ export type KnownKey = Pick<
   'hash' | 'name' | 'kind' | 'workspaceId' | 'memberId' | 'disabled' | 'expiresAtMs' | 'rateLimits'
 >;
 
-/** All keys, in memory: nothing on the way of a request waits for the store. */
+/** All keys, in memory. Requests never wait for the store. */
 export interface Access {
   /**
-   * @param authorization the header as it came
+   * @param authorization the header as received
    * @throws {GatewayError} `authentication`, with one of the two messages of the interface
    */
   authenticate(authorization: string | undefined): Caller;
   /**
-   * What memory knows holds for a while without the store.
+   * Checks that the store has responded recently. Keys in memory stay valid for `graceMs` without it.
    *
-   * @throws {GatewayError} `unavailable` once the store has said nothing for longer: a key may be revoked by now
+   * @throws {GatewayError} `unavailable` after that time: a key may be revoked by now
    */
   checkFresh(graceMs: number): void;
-  /** Age in ms of what is known of keys; at most about half a second while the store responds. */
+  /** Age in ms of the keys in memory; at most about half a second while the store responds. */
   readonly ageMs: number;
-  /** The rate limits of a key, its member and its workspace; undefined: it is not known, or has none. */
+  /** The rate limits of a key, its member and its workspace; undefined: the key is unknown, or none of them has a limit. */
   findRateLimits(keyHash: string): CallerRateLimits | undefined;
   /** Reloads the keys, whatever the revision. @throws the store's error */
   refresh(): Promise<void>;
@@ -51,20 +51,20 @@ export interface Access {
 }
 
 export interface AccessOptions {
-  /** The store does not answer; once per streak. */
+  /** Called when the store stops responding, once per outage. */
   onTrouble: (error: unknown) => void;
-  /** It answers again. */
+  /** Called when the store responds again. */
   onRecovery?: () => void;
-  /** A key was refused that is, or was, somebody's: the caller is told no more than that it is no good. Not at every request. */
+  /** Called when a key is rejected, at a limited rate. The response does not say why. */
   onRefused?: (refused: RefusedKey) => void;
   /** Called before changed keys, workspaces, members or limits take effect. Awaited: no key is known before its limit. */
   onChange?: () => Promise<void>;
 }
 
-/** How often the store is asked whether keys have changed: a revoked key is refused everywhere within a second. */
+/** How often the store is polled for changed keys: a revoked key is rejected everywhere within a second. */
 const POLL_MS = 500;
 
-/** Reads all keys and keeps them in step with the store. @throws the store's error at the first reading */
+/** Reads all keys and keeps them in step with the store. @throws the store's error if the first read fails */
 export async function openAccess(
   source: KeySource,
   { onTrouble, onRecovery, onRefused = () => {}, onChange }: AccessOptions,
@@ -81,16 +81,16 @@ export async function openAccess(
   async function refresh(): Promise<void> {
     const turn = ++started;
     const askedAt = performance.now();
-    const read = await source.readRevision(); // before the keys: a change in between is seen at the next poll
+    const read = await source.readRevision(); // before the keys: the next poll finds a change in between
     const [keys, settings, members] = await Promise.all([
       source.listKeys(),
       source.listAppliedSettings(),
       source.listMembers(),
     ]);
-    const guardrailsOf = applyGuardrails(await source.listAppliedGuardrails()); // after the keys: a new one has what is its
-    if (turn < taken) return; // a later reading was faster: this one is old
+    const guardrailsOf = applyGuardrails(await source.listAppliedGuardrails()); // after the keys: the guardrails of a new key are included
+    if (turn < taken) return; // a later read was faster: this one is stale
     revoke(keys); // at once: reading limits may take longer
-    if (started > 1) await onChange?.(); // at the start the limits were just read
+    if (started > 1) await onChange?.(); // at the start the limits have just been read
     if (turn < taken) return;
     taken = turn;
     const logging = new Map(settings.map(({ workspaceId, ioLogging }) => [workspaceId, ioLogging]));
@@ -127,7 +127,7 @@ export async function openAccess(
     seenAt = askedAt;
   }
 
-  /** Refuses keys that are known and were disabled or deleted since. */
+  /** Rejects known keys that have been disabled or deleted. */
   function revoke(keys: readonly KnownKey[]): void {
     const enabled = new Set(keys.filter(({ disabled }) => !disabled).map(({ hash }) => hash));
     for (const [hash, known] of callers) if (!enabled.has(hash)) known.disabled = true;
@@ -185,7 +185,7 @@ export async function openAccess(
     },
     checkFresh(graceMs) {
       if (performance.now() - seenAt <= graceMs + POLL_MS) return;
-      const text = `The store has said nothing for more than ${graceMs / 1000} s (storage.grace_ms), and what holds may have changed since; try again later.`;
+      const text = `The store has not responded for more than ${graceMs / 1000} s (storage.grace_ms), and keys may have changed since; try again later.`;
       throw new GatewayError('unavailable', text, { retryAfterSeconds: 5 });
     },
     get ageMs() {
@@ -205,7 +205,7 @@ function samplingOf({ hash }: KnownKey, wanted: AppliedSettings['ioLogging'] | u
   return isMeant ? wanted.samplingRate : undefined;
 }
 
-/** @returns undefined if none is limited, so that a request need look no further */
+/** @returns undefined if none is limited, so that a request need not check further */
 function collectRates(
   all: Record<keyof CallerRateLimits, RateLimits | null | undefined>,
 ): CallerRateLimits | undefined {
@@ -213,7 +213,7 @@ function collectRates(
   return limited.length === 0 ? undefined : Object.fromEntries(limited);
 }
 
-/** @returns undefined where the workspace says nothing, so that a request need look no further */
+/** @returns undefined if the workspace has no defaults, so that a request need not check further */
 export function readDefaults(settings: AppliedSettings): RequestDefaults | undefined {
   const { defaultTextModel, defaultImageModel, defaultProviderSort } = settings;
   const providerSort = sortKeys.find((key) => key === defaultProviderSort);

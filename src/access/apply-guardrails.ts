@@ -13,7 +13,7 @@ export interface GuardrailAssignments {
   assignments: readonly { kind: 'key' | 'member'; holder: string; guardrailId: string }[];
 }
 
-/** What a key is to its guardrails. */
+/** The part of a key that decides which guardrails apply to it. */
 export interface KeyIdentity {
   hash: string;
   workspaceId: string;
@@ -21,9 +21,9 @@ export interface KeyIdentity {
 }
 
 /**
- * Makes guardrails ready, each once for all who have it.
+ * Prepares guardrails, each once for all its keys.
  *
- * @returns gives those of a key: of its workspace, its member and itself; undefined when nothing is forbidden to it
+ * @returns a function that returns the guardrails of a key: of its workspace, its member and itself; undefined if none has a rule
  * @see docs/guides/guardrails.md#rules
  */
 export function applyGuardrails({

@@ -37,14 +37,14 @@ export interface BootstrapPlan {
   })[];
 }
 
-/** The workspace that is there when nobody named one, and its member. */
+/** The workspace that exists without configuration, and its member. */
 export const DEFAULT_WORKSPACE = 'default';
 export const DEFAULT_MEMBER = 'owner';
 
 /**
- * Makes true what the configuration says must be there; running it again changes nothing.
+ * Creates or updates the objects of the configuration. Idempotent.
  *
- * @returns what is to be told of keys that are no longer there; undefined: nothing
+ * @returns a warning about keys that are no longer in the file; undefined: none
  * @throws the store's error
  */
 export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan): Promise<string | undefined> {
@@ -84,14 +84,14 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
   return findOrphanedKeys(store, plan);
 }
 
-/** Keys that are named in one message. */
+/** Maximum number of keys that a message names. */
 const NAMED = 10;
 
 /**
- * Looks for keys that an earlier `bootstrap` brought, that this one no longer names, and that may still be used: they are
- * not ended by being taken out, since other hosts may have another file, or somebody may manage them otherwise by now.
+ * Finds keys that an earlier `bootstrap` created, that this one no longer names, and that are still valid. Removing a key
+ * from the file does not disable it, since other hosts may have another file, or the key may be managed otherwise by now.
  *
- * @returns a sentence that names them, and how to end them; undefined when there are none
+ * @returns a sentence that names them, and how to disable them; undefined if there are none
  * @throws the store's error
  */
 export async function findOrphanedKeys(
@@ -113,7 +113,7 @@ export async function findOrphanedKeys(
   return `${are} no longer in bootstrap.keys and may still be used: ${names.join(', ')}${more}. End ${one} with "headgate keys disable ${left[0]!.hash.slice(0, 12)}".`;
 }
 
-/** Gateways that start at once on one store make the same. */
+/** Gateways that start at the same time on one store derive the same id. */
 const deriveId = (name: string): string => deriveUuid('workspace', name);
 
 function readKey(key: BootstrapPlan['keys'][number], idOf: (workspace: string) => string, now: number): KeyRecord {
@@ -134,17 +134,17 @@ function readKey(key: BootstrapPlan['keys'][number], idOf: (workspace: string) =
   };
 }
 
-/** What the file says of a key: of its limit only where it names one, else that is the management API's. */
+/** The fields of a key that the file sets. Without a limit in the file, the management API owns the limit. */
 function named({ name, kind, workspaceId, memberId, disabled, limitNanoUsd }: KeyRecord): Partial<KeyRecord> {
   const settings = { name, kind, workspaceId, memberId, disabled };
   return limitNanoUsd === null ? settings : { ...settings, limitNanoUsd, limitReset: null };
 }
 
-/** Those that the file names, even as 0. */
+/** The limits that the file names, including 0. */
 const readRateLimits = (entry: Partial<RateLimits>): Partial<RateLimits> =>
   Object.fromEntries(rateLimitNames.flatMap((name) => (entry[name] === undefined ? [] : [[name, entry[name]]])));
 
-/** The store is asked only for an entry that names a limit: most name none. */
+/** Calls the store only for an entry with a limit: most have none. */
 async function setRateLimits(
   store: BootstrapStore,
   holder: RateLimitHolder,
@@ -154,10 +154,9 @@ async function setRateLimits(
 }
 
 /**
- * On the very first start, when there is no key at all: makes a workspace, its member, an inference key and a
- * management key.
+ * Creates a workspace, its member, an inference key and a management key on the very first start, when there is no key.
  *
- * @returns the two keys, whose text is known here and never again; undefined when there are keys already
+ * @returns the texts of the two keys, which are not stored; undefined if there are keys already
  */
 export async function createFirstKeys(
   store: BootstrapStore,

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { flatten } from '../domain/flatten.ts';
 
-/** End users whose hash is remembered: they come back. */
+/** Maximum number of end users whose hash is cached. */
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Folds an end user's id into a keyed hash, so that no provider and no row ever sees the id itself. The same id in two
- * workspaces gives two hashes.
+ * Creates the function that hashes the ids of end users with a key, so that neither providers nor the store get the id.
+ * The same id in two workspaces has two hashes.
  *
  * @returns a function of workspace and id → `hg_` and 40 hex digits
  */

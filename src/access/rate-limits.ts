@@ -12,30 +12,30 @@ import type { Admission, Counters, RateRefusal, RateScope } from '../platform/co
 export interface LimitSettings extends RateLimits {
   member: RateLimits;
   workspace: RateLimits;
-  /** `*` in the slug stands for any text; the first that matches counts. */
+  /** `*` in the slug matches any text; the first match applies. */
   models: readonly (RateLimits & { model: string })[];
 }
 
-/** A request that was let in. */
+/** An admitted request. */
 export interface Ticket {
   /**
-   * Counts the request for the limit of a model that is about to be asked, once for each limit.
+   * Counts the request for the limit of a model before its attempt, once for each limit.
    *
-   * @returns why it may not be asked now; a promise only where it is counted elsewhere
+   * @returns why the limit rejects it; a promise only if it is counted in another process
    */
   enter(model: string): MaybePromise<GatewayError | undefined>;
   /**
    * Opens a ticket for a request that the gateway itself makes to serve this one. It counts for the limits of its models;
    * its tokens also count for the limits of the caller, when this one ends.
    *
-   * @param id of no other request
+   * @param id unique among requests
    */
   openInner(id: string): Ticket;
   /**
-   * Call it once, when the request is over.
+   * Ends the request. Call it once.
    *
-   * @param tokens that it used, as far as anybody knows
-   * @param isTakenBack it was refused before it went out, and does not count
+   * @param tokens that it used, as far as known
+   * @param isTakenBack whether it was rejected before it was sent, and does not count
    */
   end(tokens: number, isTakenBack: boolean): void;
 }
@@ -43,17 +43,17 @@ export interface Ticket {
 export interface RateLimiterParts {
   counters: Pick<Counters, 'admit' | 'leave'>;
   settings: () => LimitSettings;
-  /** The limits that are set for a key, its member and its workspace now. */
+  /** Returns the current limits of a key, its member and its workspace. */
   findRateLimits: (keyHash: string) => CallerRateLimits | undefined;
-  /** The longest that a request may take. */
+  /** Maximum duration of a request. */
   requestMs: () => number;
-  /** Told of every refusal, for metrics: what was limited, and by which limit. */
+  /** Called for every rejection, for metrics: what was limited, and by which limit. */
   onHit?: (scope: ScopeKind, limit: keyof RateLimits) => void;
   now?: () => number;
 }
 export type ScopeKind = 'key' | 'member' | 'workspace' | 'model';
 
-/** What its process left behind of a request. */
+/** The state that a request of an ended process leaves behind. */
 export type OrphanedRequest = Pick<
   LedgerEntry,
   'id' | 'keyHash' | 'workspaceId' | 'memberId' | 'requestedModel' | 'streamed'
@@ -65,27 +65,27 @@ interface Scope extends RateScope {
   kind: ScopeKind;
   /** For messages. */
   name: string;
-  /** Those of the configuration; where `limits` has others, these are set for the key, member or workspace itself. */
+  /** The limits of the configuration. Where `limits` differs, the limit is set for the key, member or workspace itself. */
   configured: RateLimits;
-  /** Where the configuration has them. */
+  /** Their place in the configuration. */
   path: string;
 }
 
 type ScopedAdmission = Admission & { scopes: readonly Scope[] };
 
-/** Models that a request came to after it was let in. */
+/** The models of a request after its admission. */
 interface EnteredModels {
   all: ScopedAdmission[];
-  /** Of the model that was asked last; undefined where that has no limit, or none that was not counted at the edge. */
+  /** The limit of the last model; undefined if it has none, or it was counted at admission. */
   current: ScopedAdmission | undefined;
 }
 
 type HolderKind = Exclude<ScopeKind, 'model'>;
-/** In the order in which they refuse: the narrowest first. */
+/** In the order of checks: the narrowest first. */
 const holderKinds = ['key', 'member', 'workspace'] as const satisfies readonly HolderKind[];
 const idFields = { key: 'keyHash', member: 'memberId', workspace: 'workspaceId' } as const;
 
-/** A stream outlives the deadline of its request by no more than this. */
+/** Maximum time that a stream outlives the deadline of its request. */
 const LEASE_MARGIN_MS = 60_000;
 
 const units: Record<keyof RateLimits, string> = {
@@ -96,7 +96,7 @@ const units: Record<keyof RateLimits, string> = {
 
 /**
  * Limits the requests and tokens of keys, members, workspaces and models within the last 60 seconds, and their open streams.
- * A request that is refused does not count. Tokens are known when a response is over, so a token limit rejects the request
+ * A rejected request does not count. Tokens are known when a response ends, so a token limit rejects the request
  * after the one that exceeded it. Counts belong to the key, member, workspace or model: a changed limit does not reset them.
  */
 export class RateLimiter {
@@ -107,11 +107,11 @@ export class RateLimiter {
   }
 
   /**
-   * Lets a request in.
+   * Admits a request.
    *
-   * @param id of no other request
-   * @returns undefined when nothing is limited; a promise only where it is counted elsewhere
-   * @throws {GatewayError} `rate_limited`, with the limit, what is left of it and when it is free again
+   * @param id unique among requests
+   * @returns undefined if nothing is limited; a promise only if it is counted in another process
+   * @throws {GatewayError} `rate_limited`, with the limit, its remainder and when it resets
    */
   admit(caller: Caller, request: RequestSettings, id: string): MaybePromise<Ticket | undefined> {
     const scopes = this.listScopes(caller, findOnlyModel(request));
@@ -149,7 +149,7 @@ export class RateLimiter {
     return answer instanceof Promise ? answer.then(note) : note(answer);
   }
 
-  /** Ends the streams of a process that has ended itself. */
+  /** Ends the streams of a process that has ended. */
   async release(ended: readonly OrphanedRequest[]): Promise<void> {
     const { counters } = this.parts;
     await Promise.all(
@@ -205,7 +205,7 @@ export class RateLimiter {
     return explain(scope, refusal, this.parts.now?.() ?? currentTimeMs());
   }
 
-  /** @param model undefined: it is not known yet */
+  /** @param model undefined: not known yet */
   private listScopes(caller: ScopedCaller, model: string | undefined): Scope[] {
     const settings = this.parts.settings();
     const scopes: Scope[] = [];
@@ -237,10 +237,10 @@ export class RateLimiter {
   }
 }
 
-/** The limit of a model that a request comes to later is counted by itself. */
+/** Names a separate entry, for the limit of a model that a request reaches after its admission. */
 const nameEntry = (id: string, scope: Scope): string => `${id} ${scope.id}`;
 
-/** Of a request that names several, each counts when its turn comes. */
+/** The model to count at admission. If a request names several, each counts before its attempt. */
 const findOnlyModel = ({ model, models = [] }: RequestSettings): string | undefined =>
   models.length > (model === undefined ? 1 : 0) ? undefined : (model ?? models[0]);
 
@@ -256,7 +256,7 @@ function explain(scope: Scope, { limit: field, freeInMs }: RateRefusal, nowMs: n
   });
 }
 
-/** Each limit of the two that lets less through; 0 is no limit. */
+/** Returns the lower of each pair of limits; 0 is no limit. */
 const takeStricter = (one: RateLimits, other: RateLimits): RateLimits => ({
   requests_per_minute: takeLower(one.requests_per_minute, other.requests_per_minute),
   tokens_per_minute: takeLower(one.tokens_per_minute, other.tokens_per_minute),
@@ -270,13 +270,13 @@ function nameHolder(kind: HolderKind, { keyName, memberId }: ScopedCaller): stri
   return kind === 'member' ? `The member ${memberId}` : 'This workspace';
 }
 
-/** With a suffix that only sorts it is the same model: `:nitro` must lead past no limit. */
+/** Finds the limit of a model. A suffix that only sorts is ignored: `:nitro` must not avoid a limit. */
 function findLimit(models: LimitSettings['models'], slug: string): number {
   const model = slug.includes(':') ? parseSlug(slug).model : slug;
   return models.findIndex((each) => matches(each.model, model) || (model !== slug && matches(each.model, slug)));
 }
 
-/** One `*`, any text; case does not matter. */
+/** Whether a slug matches: one `*` for any text, in any case. */
 function matches(pattern: string, model: string): boolean {
   const lower = pattern.toLowerCase();
   const slug = model.toLowerCase();

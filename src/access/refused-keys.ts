@@ -1,29 +1,29 @@
 import type { Caller } from '../domain/caller.ts';
 
-/** A key that was refused, as the operator knows it. */
+/** A rejected key, as the operator knows it. */
 export interface RefusedKey {
   /** SHA-256 of the whole key. */
   hash: string;
-  /** Undefined when no key has this hash, and none had since the start. */
+  /** Undefined if no key has this hash, and none had since the start. */
   name: string | undefined;
   why: 'disabled' | 'expired' | 'deleted' | 'unknown';
-  /** Refusals that this stands for: of this key, or of all unknown ones, since the last time they were told. */
+  /** The number of rejections since the last report: of this key, or of all unknown keys. */
   times: number;
 }
 
-/** A client that does not notice asks on and on: each key is told once in this time. */
+/** Each key is reported once in this time, since a client may retry forever. */
 const QUIET_MS = 60_000;
-/** Keys that were deleted while this process runs, and are still known by name. */
+/** Maximum number of deleted keys whose names are kept. */
 const MAX_DELETED = 1000;
 
 /**
- * Tells which keys are refused, and no more often than a person can read: each key once a minute, and all keys that nobody
- * knows together once a minute, since whoever tries some out has more of them than there is room.
+ * Reports rejected keys at a rate that people can read: each known key once a minute, and all unknown keys together once a
+ * minute, since there may be more of them than memory.
  */
 export class RefusedKeys {
   private readonly report: (refused: RefusedKey) => void;
   private readonly deleted = new Map<string, string>();
-  /** By hash; all unknown ones are under ''. */
+  /** By hash; '' has all unknown keys. */
   private readonly told = new Map<string, { atMs: number; quiet: number }>();
 
   constructor(tell: (refused: RefusedKey) => void) {
@@ -31,9 +31,9 @@ export class RefusedKeys {
   }
 
   /**
-   * Keeps the names of keys that are no longer there.
+   * Keeps the names of deleted keys.
    *
-   * @param after hashes of those that are
+   * @param after hashes of the keys that exist
    */
   remember(
     before: Iterable<{ caller: Pick<Caller, 'keyHash' | 'keyName'> }>,
@@ -43,12 +43,12 @@ export class RefusedKeys {
     for (const { caller } of before) if (!after.has(caller.keyHash)) this.deleted.set(caller.keyHash, caller.keyName);
     for (const hash of this.deleted.keys()) {
       if (this.deleted.size <= MAX_DELETED) break;
-      this.deleted.delete(hash); // the one that was deleted first
+      this.deleted.delete(hash); // the first that was deleted
       this.told.delete(hash);
     }
   }
 
-  /** @param known the key, when there is one */
+  /** @param known the key, if it exists or existed */
   refuse(hash: string, known?: { name: string; disabled: boolean }): void {
     const name = known?.name ?? this.deleted.get(hash);
     const why = known ? (known.disabled ? 'disabled' : 'expired') : name === undefined ? 'unknown' : 'deleted';

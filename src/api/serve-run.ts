@@ -18,7 +18,7 @@ import { wantsMetadata } from './edge/wants-metadata.ts';
 export interface ServeRunParts {
   /** Whether the ledger can keep a record of another request. */
   canRecord: () => boolean;
-  /** Lets a request in, or rejects it with 429. A promise only if it is counted elsewhere. */
+  /** Admits a request, or rejects it with 429. A promise only if it is counted in another process. */
   admit: (caller: Caller, request: RequestSettings, id: string) => MaybePromise<Ticket | undefined>;
   /** Where runs are registered, so that a shutdown can end them. */
   open: OpenRequests;
@@ -30,7 +30,7 @@ export interface ServeRunParts {
 /** A request of one API that has passed all checks of its body. */
 export interface AcceptedRequest<R extends RunBase>
   extends Pick<RunOrigin, 'ignoredFields' | 'clamped' | 'modelDefault'> {
-  /** The fields that the rate limits look at. */
+  /** The fields that the rate limits read. */
   settings: RequestSettings;
   deadline: Deadline;
   createRun: (origin: RunOrigin) => R;
@@ -55,8 +55,8 @@ export interface RunResponse {
 }
 
 /**
- * The way of every request that makes a run: the ledger and the rate limits let it in, a deadline, a shutdown or the end
- * of its connection cancel it, and its failure is reported once. The APIs differ in what they accept and write.
+ * Serves every request that makes a run. The ledger and the rate limits admit it. A deadline, a shutdown or the end of its
+ * connection cancels it. Its failure is reported once. The APIs differ in what they accept and write.
  *
  * @param accept checks the body. @throws {GatewayError} if it is invalid
  */
@@ -121,7 +121,7 @@ export async function serveRun<R extends RunBase>(
   return reply.hijack();
 }
 
-/** Notes for the log which endpoint was tried last. */
+/** Records the endpoint of the last attempt, for the log. */
 function noteEndpoint(request: FastifyRequest, run: RunBase): void {
   const last = lastAttemptOf(run)?.endpoint;
   if (last) request.askedLast = { model: last.model, provider: last.provider.name };

@@ -5,20 +5,20 @@ import type { LoadedConfig } from '../config/load.ts';
 import { colorize, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
 
-/** The most providers that are named. */
+/** Maximum number of providers that are named. */
 const MAX_NAMED = 8;
 
-/** What a start prints: the address, where data is, the providers with their models, and what to do next. */
+/** Writes the text of a start: the address, the data folder, the providers with their models, and next steps. */
 export const writeBanner = (terminal: Painted, loaded: LoadedConfig, url: string): string =>
   `${colorize(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n${writeFacts(terminal, loaded, url)}`;
 
-/** The same for a gateway that runs already. @param state whether it accepts requests */
+/** Writes the same for a gateway that is already running. @param state whether it accepts requests */
 export const writeStatus = (
   terminal: Painted,
   loaded: LoadedConfig,
   { url, version: running, state, holder }: { url: string; version: string; state: string; holder: string },
 ): string =>
-  `${colorize(terminal, 'bold', `Headgate ${running}`)} is running already (${holder}): ${url}\n` +
+  `${colorize(terminal, 'bold', `Headgate ${running}`)} is already running (${holder}): ${url}\n` +
   writeFacts(terminal, loaded, url, { State: state });
 
 type Painted = Pick<Terminal, 'env' | 'stdout'>;

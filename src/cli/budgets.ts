@@ -25,7 +25,7 @@ const places: Record<SpendingLimit['kind'], string> = {
 };
 const kinds = Object.keys(places);
 
-/** Prints everything that limits spending and what is spent of it, the broadest first: as a table, or as a JSON list. */
+/** Prints all spending limits and their usage, the broadest first: as a table, or as a JSON list. */
 export async function printBudgets(terminal: Terminal, config: Config, { json }: { json?: boolean }): Promise<void> {
   const { stdout, stderr } = terminal;
   const { budgets } = config;
@@ -71,7 +71,7 @@ export async function printBudgets(terminal: Terminal, config: Config, { json }:
   stdout.write(drawTable(terminal, columns, rows));
 }
 
-/** A key and the one that took its place have one name. */
+/** Distinguishes a key from its replacement, which has the same name. */
 function distinguish(key: KeyRecord, nowMs: number): string {
   const state = readState(key, nowMs);
   return `(${key.label}${state === 'active' ? '' : `, ${state}`})`;
@@ -86,7 +86,7 @@ const writeScope = (scope: SpendingScope): Record<string, string | null> => ({
   key_hash: readKeyHash(scope),
 });
 
-/** By kind and name, of one the broadest window first. */
+/** Sorts by kind, name and window, the longest window first. */
 function compare(a: SpendingLimit, b: SpendingLimit): number {
   return (
     kinds.indexOf(a.kind) - kinds.indexOf(b.kind) ||

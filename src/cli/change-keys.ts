@@ -15,7 +15,7 @@ import { createParts, type OperatorParts, operate, operator } from './operate.ts
 import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
-/** What a key may spend, as an operator writes it. */
+/** The spending limit of a key, as options. */
 export interface LimitOptions {
   /** USD, or `none`. */
   limit?: string;
@@ -49,13 +49,13 @@ export function readLimits({ limit, limitReset, includeByok }: LimitOptions): Ke
   };
 }
 
-/** Above it JSON has no numbers for nano-dollars. */
+/** JSON numbers express larger amounts of nano-dollars inexactly. */
 const MAX_DOLLARS = 9_000_000;
 
-/** @throws {CommandError} when it is no sum of dollars, to the nano-dollar */
+/** Returns an amount in nano-dollars. @throws {CommandError} if it is not an amount in USD with at most nine decimals */
 export function readDollars(option: string, text: string): bigint {
   const dollars = Number(text);
-  if (dollars > MAX_DOLLARS) throw new CommandError(`${option} ${text}: the most is ${MAX_DOLLARS} USD.`);
+  if (dollars > MAX_DOLLARS) throw new CommandError(`${option} ${text}: the maximum is ${MAX_DOLLARS} USD.`);
   if (!/^\d+(\.\d{1,9})?$/.test(text)) {
     throw new CommandError(`${option} ${text}: give a sum in USD, like 25 or 0.50, with at most nine decimals.`);
   }
@@ -100,7 +100,7 @@ export async function disableKey({ stdout, stderr }: Terminal, config: Config, w
   const { after } = await withKey({ config, stderr }, wanted, (parts, hash) =>
     updateKey(parts, operator, hash, checkUpdateKey({ disabled: true })),
   );
-  stdout.write(`Disabled "${after.name}" (${after.label}). A running gateway refuses it within a second.\n`);
+  stdout.write(`Disabled "${after.name}" (${after.label}). A running gateway rejects it within a second.\n`);
   warnOfBootstrap({ stderr }, config, after, ['disabled']);
 }
 
@@ -120,7 +120,7 @@ export async function replaceKey(
     rotateKey(parts, operator, hash, { graceSeconds }),
   );
   stdout.write(`${text}\n`);
-  const end = previous.disabled ? 'is refused from now on' : `ends on ${new Date(previous.expiresAtMs!).toISOString()}`;
+  const end = previous.disabled ? 'is disabled' : `ends on ${new Date(previous.expiresAtMs!).toISOString()}`;
   stderr.write(
     `"${previous.name}": the old key (${previous.label}) ${end}. This is the only time the new text is shown.\n`,
   );
@@ -130,11 +130,11 @@ export async function replaceKey(
 /** Deletes a key. Its ledger entries stay. */
 export async function removeKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
   const key = await withKey({ config, stderr }, wanted, (parts, hash) => deleteKey(parts, operator, hash));
-  stdout.write(`Deleted "${key.name}" (${key.label}). What it has spent stays in the ledger.\n`);
+  stdout.write(`Deleted "${key.name}" (${key.label}). Its ledger entries stay.\n`);
   warnOfBootstrap({ stderr }, config, key, ['name']);
 }
 
-/** Calls a use case with the hash of the key that is meant. */
+/** Calls a use case with the hash of the named key. */
 const withKey = <Result>(
   where: { config: Config; stderr: Terminal['stderr'] },
   wanted: string,
@@ -165,21 +165,21 @@ function warnOfBootstrap(
   if (entry) said.push(...rateLimitNames.filter((name) => name in entry));
   if (!entry || !changed.some((field) => said.includes(field)) || (key.disabled && entry.disabled === true)) return;
   const what = key.disabled ? 'write "disabled: true" there, too' : 'change it there, too';
-  stderr.write(`It stands in bootstrap.keys: ${what}, or the next start or reload brings it back as it was.\n`);
+  stderr.write(`It is in bootstrap.keys: ${what}, or the next start or reload restores it.\n`);
 }
 
-/** @throws {CommandError} when none or several are meant */
+/** Finds a key by hash, label or name. @throws {CommandError} if no key matches, or several do */
 export function resolveKey(keys: readonly KeyRecord[], wanted: string): KeyRecord {
   const byHash = keys.filter(({ hash }) => /^[0-9a-f]{4,64}$/.test(wanted) && hash.startsWith(wanted));
   const named = keys.filter(({ name, label }) => name === wanted || label === wanted);
-  // Who rotates a key has two of its name: the one that lives is meant.
+  // A rotated key and its replacement have the same name: prefer the one that is valid.
   const alive = byHash.length > 0 ? [] : named.filter((key) => isAlive(key, currentTimeMs()));
   const found = alive.length === 1 ? alive : [...new Set([...byHash, ...named])];
   if (found.length === 1) return found[0]!;
   if (found.length === 0)
     throw new CommandError(`No key has the hash, prefix or name "${wanted}"; see "headgate keys list".`);
   const which = found.map(({ hash, name }) => `${hash.slice(0, 12)} (${name})`).join(', ');
-  throw new CommandError(`"${wanted}" could be one of several keys; give the hash: ${which}.`);
+  throw new CommandError(`"${wanted}" matches several keys; give the hash: ${which}.`);
 }
 
 const isAlive = ({ disabled, expiresAtMs }: KeyRecord, nowMs: number): boolean =>

@@ -101,9 +101,9 @@ describe('headgate', () => {
 
   it.each([
     [['init', '--output', 'none/here.yaml'], 'none/here.yaml cannot be written: there is no folder '],
-    [['init', '--output', '.'], ' is a folder. --output takes the name of a file.'],
+    [['init', '--output', '.'], ' is a folder. --output needs the name of a file.'],
     [['start', '--config', '.'], ': is a folder, not a file'],
-    [['start', '--port', '0', '--host', '192.0.2.1'], '192.0.2.1 is no address of this machine (EADDRNOTAVAIL).'],
+    [['start', '--port', '0', '--host', '192.0.2.1'], '192.0.2.1 is not an address of this machine (EADDRNOTAVAIL).'],
     [['start', '--port', '0', '--data', 'headgate.yaml'], 'it, or one of its parents, is a file.'],
     [['doctor', '--data', 'headgate.yaml'], 'headgate.yaml is a file\n'],
   ])('says what is wrong with %j', async (args, message) => {
@@ -171,13 +171,13 @@ describe('headgate start', () => {
     expect(sameData.stderr).toMatch(/^headgate: The data folder .* is in use .*\n$/);
   });
 
-  it('shows the status of the gateway that runs already when it is called without a command', async () => {
+  it('shows the status of a running gateway when it is called without a command', async () => {
     const { url, running } = await startUp();
     const env = { HEADGATE_SERVER_PORT: new URL(url).port };
     const status = await finish([], env);
     expect(status).toMatchObject({ code: 0, stderr: '' });
     expect(status.stdout.split('\n').slice(0, 4)).toEqual([
-      `Headgate 0.1.0 is running already (the process ${running.child.pid}): ${url}`,
+      `Headgate 0.1.0 is already running (the process ${running.child.pid}): ${url}`,
       '  State      ready',
       `  Base URL   ${url}/api/v1`,
       `  Data       ${join(cwd, 'data')}`,
@@ -265,7 +265,7 @@ describe('headgate credits', () => {
   it.each([
     ['0', 'The sum must not be 0.'],
     ['ten', 'give a sum in USD'],
-    ['9000001', 'the most is 9000000 USD'],
+    ['9000001', 'the maximum is 9000000 USD'],
   ])('cannot be %s', async (sum, message) => {
     const { code, stderr } = await call(['credits', 'add', sum]);
     expect(code).toBe(1);
@@ -283,7 +283,7 @@ describe('headgate keys and their names', () => {
     expect(shown.disabled).toBe(false);
     expect(shown.hash).not.toBe(hashKey(made.stdout.trim()));
     expect((await call(['keys', 'rotate', hashKey(made.stdout.trim())])).stderr).toContain(
-      'The key is disabled: enable it first, or make a new one.',
+      'The key is disabled: enable it first, or create a new one.',
     );
   });
 
@@ -311,19 +311,21 @@ bootstrap:
     expect((await finish(['keys', 'update', 'app', '--limit', '5'])).stderr).not.toContain('bootstrap');
     expect((await finish(['keys', 'update', 'paid', '--limit', '5'])).stderr).toContain('bootstrap.keys');
     expect((await finish(['keys', 'update', 'app', '--name', 'new'])).stderr).toContain('bootstrap.keys');
-    expect((await call(['keys', 'update', 'new', '--limit', '9000001'])).stderr).toContain('the most is 9000000 USD');
+    expect((await call(['keys', 'update', 'new', '--limit', '9000001'])).stderr).toContain(
+      'the maximum is 9000000 USD',
+    );
     expect((await call(['guardrails', 'create', '--name', 'g', '--forbid', 'all'])).stderr).toContain(
-      'none; none stands',
+      'none; none cannot be combined',
     );
   });
 });
 
 describe('a command that only reads', () => {
   it.each([
-    [['keys', 'list'], 'There are no keys. "headgate keys create" makes one.\n'],
+    [['keys', 'list'], 'There are no keys. "headgate keys create" creates one.\n'],
     [['keys', 'list', '--json'], '[]\n'],
-    [['workspaces', 'list'], 'There are no workspaces. "headgate workspaces create" makes one.\n'],
-    [['guardrails', 'list'], 'There are no guardrails. "headgate guardrails create" makes one.\n'],
+    [['workspaces', 'list'], 'There are no workspaces. "headgate workspaces create" creates one.\n'],
+    [['guardrails', 'list'], 'There are no guardrails. "headgate guardrails create" creates one.\n'],
     [['budgets'], 'No spending limit is set.\n'],
     [['credits', 'show'], 'Credits are off; $0 spent.\n'],
   ])('creates no store: %j', async (args, stdout) => {
@@ -373,7 +375,7 @@ describe('headgate keys', () => {
     const one = keys.find(({ name }) => name === 'one')!;
     expect(await call(['keys', 'disable', one.hash.slice(0, 12)])).toMatchObject({ code: 0 });
     expect(await call(['keys', 'disable', one.hash])).toMatchObject({ code: 0 });
-    expect((await call(['keys', 'disable', 'two'])).stderr).toContain('could be one of several keys; give the hash: ');
+    expect((await call(['keys', 'disable', 'two'])).stderr).toContain('matches several keys; give the hash: ');
     expect((await call(['keys', 'disable', 'three'])).stderr).toContain('No key has the hash, prefix or name "three"');
   });
 
@@ -467,7 +469,7 @@ describe('headgate keys', () => {
     [['--organization', '--management'], 'Give one of'],
     [['--workspace', 'nowhere'], 'There is no workspace "nowhere" (there is: none)'],
     [['--expires', 'soon'], 'give a date like'],
-    [['--expires', '2001-01-01'], '`expires_at` is over: 2001-01-01T00:00:00.000Z'],
+    [['--expires', '2001-01-01'], '`expires_at` is in the past: 2001-01-01T00:00:00.000Z'],
     [['--name', ''], 'name: `name` must'],
   ])('refuses %j', async (args, message) => {
     const { code, stdout, stderr } = await call(['keys', 'create', ...args]);
@@ -494,7 +496,7 @@ describe('headgate init', () => {
     write('mine.yaml', 'server: {}\n');
     const refused = await call(['init', '--output', 'mine.yaml']);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain('mine.yaml is there already. --force overwrites it');
+    expect(refused.stderr).toContain('mine.yaml already exists. --force overwrites it');
     expect(readFileSync(join(cwd, 'mine.yaml'), 'utf8')).toBe('server: {}\n');
     expect(await call(['init', '--output', 'mine.yaml', '--force'])).toMatchObject({
       code: 0,
@@ -520,7 +522,7 @@ describe('headgate doctor', () => {
   it('says of counters in PostgreSQL that they are gone where it is', async () => {
     const { code, stdout } = await call(['doctor'], { HEADGATE_STORAGE_URL: 'postgres://127.0.0.1:1/none' });
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^fail +counters +limits and budgets are counted in PostgreSQL, which does not answer$/m);
+    expect(stdout).toMatch(/^fail +counters +limits and budgets are counted in PostgreSQL, which does not respond$/m);
   });
 
   it('says where the key of a provider comes from that came by itself, and not what it is', async () => {
@@ -564,7 +566,7 @@ describe('headgate doctor', () => {
     const { url } = await startUp();
     const withGateway = await finish(['doctor'], { HEADGATE_SERVER_PORT: new URL(url).port });
     expect(withGateway.code).toBe(0);
-    expect(withGateway.stdout).toMatch(/^ok +port +a Headgate answers at 127\.0\.0\.1:/m);
+    expect(withGateway.stdout).toMatch(/^ok +port +a Headgate responds at 127\.0\.0\.1:/m);
     expect(withGateway.stdout).toMatch(/^ok +storage +SQLite .*; 2 keys$/m);
 
     const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
@@ -608,7 +610,7 @@ describe('headgate doctor', () => {
       write('headgate.yaml', `${provider}${limit}\n`);
       const { code, stdout } = await call(['doctor'], { HEADGATE_SERVER_PORT: '0' });
       expect(stdout).toMatch(
-        /^warn +prices +no price is known of a\/unknown, a\/\*: .* passes every spending limit\n +-> /m,
+        /^warn +prices +no price is known for a\/unknown, a\/\*: .* bypass every spending limit\n +-> /m,
       );
       expect(code).toBe(0);
     }
@@ -624,7 +626,7 @@ describe('headgate doctor', () => {
     const url = `redis://:hunter2-secret@127.0.0.1:${port}`;
     const { code, stdout } = await call(['doctor'], { HEADGATE_SERVER_PORT: '0', VALKEY_URL: url });
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^fail +counters +127\.0\.0\.1:\d+ does not answer .*\n +-> Check counters\.url/m);
+    expect(stdout).toMatch(/^fail +counters +127\.0\.0\.1:\d+ does not respond .*\n +-> Check counters\.url/m);
     expect(stdout).not.toContain('hunter2');
   });
 
@@ -683,10 +685,10 @@ providers:
     expect(unasked.code).toBe(0);
     expect(unasked.stdout).toMatch(/^ok +up +127\.0\.0\.1:\d+ resolves; 2 keys; not contacted \(use --probe\)$/m);
     expect(asked.code).toBe(1);
-    expect(asked.stdout).toMatch(/^ok +up +key 1 of 2: answers in \d+ ms$/m);
-    expect(asked.stdout).toMatch(/^fail +up +key 2 of 2: refuses the key \(401\)\n +-> Put a valid key/m);
-    expect(asked.stdout).toMatch(/^ok +bare +answers in \d+ ms, and has no list of models \(404\)/m);
-    expect(asked.stdout).toMatch(/^fail +down +does not answer \(.*\)$/m);
+    expect(asked.stdout).toMatch(/^ok +up +key 1 of 2: responds in \d+ ms$/m);
+    expect(asked.stdout).toMatch(/^fail +up +key 2 of 2: rejects the key \(401\)\n +-> Put a valid key/m);
+    expect(asked.stdout).toMatch(/^ok +bare +responds in \d+ ms, and has no list of models \(404\)/m);
+    expect(asked.stdout).toMatch(/^fail +down +does not respond \(.*\)$/m);
     expect(asked.stdout).not.toContain('sk-rt');
   });
 });

@@ -28,9 +28,7 @@ export async function changeCredits(
   const what = isTakenBack ? 'Took back' : 'Added';
   stdout.write(`${what} ${formatUsd(Math.abs(usdOf(nanoUsd)))}. ${describe(balance)}\n`);
   if (!wasOn)
-    stderr.write(
-      'Credits are on now: every request must fit into what is left. "headgate credits off" turns them off.\n',
-    );
+    stderr.write('Credits are on now: every request must fit into the rest. "headgate credits off" turns them off.\n');
   if (balance.credits <= balance.usage) stderr.write('Nothing is left to spend: requests get 402.\n');
 }
 

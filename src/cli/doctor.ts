@@ -14,16 +14,16 @@ import { checkStorage } from './checks/storage.ts';
 import { type Color, colorize, type Terminal } from './terminal.ts';
 
 export interface DoctorOptions {
-  /** Ask each provider for its models, with each of its keys. */
+  /** Requests the models of each provider, with each of its keys. */
   probe?: boolean;
 }
 
 const colors: Record<Finding['status'], Color> = { ok: 'green', warn: 'yellow', fail: 'red' };
 
 /**
- * Checks what a start needs and says how to mend what is wrong. Changes nothing.
+ * Checks what a start needs and prints how to fix problems. Changes nothing.
  *
- * @returns the exit code: 1 when something is broken
+ * @returns the exit code: 1 if there is a problem
  */
 export async function doctor(terminal: Terminal, load: () => LoadedConfig, options: DoctorOptions): Promise<number> {
   const findings = [checkNode(process.versions.node)];
@@ -56,7 +56,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
   return findings.some(({ status }) => status === 'fail') ? 1 : 0;
 }
 
-/** What a configuration with mistakes tells all the same, so that one look is enough. */
+/** Checks what a configuration with errors still defines, so that one run finds all problems. */
 async function checkSound(error: ConfigError): Promise<Finding[]> {
   const forSecrets = error.findSound([['secrets']]);
   const forStore = error.findSound([['storage', 'url']]);

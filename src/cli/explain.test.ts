@@ -99,7 +99,7 @@ describe('headgate explain', () => {
     await run('workspaces', 'update', 'default', ...defaults);
     const { code, stdout } = await explain({ input: 'hi' }, '--key', 'app');
     expect(code).toBe(0);
-    expect(stdout).toContain('names no model: the default_text_model of its workspace is taken, acme/one.\n');
+    expect(stdout).toContain('names no model. It uses the default_text_model of its workspace, acme/one.\n');
     expect(stdout).toContain('sorted by price, the default of its workspace\n');
     expect(stdout).toMatch(/cheap +1 +1 +100%/);
     expect((await explain({ input: 'hi' })).code).toBe(1);
@@ -117,7 +117,7 @@ describe('headgate explain', () => {
     for (const named of ['team', 'The team']) {
       const { code, stdout } = await explain({ input: 'hi' }, '--workspace', named);
       expect(code).toBe(0);
-      expect(stdout).toContain('the default_text_model of its workspace is taken, acme/one.\n');
+      expect(stdout).toContain('It uses the default_text_model of its workspace, acme/one.\n');
       expect(stdout).toContain('sorted by price, the default of its workspace\n');
       expect(stdout).toMatch(/cheap +1 +1 +100%/);
     }
@@ -132,12 +132,12 @@ describe('headgate explain', () => {
     );
   });
 
-  it('goes on without the store, and says so', async () => {
+  it('continues without the store, and warns', async () => {
     mkdirSync(join(folder, 'data', 'headgate.db'), { recursive: true });
     const { code, stderr } = await explain({ model: 'acme/one', input: 'hi' }, '--workspace', 'team');
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^headgate: the store does not tell what the workspace has set, so that it is left out: .*\n$/,
+      /^headgate: the settings of the workspace are ignored, because the store cannot be read: .*\n$/,
     );
   });
 
@@ -145,7 +145,7 @@ describe('headgate explain', () => {
     const { code, stderr } = await explain({ model: 'acme/one', input: 'hi' }, '--key', 'app');
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `headgate: There is no store at ${folder}/data/headgate.db yet, and so no key.\n`,
+      stderr: `headgate: There is no store at ${folder}/data/headgate.db yet, so there is no key.\n`,
     });
     expect(existsSync(join(folder, 'data'))).toBe(false);
   });
@@ -205,7 +205,10 @@ describe('headgate explain', () => {
   it.each([
     ['none.json', () => `There is no file ${join(folder, 'none.json')}.`],
     ['.', () => 'It is a folder, not a file.'],
-    ['headgate.yaml/body', () => `There is no file ${join(folder, 'headgate.yaml/body')}: part of it is no folder.`],
+    [
+      'headgate.yaml/body',
+      () => `There is no file ${join(folder, 'headgate.yaml/body')}: part of the path is not a folder.`,
+    ],
   ])('has nothing to read in %s', async (file, says) => {
     writeFileSync(join(folder, 'headgate.yaml'), '');
     let stderr = '';

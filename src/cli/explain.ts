@@ -28,21 +28,21 @@ import { CommandError, colorize, readMessage, type Terminal } from './terminal.t
 export interface ExplainOptions {
   /** File with the body of a `POST /responses`; `-` for the standard input. */
   body: string;
-  /** Name, slug or id of the workspace a key of which would ask: with its defaults and its guardrail, for which the store is read. */
+  /** Name, slug or id of the workspace of the caller. Its defaults and its guardrail apply, so the store is read. */
   workspace?: string;
-  /** The key that would ask, by hash or name: with all its guardrails, and the defaults of its workspace. */
+  /** The key of the caller, by hash or name. All its guardrails and the defaults of its workspace apply. */
   key?: string;
   json?: boolean;
 }
 
-/** Draws that the shares are counted from. */
+/** Number of draws that the shares are computed from. */
 const DRAWS = 2_000;
 
 /**
- * Prints which endpoints a request would use, in which order, and why the others fell out. Sends nothing: health,
- * sessions and the ledger's rankings are those of a gateway that has served nothing yet.
+ * Prints which endpoints a request would use, in which order, and why the others are excluded. Sends nothing: health,
+ * sessions and the ledger's rankings are those of a gateway that has served no request.
  *
- * @returns the exit code: 1 when the request would be refused
+ * @returns the exit code: 1 if the request would be rejected
  */
 export async function explain(terminal: Terminal, loaded: LoadedConfig, options: ExplainOptions): Promise<number> {
   const { stdout, stderr } = terminal;
@@ -55,7 +55,7 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     const { request, hasDefaultModel } = readRequest(readBody(terminal, options.body), { defaultModel: given });
     const defaultModel = hasDefaultModel ? given : undefined;
     if (defaultModel !== undefined && !options.json) {
-      stdout.write(`The request names no model: the default_text_model of its workspace is taken, ${defaultModel}.\n`);
+      stdout.write(`The request names no model. It uses the default_text_model of its workspace, ${defaultModel}.\n`);
     }
     checkMeaning(request);
     rejectUnsupportedFeatures(request);
@@ -78,20 +78,20 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   }
 }
 
-/** Who would ask, and what readRoutingContext needs to find the workspace of the store that this is. */
+/** The caller, and the stored workspaces that `readRoutingContext` needs. */
 interface Found {
   asker: RoutingCaller;
   stored: readonly WorkspaceRecord[];
 }
 
-/** @throws {CommandError} when nobody is meant, or several are */
+/** @throws {CommandError} if no key or workspace matches, or several do */
 async function findAsker(
   loaded: LoadedConfig,
   { key, workspace }: ExplainOptions,
   warn: (message: string) => void,
 ): Promise<Found> {
   if (key !== undefined && workspace !== undefined) {
-    throw new CommandError('Give one of --key and --workspace: a key has its workspace.');
+    throw new CommandError('Give one of --key and --workspace: a key has a workspace.');
   }
   if (key !== undefined) return findKeyholder(loaded, key);
   if (workspace !== undefined) return findWorkspaceAsker(loaded, workspace, warn);
@@ -101,14 +101,15 @@ async function findAsker(
 async function findKeyholder(loaded: LoadedConfig, wanted: string): Promise<Found> {
   const found = await withReadOnlyStore(loaded.config, async (storage) => {
     const key = resolveKey(await storage.access.listKeys(), wanted);
-    if (key.kind === 'management') throw new CommandError(`"${key.name}" is a management key, and asks no models.`);
+    if (key.kind === 'management')
+      throw new CommandError(`"${key.name}" is a management key, which requests no models.`);
     return readHome(loaded, storage, key);
   });
-  if (!found) throw new CommandError(`There is no store at ${findStoreFile(loaded.config)} yet, and so no key.`);
+  if (!found) throw new CommandError(`There is no store at ${findStoreFile(loaded.config)} yet, so there is no key.`);
   return found;
 }
 
-/** As a key of it that has nothing of its own. What the store does not tell is left out, which is said. */
+/** Returns a caller of the workspace without a guardrail of its own. Warns if the store cannot be read. */
 async function findWorkspaceAsker(
   loaded: LoadedConfig,
   wanted: string,
@@ -128,14 +129,14 @@ async function findWorkspaceAsker(
       return undefined;
     });
   } catch (error) {
-    warn(`the store does not tell what the workspace has set, so that it is left out: ${readMessage(error)}`);
+    warn(`the settings of the workspace are ignored, because the store cannot be read: ${readMessage(error)}`);
     return ofFile;
   }
   if (!found && !isKnown) throw new CommandError(`There is no workspace "${wanted}"; see "headgate workspaces list".`);
   return found ?? ofFile;
 }
 
-/** By id, slug or name. */
+/** Finds a workspace by id, slug or name. */
 async function findStored({ access, management }: Storage, wanted: string): Promise<{ id: string } | undefined> {
   const found = await management.findWorkspace(wanted);
   return found ?? (await access.listWorkspaces()).find(({ name }) => name === wanted);
@@ -158,7 +159,7 @@ function readBody({ cwd }: Terminal, file: string): unknown {
   }
 }
 
-/** How often each endpoint comes first, in percent of many draws; the sum of all is 100. */
+/** Returns how often each endpoint comes first, in percent of many draws. They add up to 100. */
 function countFirsts(
   request: ResponseRequest,
   asker: RoutingCaller,
@@ -196,7 +197,7 @@ function print(terminal: Terminal, plan: Plan<Endpoint>, shares: ReadonlyMap<str
   const notes = [
     plan.endpoints.some(({ pricing }) => pricing?.above) ? 'A price with + is higher for long prompts.' : [],
     [...shares.values()].some((share) => share < 100)
-      ? 'FIRST is how often an endpoint comes first. The order above is one draw; every request draws again.'
+      ? 'FIRST is how often an endpoint comes first. The order above is one draw. Every request draws anew.'
       : [],
   ].flat();
   if (notes.length > 0) stdout.write(`\n${notes.join('\n')}\n`);

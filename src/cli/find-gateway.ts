@@ -12,20 +12,20 @@ export async function findGateway({ host, port }: { host: string; port: number }
     host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   const url = `http://${reachable}:${port}`;
   try {
-    const answer = await fetch(`${url}/health`, { signal: AbortSignal.timeout(timeoutMs) });
-    const body = (await answer.json()) as { name?: unknown; version?: unknown } | null;
+    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(timeoutMs) });
+    const body = (await response.json()) as { name?: unknown; version?: unknown } | null;
     return body?.name === 'headgate' ? { url, version: String(body.version) } : undefined;
   } catch {
     return undefined; // nothing listens there, or it is another program
   }
 }
 
-/** Whether a gateway accepts requests, for people. */
+/** Describes whether a gateway accepts requests. */
 export async function readReadiness({ url }: FoundGateway): Promise<string> {
   try {
-    const answer = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(timeoutMs) });
-    const body = (await answer.json()) as { store?: string; error?: { message?: string } };
-    if (!answer.ok) return `not ready: ${body.error?.message ?? answer.status}`;
+    const response = await fetch(`${url}/ready`, { signal: AbortSignal.timeout(timeoutMs) });
+    const body = (await response.json()) as { store?: string; error?: { message?: string } };
+    if (!response.ok) return `not ready: ${body.error?.message ?? response.status}`;
     return body.store === undefined ? 'ready' : `ready; the store is ${body.store}`;
   } catch {
     return 'does not respond';

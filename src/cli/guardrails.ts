@@ -25,7 +25,7 @@ import { drawTable } from './table.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
 
-/** What a guardrail says, as an operator writes it. Of a list `none` takes the rule away. */
+/** The rules of a guardrail, as options. A list of `none` removes the rule. */
 export interface RuleOptions {
   name?: string;
   description?: string;
@@ -33,7 +33,7 @@ export interface RuleOptions {
   ignoreModel?: string[];
   allowProvider?: string[];
   ignoreProvider?: string[];
-  /** `all`, or makers of models. */
+  /** `all`, or authors of models. */
   zdr?: string[];
   /** `paid-training`, `free-training`, `free-publication`. */
   forbid?: string[];
@@ -67,7 +67,7 @@ export async function printGuardrails(
     return;
   }
   if (rows.length === 0) {
-    stdout.write('There are no guardrails. "headgate guardrails create" makes one.\n');
+    stdout.write('There are no guardrails. "headgate guardrails create" creates one.\n');
     return;
   }
   const cells = rows.map(({ id, name, workspaceId, rules, limitNanoUsd, resetInterval }) => {
@@ -98,7 +98,7 @@ export async function printGuardrails(
   stdout.write(drawTable(terminal, columns, cells));
 }
 
-/** The rules that are there, in short. */
+/** Summarizes the rules that are set. */
 function writeRules(rules: GuardrailRecord['rules']): Record<string, string> {
   const { allowedModels, ignoredModels, allowedProviders, ignoredProviders, zeroRetention } = rules;
   const lists = { models: allowedModels, 'not models': ignoredModels };
@@ -109,7 +109,7 @@ function writeRules(rules: GuardrailRecord['rules']): Record<string, string> {
   return Object.fromEntries(said.flatMap(([rule, list]) => (list?.length ? [[rule, list.join(' ')]] : [])));
 }
 
-/** Prints a guardrail as the management API gives it, who has it, and what they have spent of its limit. */
+/** Prints a guardrail as the management API shows it, with its keys and members and the usage of its limit. */
 export async function showGuardrail({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
   const shown = await readStore({ config, stderr }, async (storage) => {
     const { management } = storage;
@@ -130,7 +130,7 @@ export async function showGuardrail({ stdout, stderr }: Terminal, config: Config
   stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
 }
 
-/** Prints the new guardrail as the management API gives it. */
+/** Creates a guardrail and prints it as the management API shows it. */
 export async function addGuardrail(
   { stdout, stderr }: Terminal,
   loaded: LoadedConfig,
@@ -185,7 +185,7 @@ export interface AssigneeOptions {
   member?: string[];
 }
 
-/** Gives a guardrail to keys and members, in the place of the ones that they have. */
+/** Assigns a guardrail to keys and members. It replaces the guardrail that they have. */
 export const addAssignments = (
   terminal: Terminal,
   config: Config,
@@ -193,7 +193,7 @@ export const addAssignments = (
   options: AssigneeOptions,
 ): Promise<void> => changeHolders(terminal, config, wanted, options, true);
 
-/** Takes a guardrail from keys and members. */
+/** Unassigns a guardrail from keys and members. */
 export const removeAssignments = (
   terminal: Terminal,
   config: Config,
@@ -208,7 +208,7 @@ async function changeHolders(
   { key: keys = [], member: members = [] }: AssigneeOptions,
   gives: boolean,
 ): Promise<void> {
-  if (keys.length + members.length === 0) throw new CommandError('Say whom: --key, --member, or both.');
+  if (keys.length + members.length === 0) throw new CommandError('Give --key, --member, or both.');
   const { name, count } = await operate({ config, stderr }, async (parts) => {
     const guardrail = await findGuardrail(parts.management, wanted);
     const known = await parts.access.listKeys();
@@ -226,9 +226,10 @@ async function changeHolders(
 }
 
 /**
- * The guardrail that is meant: by id, the first 4 or more digits of it, or name; `default:main` is that of a workspace.
+ * Finds a guardrail by its id, the first 4 or more digits of the id, or its name. `default:main` is the default guardrail of
+ * a workspace.
  *
- * @throws {CommandError} when none or several are meant
+ * @throws {CommandError} if no guardrail matches, or several do
  */
 async function findGuardrail(management: ManagementStore, wanted: string): Promise<GuardrailRecord> {
   const of = /^default:(.+)$/.exec(wanted)?.[1];
@@ -244,7 +245,7 @@ async function findGuardrail(management: ManagementStore, wanted: string): Promi
     throw new CommandError(`No guardrail has the id or name "${wanted}"; see "headgate guardrails list".`);
   }
   const which = found.map(({ id, name }) => `${id} (${name})`).join(', ');
-  throw new CommandError(`"${wanted}" could be one of several guardrails; give the id: ${which}.`);
+  throw new CommandError(`"${wanted}" matches several guardrails; give the id: ${which}.`);
 }
 
 const forbiddable = [
@@ -253,7 +254,7 @@ const forbiddable = [
   { word: 'free-publication', rule: 'freePublication', field: 'enable_free_model_publication' },
 ] as const;
 
-/** The options that were given, by their names on the wire. */
+/** Returns the given options, by their names in the API. */
 function readBody(options: RuleOptions): GuardrailSettingsBody {
   const { name, description, allowModel, ignoreModel, allowProvider, ignoreProvider, zdr, forbid } = options;
   const lists = {
@@ -278,7 +279,7 @@ function readLimit({ limit, limitReset, includeByok }: RuleOptions): GuardrailSe
   return {
     ...(limit === undefined ? undefined : { limit_usd: dollars }),
     ...(limit === 'none' ? { reset_interval: null } : undefined),
-    // What is none of the three is refused with the rest of the body.
+    // the check of the body rejects other values
     ...(limitReset === undefined ? undefined : { reset_interval: limitReset as 'daily' }),
     ...(includeByok === undefined ? undefined : { include_byok_in_budgets: includeByok }),
   };
@@ -305,6 +306,6 @@ function refuseUnknown(option: string, words: readonly string[], known: readonly
   const wrong = words.find((word) => !known.includes(word) || word === 'all' || word === 'none');
   if (wrong !== undefined)
     throw new CommandError(
-      `${option} ${wrong}: give ${known.join(', ')}; ${known.includes('all') ? 'all and none stand' : 'none stands'} alone.`,
+      `${option} ${wrong}: give ${known.join(', ')}; ${known.includes('all') ? 'all and none' : 'none'} cannot be combined.`,
     );
 }

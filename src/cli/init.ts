@@ -7,7 +7,7 @@ import { CommandError, readMessage, type Terminal } from './terminal.ts';
 import { writeConfig } from './write-config.ts';
 
 export interface InitOptions {
-  /** Overwrites a file that is there. */
+  /** Overwrites an existing file. */
   force?: boolean;
   /** Default: `headgate.yaml`. */
   output?: string;
@@ -16,7 +16,7 @@ export interface InitOptions {
 /**
  * Writes a configuration with the providers whose key is in the environment and the model servers of this machine.
  *
- * @throws {CommandError} when the file is there already, or cannot be written
+ * @throws {CommandError} if the file exists, or cannot be written
  */
 export async function init(terminal: Terminal, options: InitOptions, servers = localServers): Promise<void> {
   const { stdout, env, cwd } = terminal;
@@ -34,14 +34,14 @@ export async function init(terminal: Terminal, options: InitOptions, servers = l
     // Node's errors of the file system carry a code.
     const { code } = error as NodeJS.ErrnoException;
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new CommandError(`${file} is a folder. --output takes the name of a file.`);
+      throw new CommandError(`${file} is a folder. --output needs the name of a file.`);
     }
     if (code === 'EEXIST') {
-      throw new CommandError(`${shown} is there already. --force overwrites it, --output writes another one.`);
+      throw new CommandError(`${shown} already exists. --force overwrites it, --output writes another file.`);
     }
     if (code === 'ENOENT') throw new CommandError(`${shown} cannot be written: there is no folder ${dirname(file)}.`);
     if (code === 'EACCES') {
-      throw new CommandError(`${shown} cannot be written: this user may not write into ${dirname(file)}.`);
+      throw new CommandError(`${shown} cannot be written: this user cannot write into ${dirname(file)}.`);
     }
     throw new CommandError(`${shown} cannot be written: ${readMessage(error)}`);
   }
@@ -50,10 +50,10 @@ export async function init(terminal: Terminal, options: InitOptions, servers = l
   for (const { name, variable, id } of providers) stdout.write(`  ${name}: key in ${variable}, models as ${id}/…\n`);
   for (const { name, baseUrl, models, id } of found) {
     const count = models.length === 1 ? '1 model' : `${models.length} models`;
-    stdout.write(`  ${name}: answers at ${baseUrl} with ${count}, as ${id}/…\n`);
+    stdout.write(`  ${name}: responds at ${baseUrl} with ${count}, as ${id}/…\n`);
   }
   if (providers.length + found.length === 0) {
-    stdout.write('  No provider key in the environment and no model server on this machine: the simulator answers.\n');
+    stdout.write('  No provider key in the environment and no model server on this machine: the simulator responds.\n');
   }
   const isUsual = shown === 'headgate.yaml';
   const [command, inClone] = isUsual ? ['', ''] : [` --config ${shown}`, ` -- --config ${shown}`];

@@ -20,7 +20,7 @@ export interface CreateKeyOptions extends LimitOptions, RateOptions {
   management?: boolean;
   /** ISO date, or `90d`, `12h`, `30m` from now. */
   expires?: string;
-  /** Whom an application of the operator's makes it for. */
+  /** The user of the operator's application that the key is for. */
   external?: string;
 }
 
@@ -33,7 +33,7 @@ export async function addKey({ stdout, stderr }: Terminal, config: Config, optio
   const kind = readKind(options);
   const { name, workspace, member, expires, external } = options;
   if (kind === 'management' && workspace !== undefined) {
-    throw new CommandError('A management key administers all workspaces, so that it has none.');
+    throw new CommandError('A management key administers all workspaces, so it has none.');
   }
   const wanted = {
     ...(name !== undefined && { name }),
@@ -95,7 +95,7 @@ export async function printKeys(terminal: Terminal, config: Config, options: { j
     return;
   }
   if (keys.length === 0) {
-    stdout.write('There are no keys. "headgate keys create" makes one.\n');
+    stdout.write('There are no keys. "headgate keys create" creates one.\n');
     return;
   }
   const rows = keys.map((key) => [
@@ -118,13 +118,13 @@ export async function printKeys(terminal: Terminal, config: Config, options: { j
   );
 }
 
-/** In the words of the configuration and the guides: who a key is for is another matter. */
+/** Names the kind as the configuration does, without the owner. */
 const nameKind = (kind: KeyRecord['kind']) => (kind === 'management' ? 'management' : 'inference');
 
 export const readState = (key: KeyRecord, nowMs: number): string =>
   key.disabled ? 'disabled' : key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? 'expired' : 'active';
 
-/** In the words of the management API. */
+/** Writes a key with the names of the management API. */
 function writeKey(key: KeyRecord, workspaceNames: ReadonlyMap<string, string>) {
   const writeTime = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
   return {

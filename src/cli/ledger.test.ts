@@ -97,7 +97,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
         'acme/same         1           0    0.001    0.001           0',
         'acme/small        2           2    0.002    0.003      +0.001',
         'all               4           3    0.008    0.008           0',
-        'Nothing was changed. With --apply the difference is booked as 3 corrections.',
+        'Nothing was changed. --apply records the difference as 3 corrections.',
         '',
       ].join('\n'),
     });
@@ -114,14 +114,14 @@ function testRecompute(makeStore: () => Promise<Store>): void {
         ...(await readSpentByOwnKeys(ledger, { workspaceId: 'w' }, 0)),
       ]);
     configure(store.url, [model('small', '0.0000015')]);
-    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toMatch(/\nBooked 2 corrections\.\n$/);
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toMatch(/\nRecorded 2 corrections\.\n$/);
     expect(await find(entry.id)).toEqual({
       ...{ ...entry, correction: { costNanoUsd: 500_000n, inputCostNanoUsd: 500_000n, count: 1 } },
     });
     expect(await spent()).toEqual([1_500_000n, 1_500_000n, 0n, 1_500_000n]);
 
     const again = await call(['ledger', 'recompute', '--apply']);
-    expect(again.stdout).toMatch(/0\.003 +0\.003 +0\nEvery entry that has a price today agrees with it\.\n$/);
+    expect(again.stdout).toMatch(/0\.003 +0\.003 +0\nEvery entry with a current price agrees with it\.\n$/);
     configure(store.url, [model('small', '0.0000002')]);
     expect((await call(['ledger', 'recompute', '--apply'])).stdout).toMatch(/0\.003 +0\.0004 +-0\.0026$/m);
     expect(await find(entry.id)).toMatchObject({ correction: { costNanoUsd: -800_000n, count: 2 } });
@@ -141,14 +141,12 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     const { stdout } = await call(['ledger', 'recompute', '--apply']);
     expect(stdout).toMatch(/^acme\/free +1 +1 +0 +0 +0$/m);
     expect(stdout).toMatch(/^acme\/small +2 +1 +0 +0\.0011 +\+0\.0011$/m);
-    expect(stdout).toContain(
-      'Left as they are, since no price is known today for who answered: acme/gone (1), acme/silent (1).\n',
-    );
-    expect(stdout).toContain('Booked 2 corrections.');
+    expect(stdout).toContain('Unchanged, because the model has no current price: acme/gone (1), acme/silent (1).\n');
+    expect(stdout).toContain('Recorded 2 corrections.');
     expect(await find(free.id)).toMatchObject({ priced: false, correction: { costNanoUsd: 0n, count: 1 } });
     expect(await find(wrote.id)).toEqual(wrote);
     expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain(
-      'Every entry that has a price today agrees',
+      'Every entry with a current price agrees',
     );
   });
 
@@ -191,8 +189,8 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     });
     configure(store.url, [price(0.05)]);
     const { stdout } = await call(['ledger', 'recompute', '--apply']);
-    expect(stdout).toContain('Left as they are, since nobody counted or measured their pictures: 1.\n');
-    expect(stdout).toContain('Booked 3 corrections.');
+    expect(stdout).toContain('Unchanged, because their images were not counted or measured: 1.\n');
+    expect(stdout).toContain('Recorded 3 corrections.');
     expect((await find(generation.id))?.correction).toMatchObject({ costNanoUsd: 20_000_000n, inputCostNanoUsd: 0n });
     expect((await find(answer.id))?.correction?.costNanoUsd).toBe(21_000_000n);
     expect((await find(words.id))?.correction?.costNanoUsd).toBe(999_999n);
@@ -219,13 +217,15 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     await book(both, failed, killed);
     const priced = { prompt: '0.000001', completion: '0.00001', request: '0.0001' };
     configure(store.url, [{ model: 'acme/small', pricing: priced }, model('large', '0.000003')]);
-    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('Booked 1 correction.');
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('Recorded 1 correction.');
     // 1000 × $3; 1000 × $1 + 100 × $10 + 100,000
     const cost = 3_000_000n + 1_000_000n + 1_000_000n + 100_000n;
     const { correction } = (await find(both.id))!;
     expect(correction).toEqual({ costNanoUsd: cost - 2_000_000n, inputCostNanoUsd: 3_100_000n, count: 1 });
     configure(store.url, [{ model: 'acme/small', pricing: priced }]);
-    expect((await call(['ledger', 'recompute'])).stdout).toContain('for who answered: acme/small (1).');
+    expect((await call(['ledger', 'recompute'])).stdout).toContain(
+      'because the model has no current price: acme/small (1).',
+    );
   });
 
   it('corrects what own keys and shared ones have cost apart where an entry has lines of both', async () => {
@@ -245,7 +245,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
       ]);
     expect(await spent()).toEqual([1_000_000n, 2_000_000n]);
     configure(store.url, [model('small', '0.000001'), model('own', '0.000005')]);
-    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('Booked 1 correction.');
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('Recorded 1 correction.');
     expect(await spent()).toEqual([1_000_000n, 5_000_000n]);
     configure(store.url, [model('small', '0.000004'), model('own', '0.000001')]);
     expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('-0.001');
@@ -285,13 +285,13 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     expect(await countOf('--model', 'Acme/Large')).toBe(1);
     expect(await countOf('--provider', 'bolt')).toBe(1);
     expect(await countOf('--provider', 'acme', '--until', '2026-11-10')).toBe(3);
-    expect((await call(['ledger', 'recompute', '--model', 'acme/none'])).stdout).toMatch(/^There are no entries of/);
+    expect((await call(['ledger', 'recompute', '--model', 'acme/none'])).stdout).toMatch(/^No entry matches\./);
   });
 
   it('reads page by page', async () => {
     await book(...Array.from({ length: 1203 }, () => entryOf()));
     configure(store.url, [model('small', '0.000002')]);
-    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toMatch(/Booked 1203 corrections\.\n$/);
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toMatch(/Recorded 1203 corrections\.\n$/);
     expect(await use(({ ledger }) => readSpent(ledger, { keyHash: 'k' }, 0))).toEqual([1203n * 2_000_000n]);
   });
 
@@ -329,14 +329,12 @@ describe('headgate ledger, on SQLite', () => {
     const told = await call(['ledger', 'recompute', '--apply']);
     expect(told).toMatchObject({ code: 1, stdout: '' });
     expect(told.stderr).toMatch(
-      /^headgate: The ledger in SQLite is corrected while the gateway is stopped; on PostgreSQL it may run\. The data folder .* is in use by the process/,
+      /^headgate: Stop the gateway to correct a ledger in SQLite\. With PostgreSQL it may run\. The data folder .* is in use by the process/,
     );
-    expect((await call(['ledger', 'recompute'])).stdout).toContain(
-      'With --apply the difference is booked as 1 correction.',
-    );
+    expect((await call(['ledger', 'recompute'])).stdout).toContain('--apply records the difference as 1 correction.');
     expect(await storage.ledger.find('w', entry.id)).toEqual(entry);
     unlock();
-    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('Booked 1 correction.');
+    expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('Recorded 1 correction.');
     lockDataFolder(join(cwd, 'data'))(); // given back
     await storage.close();
   });
@@ -344,7 +342,7 @@ describe('headgate ledger, on SQLite', () => {
   it.each([
     [['--since', 'yesterday'], '--since yesterday: give a date like 2026-10-31, or a time like 2026-10-31T12:00:00Z.'],
     [['--until', '2026-02-30'], '--until 2026-02-30: give a date'],
-    [['--since', '2026-11-02', '--until', '2026-11-01'], '--since 2026-11-02 lies behind --until 2026-11-01.'],
+    [['--since', '2026-11-02', '--until', '2026-11-01'], '--since 2026-11-02 is after --until 2026-11-01.'],
   ])('refuses %j', async (args, message) => {
     configure((await makeStore()).url, [model('small', '0')]);
     const { code, stdout, stderr } = await call(['ledger', 'recompute', ...args]);
@@ -378,7 +376,7 @@ describe.skipIf(skipped !== '')(`headgate ledger, on PostgreSQL${skipped}`, () =
     const unlock = lockDataFolder(join(cwd, 'data'));
     const told = await Promise.all([0, 1].map(() => call(['ledger', 'recompute', '--apply'])));
     unlock();
-    const booked = told.map(({ stdout }) => Number(/Booked (\d+) correction/.exec(stdout)?.[1] ?? 0));
+    const booked = told.map(({ stdout }) => Number(/Recorded (\d+) correction/.exec(stdout)?.[1] ?? 0));
     expect(booked[0]! + booked[1]!).toBe(700);
     expect(await storage.ledger.readTotals('w')).toMatchObject({ entries: 700, costNanoUsd: 700n * 2_000_000n });
     await storage.close();

@@ -23,21 +23,20 @@ export interface RecomputeOptions {
   since?: string;
   until?: string;
   model?: string;
-  /** Id of the configuration. */
+  /** Id in the configuration. */
   provider?: string;
-  /** Books the difference; without it nothing is changed. */
+  /** Records the difference; without it nothing changes. */
   apply?: boolean;
 }
 
-/** Entries that are read, and corrected, at once. */
+/** Number of entries that are read and corrected at once. */
 const PAGE = 500;
 
 /**
- * Prices entries again with the prices of today, prints what that makes of each model, and books the difference as
- * corrections when it is told to. Nothing that stands in the ledger is changed; what a kill leaves half done is taken up
- * by the next run.
+ * Prices entries again with current prices, prints the sums of each model, and with `apply` records the differences as
+ * corrections. Existing entries never change. The next run continues one that was interrupted.
  *
- * @throws {CommandError} when an option says nothing that can be meant, or the embedded store is in use
+ * @throws {CommandError} if an option is invalid, or the embedded store is in use
  */
 export async function recompute(
   terminal: Pick<Terminal, 'env' | 'stdout' | 'stderr'>,
@@ -71,21 +70,21 @@ export async function recompute(
 }
 
 function emitEnd(found: number, booked: number | undefined): string {
-  if (found === 0) return 'Every entry that has a price today agrees with it.\n';
+  if (found === 0) return 'Every entry with a current price agrees with it.\n';
   const count = (number: number) => `${number} correction${number === 1 ? '' : 's'}`;
-  if (booked === undefined) return `Nothing was changed. With --apply the difference is booked as ${count(found)}.\n`;
+  if (booked === undefined) return `Nothing was changed. --apply records the difference as ${count(found)}.\n`;
   const others = found - booked;
-  return `Booked ${count(booked)}.${others === 0 ? '' : ` ${others} more had been booked meanwhile by another process.`}\n`;
+  return `Recorded ${count(booked)}.${others === 0 ? '' : ` Another process has recorded ${others} more.`}\n`;
 }
 
-/** The embedded store belongs to the gateway while it runs. */
+/** Locks the embedded store, which belongs to the gateway while it runs. */
 function takeStore(config: Config, dataDir: string): () => void {
   if (findStoreFile(config) === undefined) return () => {};
   try {
     return lockDataFolder(dataDir);
   } catch (error) {
     throw new CommandError(
-      `The ledger in SQLite is corrected while the gateway is stopped; on PostgreSQL it may run. ${readMessage(error)}`,
+      `Stop the gateway to correct a ledger in SQLite. With PostgreSQL it may run. ${readMessage(error)}`,
       { cause: error },
     );
   }
@@ -95,7 +94,7 @@ function readQuery({ since, until, model, provider }: RecomputeOptions, config: 
   const fromMs = since === undefined ? undefined : readTimeOption('--since', since).startMs;
   const toMs = until === undefined ? undefined : readTimeOption('--until', until).endMs;
   if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs) {
-    throw new CommandError(`--since ${since} lies behind --until ${until}.`);
+    throw new CommandError(`--since ${since} is after --until ${until}.`);
   }
   const known = config.providers.find(({ id }) => id === provider);
   return {
@@ -104,7 +103,7 @@ function readQuery({ since, until, model, provider }: RecomputeOptions, config: 
   };
 }
 
-/** @returns a function that gives the endpoints of a model, as configuration and catalog have them now */
+/** @returns a function that returns the current endpoints of a model */
 async function openPrices(
   config: Config,
   dataDir: string,
@@ -133,7 +132,7 @@ async function* readPages(storage: Storage, query: Omit<EntryQuery, 'limit'>): A
   }
 }
 
-/** What one model cost, and costs. */
+/** The old and new cost of one model. */
 interface Sum {
   entries: number;
   corrections: number;
@@ -146,14 +145,14 @@ const nothing: Sum = { entries: 0, corrections: 0, oldNanoUsd: 0n, newNanoUsd: 0
 class Sums {
   corrections = 0;
   private readonly models = new Map<string, Sum>();
-  /** Models without a price, and how many entries they have. */
+  /** Models without a price, and the number of their entries. */
   private readonly unpriced = new Map<string, number>();
-  /** Entries whose pictures nobody counted. */
+  /** Number of entries whose images were not counted. */
   private uncounted = 0;
 
   add(entry: RecordedEntry, find: (model: string) => readonly PricedEndpoint[]): Correction | undefined {
     const { model } = entry;
-    if (model === null) return undefined; // nobody answered
+    if (model === null) return undefined; // no provider responded
     const priced = isSettled(entry) ? undefined : reprice(entry, find);
     const cost = typeof priced === 'object' ? priced : undefined;
     const old = summedCost(entry);
@@ -176,7 +175,7 @@ class Sums {
   }
 
   write(terminal: Pick<Terminal, 'env' | 'stdout'>): string {
-    if (this.isEmpty) return 'There are no entries of that time, model and provider.\n';
+    if (this.isEmpty) return 'No entry matches.\n';
     const rows = [...this.models].sort(([a], [b]) => (a < b ? -1 : 1));
     const total = rows.reduce(
       (all, [, sum]) => ({
@@ -196,7 +195,7 @@ class Sums {
 
   private reportUncounted(): string {
     if (this.uncounted === 0) return '';
-    return `Left as they are, since nobody counted or measured their pictures: ${this.uncounted}.\n`;
+    return `Unchanged, because their images were not counted or measured: ${this.uncounted}.\n`;
   }
 
   private reportUnpriced(): string {
@@ -204,7 +203,7 @@ class Sums {
     const named = [...this.unpriced]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([model, count]) => `${model} (${count})`);
-    return `Left as they are, since no price is known today for who answered: ${named.join(', ')}.\n`;
+    return `Unchanged, because the model has no current price: ${named.join(', ')}.\n`;
   }
 }
 

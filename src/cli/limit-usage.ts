@@ -4,13 +4,13 @@ import type { LimitUsage } from '../metering/read-limit-usage.ts';
 import { formatDistance } from './format-time.ts';
 import type { Column } from './table.ts';
 
-/** A limit and what is spent of it, in a table. */
+/** Columns of a limit and its usage. */
 export const usageColumns: readonly Column[] = ['LIMIT', 'SPENT', 'LEFT', 'RESETS'].map((title) => ({
   title,
   isNumber: true,
 }));
 
-/** The cells of these columns. */
+/** Writes the cells of these columns. */
 export const writeUsageCells = (
   limitNanoUsd: bigint,
   { usageNanoUsd, remainingNanoUsd, resetsAtMs }: LimitUsage,
@@ -22,5 +22,5 @@ export const writeUsageCells = (
   resetsAtMs === null ? 'never' : formatDistance(resetsAtMs, nowMs),
 ];
 
-/** What is left never reads as more than it is. */
+/** Rounds down, so that the rest is never overstated. */
 const roundDown = (usd: number): number => (usd < 1 ? usd : Math.floor(usd * 100) / 100);

@@ -32,14 +32,14 @@ describe('a command for the store, beside a configuration with a mistake', () =>
     ['workspaces list', 'default'],
     ['guardrails list', ''],
     ['guardrails create --name G --allow-model m', '"name": "G"'],
-  ])('tells it in a line and goes on: %s', async (command, prints) => {
+  ])('prints it in a line and continues: %s', async (command, prints) => {
     save('server: { prot: 1 }\nlog: { level: loud }\n');
     const { code, stdout, stderr } = await run(...command.split(' '));
     expect({ code, line: stderr.split('\n')[0] }).toEqual({
       code: 0,
       line:
         'headgate: headgate.yaml:1: server.prot: unknown key; the nearest known key is "port" ' +
-        '("headgate doctor" lists all 2 mistakes). This command needs nothing of that, and goes on.',
+        '("headgate doctor" lists all 2 errors). This command does not need these settings, and continues.',
     });
     expect(stdout).toContain(prints);
     expect(stderr).not.toContain('means no model');
@@ -96,14 +96,14 @@ describe('a file that is no YAML', () => {
     const { code, stdout, stderr } = await run('keys', 'list');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/headgate\.yaml:2: .*\n/);
-    expect(stderr).toContain('name a data folder that has one with --data to go on without');
+    expect(stderr).toContain('To continue without it, name a data folder that has one with --data.');
   });
 
   it('does not, with a data folder that has a store', async () => {
     const { code, stdout, stderr } = await run('keys', 'disable', 'app', '--data', 'data');
     expect(code).toBe(0);
     expect(stdout).toContain('Disabled "app"');
-    expect(stderr).toContain(`goes on without the file, with the store ${folder}/data/headgate.db.\n`);
+    expect(stderr).toContain(`continues without the file, with the store ${folder}/data/headgate.db.\n`);
     expect((await call(['keys', 'list'], { HEADGATE_DATA: 'data' })).code).toBe(0);
     expect((await call(['keys', 'list'], { HEADGATE_STORAGE_URL: 'file:data/headgate.db' })).code).toBe(0);
     expect((await run('budgets', '--data', 'data')).code).toBe(1);

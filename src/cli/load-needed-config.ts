@@ -5,14 +5,14 @@ import { describeStore, findStoreFile } from './describe-store.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
- * The configuration for a command that needs no more than some values of it: what is wrong elsewhere is told in a line and
- * keeps nobody from disabling a key at night.
+ * Loads the configuration for a command that needs some of its values. Errors elsewhere are printed in a line, and do not
+ * stop the command.
  *
- * A file that cannot be read may name the store, too. Without it a command goes on only where the store is named
- * otherwise: by the environment, or by a data folder that has one.
+ * A file that cannot be read may name the store. Without it, the command continues only if the store is known otherwise:
+ * from the environment, or in the data folder.
  *
  * @param needed paths
- * @throws {ConfigError} when these are wrong, or nobody knows
+ * @throws {ConfigError} if these are invalid, or unknown
  */
 export function loadNeededConfig(
   { stderr }: Pick<Terminal, 'stderr'>,
@@ -24,27 +24,26 @@ export function loadNeededConfig(
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const { problems } = error;
-    const more = problems.length > 1 ? ` ("headgate doctor" lists all ${problems.length} mistakes)` : '';
+    const more = problems.length > 1 ? ` ("headgate doctor" lists all ${problems.length} errors)` : '';
     const say = (goesOn: string): void => void stderr.write(`headgate: ${problems[0]}${more}. ${goesOn}\n`);
     const rest = error.isRead ? error.findSound(needed) : undefined;
     if (rest) {
-      say('This command needs nothing of that, and goes on.');
+      say('This command does not need these settings, and continues.');
       return rest;
     }
     if (error.isRead) throw error;
     const other = loadWithoutFile(sources, needed);
     if (!other) {
-      const hint =
-        'Where the store is may stand in there: name a data folder that has one with --data to go on without.';
+      const hint = 'The file may name the store. To continue without it, name a data folder that has one with --data.';
       throw new ConfigError([...problems, hint]);
     }
-    say(`This command goes on without the file, with the store ${describeStore(other.config)}.`);
+    say(`This command continues without the file, with the store ${describeStore(other.config)}.`);
     return other;
   }
 }
 
 function loadWithoutFile(sources: ConfigSources, needed: readonly Path[]): LoadedConfig | undefined {
-  if (needed.some(([section]) => section !== 'storage')) return undefined; // of that only the file knows
+  if (needed.some(([section]) => section !== 'storage')) return undefined; // only the file has it
   const { env, flags = {} } = sources;
   const loaded = loadRest({ ...sources, file: null }, needed);
   const isNamed = Boolean(env.DATABASE_URL || env.HEADGATE_STORAGE_URL);

@@ -21,7 +21,7 @@ export async function printMembers(terminal: Terminal, config: Config, { json }:
     return;
   }
   if (rows.length === 0) {
-    stdout.write('There are no members. "headgate workspaces members <workspace> --add <id>" makes one.\n');
+    stdout.write('There are no members. "headgate workspaces members <workspace> --add <id>" creates one.\n');
     return;
   }
   const cells = rows.map(({ id, createdAtMs, rateLimits }) => [
@@ -35,7 +35,7 @@ export async function printMembers(terminal: Terminal, config: Config, { json }:
 
 const writeLimit = (limit: number): string => (limit === 0 ? '-' : String(limit));
 
-/** Prints a member as the management API gives it. */
+/** Prints a member as the management API shows it. */
 export async function showMember({ stdout, stderr }: Terminal, config: Config, id: string): Promise<void> {
   const member = await readStore({ config, stderr }, ({ management }) => resolveMember(management, id));
   stdout.write(`${JSON.stringify(writeMember(member), undefined, 2)}\n`);
@@ -72,6 +72,6 @@ async function resolveMember(
 ): Promise<MemberRecord> {
   const member = await from.findMember(id);
   if (member) return member;
-  const remedy = `"headgate workspaces members <workspace> --add ${id}" makes it`;
+  const remedy = `"headgate workspaces members <workspace> --add ${id}" creates it`;
   throw new CommandError(`There is no member "${id}"; ${remedy}.`);
 }

@@ -82,10 +82,10 @@ async function useAndClose<Result>(storage: Storage, use: (storage: Storage) => 
 }
 
 /**
- * Looks into the configured store and changes nothing: no file is made, no schema brought up to date.
+ * Reads the configured store without a change: no file is created, no schema updated.
  *
- * @returns undefined when the store is a file that is not there yet
- * @throws the store's error, also when its schema is not that of this build
+ * @returns undefined if the store is a file that does not exist
+ * @throws the store's error, also if its schema is not that of this build
  */
 export async function withReadOnlyStore<Result>(
   config: Pick<Config, 'storage'>,

@@ -133,13 +133,13 @@ describe('headgate guardrails', () => {
     [['update', 'nobody', '--name', 'x'], 'No guardrail has the id or name "nobody"'],
     [['update', 'default:nowhere', '--name', 'x'], 'There is no workspace "nowhere"'],
     [['update', 'default:main'], 'Say what to change'],
-    [['assign', 'default:main'], 'Say whom: --key, --member, or both.'],
+    [['assign', 'default:main'], 'Give --key, --member, or both.'],
     [['assign', 'default:main', '--key', 'app'], 'holds for all its keys'],
     [['assign', 'default:main', '--key', 'nokey'], 'No key has the hash, prefix or name "nokey"'],
     [['create', '--name', 'x', '--workspace', 'nowhere'], 'There is no workspace "nowhere"'],
     [['create', '--name', 'x', '--allow-model', 'router/auto'], 'allowed_models[0]: '],
     [['create', '--name', 'x', '--zdr', 'opnai'], '--zdr opnai: give anthropic, openai'],
-    [['create', '--name', 'x', '--zdr', 'all', 'openai'], 'all and none stand alone'],
+    [['create', '--name', 'x', '--zdr', 'all', 'openai'], 'all and none cannot be combined'],
     [['create', '--name', 'x', '--limit', '5'], '`reset_interval` is missing beside `limit_usd`'],
     [['create', '--name', 'x', '--limit', 'much'], '--limit much: give a sum in USD'],
     [['create', '--name', 'x', '--forbid', 'training'], '--forbid training: give paid-training'],
@@ -150,7 +150,7 @@ describe('headgate guardrails', () => {
 
   it('says which of several is meant', async () => {
     for (let count = 0; count < 2; count++) await succeed('guardrails', 'create', '--name', 'twin');
-    expect(await refuse('guardrails', 'delete', 'twin')).toMatch(/could be one of several guardrails; give the id: /);
+    expect(await refuse('guardrails', 'delete', 'twin')).toMatch(/matches several guardrails; give the id: /);
   });
 });
 
@@ -240,9 +240,7 @@ describe('headgate workspaces', () => {
     expect(set).toMatch(
       /^INTERVAL +LIMIT +SPENT +LEFT +RESETS\nmonthly +\$100\.00 +\$0 +\$100\.00 +in \d+ (?:d|h|min)\n/,
     );
-    expect(set).toMatch(
-      /\ndaily +\$0\.50 +\$0 +\$0\.50 +in \d+ (?:h|min)\nWhat own provider keys cost counts, too.\n$/,
-    );
+    expect(set).toMatch(/\ndaily +\$0\.50 +\$0 +\$0\.50 +in \d+ (?:h|min)\nBYOK costs count.\n$/);
     await book(gateway, { workspaceId: other, createdAtMs: Date.now(), costNanoUsd: 200_000_000n });
     expect(await succeed('workspaces', 'budgets', 'other')).toMatch(/\ndaily +\$0\.50 +\$0\.20 +\$0\.30 /);
     const wrong = await refuse('workspaces', 'budgets', 'other', '--remove', 'daily', '--set', 'weekly=200');
@@ -306,7 +304,7 @@ describe('headgate workspaces', () => {
   it('says that the configuration has it, too', async () => {
     const { code, stderr } = await call('workspaces', 'update', 'other', '--name', 'another');
     expect(code).toBe(0);
-    expect(stderr).toContain('It stands in bootstrap.workspaces: change it there, too');
+    expect(stderr).toContain('It is in bootstrap.workspaces: change it there, too');
     await call('workspaces', 'update', 'another', '--name', 'other');
   });
 });

@@ -28,7 +28,7 @@ interface SourceOptions {
 /**
  * Runs one command to its end.
  *
- * @param argv without the program's own name
+ * @param argv without the name of the program
  * @returns the exit code
  */
 export async function runCli(argv: readonly string[], { stdout, stderr, ...rest }: Terminal): Promise<number> {
@@ -41,7 +41,7 @@ export async function runCli(argv: readonly string[], { stdout, stderr, ...rest 
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode; // it has said so already
+    if (error instanceof CommanderError) return error.exitCode; // commander has printed it
     terminal.stderr.write(`headgate: ${explain(error)}\n`);
     return 1;
   }
@@ -54,7 +54,7 @@ function explain(error: unknown): string {
   return error instanceof CommandError ? error.message : readMessage(error);
 }
 
-/** The commands, their options and their help. `docs/reference/cli.md` tells the same; a test compares the names. */
+/** The commands, their options and their help. A test compares their names with `docs/reference/cli.md`. */
 export function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
   const { env, cwd, stdout, stderr } = terminal;
   const readSources = ({ config: file, data, port, host, workers }: SourceOptions): ConfigSources => ({
@@ -62,7 +62,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     ...(file === undefined ? undefined : { file }),
   });
   const load = (options: SourceOptions): LoadedConfig => loadConfig(readSources(options));
-  /** For what is done to the store alone. */
+  /** For commands that need only the store. */
   const loadForStore = (options: SourceOptions, ...more: Path[]): LoadedConfig =>
     loadNeededConfig(terminal, readSources(options), [['storage', 'url'], ...more]);
   const readConfig = (options: SourceOptions) => loadForStore(options).config;
@@ -79,13 +79,13 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       getErrHasColors: () => isColored,
     })
     .addHelpText('after', mainExamples);
-  /** New commands take over the settings above. */
+  /** New commands inherit the settings above. */
   const command = (parent: Command, name: string, description: string, examples: string) =>
     withSources(parent.command(name).description(description)).addHelpText('after', examples);
 
   withSources(program.command('start', { isDefault: true }))
-    .description('serve; "headgate" alone does the same, or shows the status of a gateway that runs already')
-    .option('--port <number>', 'port to listen on; 0 takes any free one (8787)')
+    .description('serve; "headgate" alone does the same, or shows the status of a running gateway')
+    .option('--port <number>', 'port to listen on; 0: any free one (8787)')
     .option('--host <address>', 'address to listen on (127.0.0.1)')
     .option('--workers <number>', 'processes that serve; auto: one for each core (1)')
     .allowExcessArguments()
@@ -104,7 +104,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   program
     .command('init')
     .description('write a commented headgate.yaml with the providers and model servers it finds')
-    .option('--force', 'overwrite a file that is there')
+    .option('--force', 'overwrite an existing file')
     .option('--output <file>', 'file to write (headgate.yaml)')
     .allowExcessArguments(false)
     .addHelpText('after', initExamples)
@@ -114,9 +114,9 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     });
 
   command(program, 'doctor', 'check configuration, data folder, storage, port and providers', doctorExamples)
-    .option('--probe', 'ask each provider for its models, with each key')
-    .option('--port <number>', 'port to look at (that of the configuration)')
-    .option('--host <address>', 'address to look at (that of the configuration)')
+    .option('--probe', 'request the models of each provider, with each key')
+    .option('--port <number>', 'port to check (that of the configuration)')
+    .option('--host <address>', 'address to check (that of the configuration)')
     .action(async ({ probe, ...options }: SourceOptions & { probe?: boolean }) => {
       const { doctor } = await import('./doctor.ts');
       exit(await doctor(terminal, () => load(options), { probe }));
@@ -125,26 +125,31 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   command(
     program,
     'explain',
-    'print which endpoints a request would use, and why not the others; sends nothing',
+    'print which endpoints a request would use, and why others are excluded; sends nothing',
     explainExamples,
   )
     .requiredOption('--body <file>', 'body of a POST /responses, as JSON; - for standard input')
-    .option('--workspace <name>', 'workspace that would ask')
-    .option('--key <key>', 'key that would ask, by hash or name, with its workspace and guardrails')
+    .option('--workspace <name>', 'workspace of the caller')
+    .option('--key <key>', 'key of the caller, by hash or name, with its workspace and guardrails')
     .option('--json', 'as JSON')
     .action(async (options: SourceOptions & ExplainOptions) => {
       const { explain: run } = await import('./explain.ts');
       exit(await run(terminal, load(options), options));
     });
 
-  command(program, 'record', 'ask a provider and keep what it sends, without secrets, for a bug report', recordExamples)
+  command(
+    program,
+    'record',
+    'request a provider and keep its response, without secrets, for a bug report',
+    recordExamples,
+  )
     .requiredOption('--provider <id>', 'provider of the configuration')
     .requiredOption('--body <file>', 'body of a POST /responses, as JSON')
-    .requiredOption('--out <folder>', 'folder for the files; made when it is not there')
-    .option('--model <name>', 'model: slug here or name there (model of the body)')
+    .requiredOption('--out <folder>', 'folder for the files; created if it does not exist')
+    .option('--model <name>', 'model: its slug, or its name at the provider (model of the body)')
     .option('--name <name>', 'name of the files (that of the body)')
-    .option('--stream', 'ask for a stream only; without this and --whole, both ways')
-    .option('--whole', 'ask for a whole answer only')
+    .option('--stream', 'request a stream only; without this and --whole, both')
+    .option('--whole', 'request a buffered response only')
     .option('--force', 'overwrite an earlier recording of that name')
     .action(async (options: SourceOptions & RecordOptions) => {
       const { recordExchange } = await import('./record.ts');
@@ -153,10 +158,10 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
 
   program
     .command('replay')
-    .description('show what a client would see of a recorded answer: a line for each event')
+    .description('show what a client would see of a recorded response: a line for each event')
     .argument('<file>', 'recording')
     .option('--wire <name>', 'wire that reads it (as the request beside it says)')
-    .option('--request <file>', 'what was asked (the .request.json beside it)')
+    .option('--request <file>', 'request of the recording (the .request.json beside it)')
     .option('--json', 'print the response, or the error, in place of the events')
     .allowExcessArguments(false)
     .addHelpText('after', recordExamples)
@@ -165,16 +170,16 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       exit(await replayFile(terminal, file, options));
     });
 
-  const keys = program.command('keys').description('make, list, change and end keys; also while the gateway runs');
+  const keys = program.command('keys').description('create, list, change and delete keys; also while the gateway runs');
   keys.addHelpText('after', keysExamples);
-  withRateOptions(command(keys, 'create', 'make a key; its text is printed once, alone on stdout', keysExamples))
+  withRateOptions(command(keys, 'create', 'create a key; its text is printed once, alone on stdout', keysExamples))
     .option('--name <name>', 'name for people')
     .option('--workspace <name>', 'name or id of its workspace')
-    .option('--member <id>', 'member who owns it; made when absent (the organization owns it)')
+    .option('--member <id>', 'member that owns it; created if unknown (the organization owns it)')
     .option('--organization', 'the organization owns it: the default')
-    .option('--management', 'administers, and cannot ask models')
+    .option('--management', 'administers, and cannot request models')
     .option('--expires <when>', 'date, time, or 90d, 12h, 30m from now')
-    .option('--external <user>', 'whom an application of yours makes it for')
+    .option('--external <user>', 'user of your application that it is for')
     .option(...limitOption)
     .option(...limitResetOption)
     .option(...includeByokOption)
@@ -188,7 +193,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       const { printKeys } = await import('./keys.ts');
       await printKeys(terminal, readConfig(options), options);
     });
-  command(keys, 'show', 'print a key with its settings and what it has spent', keysExamples)
+  command(keys, 'show', 'print a key with its settings and its spending', keysExamples)
     .argument(...keyArgument)
     .action(async (wanted: string, options: SourceOptions) => {
       const { showKey } = await import('./change-keys.ts');
@@ -197,24 +202,24 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   withRateOptions(command(keys, 'update', 'change the settings of a key', keysExamples))
     .argument(...keyArgument)
     .option('--name <name>', 'name for people')
-    .option('--enable', 'may be used again')
-    .option('--disable', 'is refused from now on')
+    .option('--enable', 'enable it again')
+    .option('--disable', 'reject it from now on')
     .option(...limitOption)
     .option(...limitResetOption)
     .option(...includeByokOption)
-    .option('--no-include-byok', 'they do not')
+    .option('--no-include-byok', 'they do not count')
     .action(async (wanted: string, options: SourceOptions & UpdateKeyOptions) => {
       const { changeKey } = await import('./change-keys.ts');
       await changeKey(terminal, readConfig(options), wanted, options);
     });
-  command(keys, 'rotate', 'put a new key with the same settings in the place of one', keysExamples)
+  command(keys, 'rotate', 'replace a key with a new one that has the same settings', keysExamples)
     .argument(...keyArgument)
-    .option('--grace <time>', 'how long the old one may still be used: 30m, 12h, up to 1d (not at all)')
+    .option('--grace <time>', 'how long the old one stays valid: 30m, 12h, up to 1d (0)')
     .action(async (wanted: string, options: SourceOptions & { grace?: string }) => {
       const { replaceKey } = await import('./change-keys.ts');
       await replaceKey(terminal, readConfig(options), wanted, options);
     });
-  command(keys, 'disable', 'refuse a key from now on', keysExamples)
+  command(keys, 'disable', 'reject a key from now on', keysExamples)
     .argument(...keyArgument)
     .action(async (wanted: string, options: SourceOptions) => {
       const { disableKey } = await import('./change-keys.ts');
@@ -231,14 +236,16 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   addMembers(program);
   addGuardrails(program);
 
-  const ledger = program.command('ledger').description('price history again after a price was mended; show an entry');
+  const ledger = program
+    .command('ledger')
+    .description('price entries again after a price was corrected; show an entry');
   ledger.addHelpText('after', ledgerExamples);
-  command(ledger, 'recompute', 'price entries with the prices of today, and print the difference', ledgerExamples)
+  command(ledger, 'recompute', 'price entries with current prices, and print the difference', ledgerExamples)
     .option('--since <date>', 'first day (UTC), or a time')
     .option('--until <date>', 'last day (UTC), or a time')
-    .option('--model <slug>', 'entries of this model alone')
-    .option('--provider <id>', 'entries of this provider alone')
-    .option('--apply', 'book the difference as corrections; without it nothing is changed')
+    .option('--model <slug>', 'only entries of this model')
+    .option('--provider <id>', 'only entries of this provider')
+    .option('--apply', 'record the difference as corrections; without it nothing changes')
     .action(async (options: SourceOptions & RecomputeOptions) => {
       const { recompute } = await import('./ledger.ts');
       await recompute(terminal, load(options), options);
@@ -252,7 +259,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
 
   const credits = program
     .command('credits')
-    .description('what the organization may spend in all; off until some are added');
+    .description('the total that the organization may spend; off until some are added');
   credits.addHelpText('after', creditsExamples);
   command(credits, 'add', 'add credits; the first ones turn them on', creditsExamples)
     .argument('<usd>', 'sum, like 25 or 0.50; "-- -5" takes five back')
@@ -261,7 +268,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       const { changeCredits } = await import('./credits.ts');
       await changeCredits(terminal, readConfig(options), sum, options);
     });
-  command(credits, 'off', 'turn credits off: nothing is held to them any more', creditsExamples).action(
+  command(credits, 'off', 'turn credits off: they no longer limit spending', creditsExamples).action(
     async (options: SourceOptions) => {
       const { removeCredits } = await import('./credits.ts');
       await removeCredits(terminal, readConfig(options));
@@ -274,7 +281,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       await showCredits(terminal, readConfig(options), options);
     });
 
-  command(program, 'budgets', 'list all that limits spending, what is spent of it and what is left', budgetsExamples)
+  command(program, 'budgets', 'list all spending limits, their usage and what is left', budgetsExamples)
     .option('--json', 'as a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printBudgets } = await import('./budgets.ts');
@@ -314,8 +321,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   const models = program.command('models').description('list models; fetch a newer list of them');
   models.addHelpText('after', modelsExamples);
   withSources(models.command('list', { isDefault: true }))
-    .description('list the models that can be asked; what "headgate models" alone does')
-    .argument('[query...]', 'words in the slug, the name or the providers; all must be there')
+    .description('list the models that can be requested; what "headgate models" alone does')
+    .argument('[query...]', 'words in the slug, the name or the providers; all must match')
     .option('--all', 'also those that no configured provider has')
     .option('--json', 'as a JSON list')
     .addHelpText('after', modelsExamples)
@@ -332,7 +339,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   return program;
 
   function addWorkspaces(parent: Command): void {
-    const workspaces = parent.command('workspaces').description('make, list, change and delete workspaces');
+    const workspaces = parent.command('workspaces').description('create, list, change and delete workspaces');
     workspaces.addHelpText('after', workspacesExamples);
     command(workspaces, 'list', 'list all workspaces, the oldest first', workspacesExamples)
       .option('--json', 'as a JSON list')
@@ -346,9 +353,9 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         const { showWorkspace } = await import('./workspaces.ts');
         await showWorkspace(terminal, readConfig(options), wanted);
       });
-    withRateOptions(command(workspaces, 'create', 'make a workspace', workspacesExamples))
-      .requiredOption('--name <name>', 'name for people, of no other')
-      .option('--slug <slug>', 'name in paths (made of the name)')
+    withRateOptions(command(workspaces, 'create', 'create a workspace', workspacesExamples))
+      .requiredOption('--name <name>', 'unique name')
+      .option('--slug <slug>', 'name in paths (derived from the name)')
       .option(...workspaceDescriptionOption)
       .option(...defaultTextModelOption)
       .option(...defaultImageModelOption)
@@ -361,7 +368,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       });
     withRateOptions(command(workspaces, 'update', 'change the settings of a workspace', workspacesExamples))
       .argument(...workspaceArgument)
-      .option('--name <name>', 'name for people, of no other')
+      .option('--name <name>', 'unique name')
       .option('--slug <slug>', 'name in paths')
       .option(...workspaceDescriptionOption)
       .option(...defaultTextModelOption)
@@ -376,7 +383,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       });
     command(workspaces, 'delete', 'remove a workspace that has no keys; its ledger entries stay', workspacesExamples)
       .argument(...workspaceArgument)
-      .option('--confirm-default', 'also when it is the default one')
+      .option('--confirm-default', 'also if it is the default one')
       .action(async (wanted: string, options: SourceOptions & { confirmDefault?: boolean }) => {
         const { removeWorkspace } = await import('./workspaces.ts');
         await removeWorkspace(terminal, readConfig(options), wanted, options);
@@ -386,14 +393,14 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       .option('--set <budget...>', 'an interval and USD: monthly=100')
       .option('--remove <interval...>', 'daily, weekly, monthly or lifetime')
       .option(...includeByokOption)
-      .option('--no-include-byok', 'they do not')
+      .option('--no-include-byok', 'they do not count')
       .action(async (wanted: string, options: SourceOptions & BudgetOptions) => {
         const { changeWorkspaceBudgets } = await import('./workspaces.ts');
         await changeWorkspaceBudgets(terminal, readConfig(options), wanted, options);
       });
     command(workspaces, 'members', 'add, remove and list the members of a workspace', workspacesExamples)
       .argument(...workspaceArgument)
-      .option('--add <member...>', 'ids; who is new is made')
+      .option('--add <member...>', 'ids; unknown members are created')
       .option('--remove <member...>', 'ids of members without a key there')
       .action(async (wanted: string, options: SourceOptions & { add?: string[]; remove?: string[] }) => {
         const { changeWorkspaceMembers } = await import('./workspaces.ts');
@@ -425,38 +432,41 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   }
 
   function addGuardrails(parent: Command): void {
-    const guardrails = parent.command('guardrails').description('say which models and providers keys may use');
+    const guardrails = parent.command('guardrails').description('limit which models and providers keys may use');
     guardrails.addHelpText('after', guardrailsExamples);
     const withRules = (rules: Command): Command =>
       rules
         .option('--description <text>', 'for people, or none')
-        .option('--allow-model <model...>', 'slugs or patterns that alone may be used, or none')
-        .option('--ignore-model <model...>', 'slugs or patterns that may not be used, or none')
-        .option('--allow-provider <provider...>', 'providers that alone may be used, or none')
-        .option('--ignore-provider <provider...>', 'providers that may not be used, or none')
-        .option('--zdr <maker...>', 'only where nothing is kept: anthropic, openai, google, xai, other, all, or none')
+        .option('--allow-model <model...>', 'the only slugs or patterns to use, or none')
+        .option('--ignore-model <model...>', 'slugs or patterns to exclude, or none')
+        .option('--allow-provider <provider...>', 'the only providers to use, or none')
+        .option('--ignore-provider <provider...>', 'providers to exclude, or none')
+        .option(
+          '--zdr <maker...>',
+          'only endpoints that retain no data: anthropic, openai, google, xai, other, all, or none',
+        )
         .option('--forbid <what...>', 'paid-training, free-training, free-publication, or none')
-        .option('--limit <usd>', 'what each key and member who has it may spend, or none')
+        .option('--limit <usd>', 'what each key and member with it may spend, or none')
         .option('--limit-reset <when>', 'with --limit: daily, weekly or monthly (UTC)')
         .option(...includeByokOption)
-        .option('--no-include-byok', 'they do not');
+        .option('--no-include-byok', 'they do not count');
     command(guardrails, 'list', 'list all guardrails, the oldest first', guardrailsExamples)
-      .option('--workspace <name>', 'of this workspace alone')
+      .option('--workspace <name>', 'only of this workspace')
       .option('--json', 'as a JSON list')
       .action(async (options: SourceOptions & { json?: boolean; workspace?: string }) => {
         const { printGuardrails } = await import('./guardrails.ts');
         await printGuardrails(terminal, readConfig(options), options);
       });
-    command(guardrails, 'show', 'print a guardrail and who has it', guardrailsExamples)
+    command(guardrails, 'show', 'print a guardrail with its keys and members', guardrailsExamples)
       .argument(...guardrailArgument)
       .action(async (wanted: string, options: SourceOptions) => {
         const { showGuardrail } = await import('./guardrails.ts');
         await showGuardrail(terminal, readConfig(options), wanted);
       });
     withRules(
-      command(guardrails, 'create', 'make a guardrail; nobody has it yet', guardrailsExamples)
+      command(guardrails, 'create', 'create a guardrail; it is not assigned yet', guardrailsExamples)
         .requiredOption('--name <name>', 'name for people')
-        .option('--workspace <name>', 'whose keys and members may have it (the default one)'),
+        .option('--workspace <name>', 'workspace of the keys and members that it is for (the default one)'),
     ).action(async (options: SourceOptions & RuleOptions & { name: string; workspace?: string }) => {
       const { addGuardrail } = await import('./guardrails.ts');
       await addGuardrail(terminal, loadForStore(options), options);
@@ -469,20 +479,20 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       const { changeGuardrail } = await import('./guardrails.ts');
       await changeGuardrail(terminal, loadForStore(options), wanted, options);
     });
-    command(guardrails, 'delete', 'remove a guardrail; it holds for nobody any more', guardrailsExamples)
+    command(guardrails, 'delete', 'remove a guardrail with its assignments', guardrailsExamples)
       .argument(...guardrailArgument)
       .action(async (wanted: string, options: SourceOptions) => {
         const { removeGuardrail } = await import('./guardrails.ts');
         await removeGuardrail(terminal, readConfig(options), wanted);
       });
     for (const [name, description, gives] of [
-      ['assign', 'give a guardrail to keys and members, in the place of the one they have', true],
-      ['unassign', 'take a guardrail from keys and members', false],
+      ['assign', 'assign a guardrail to keys and members, in place of the one they have', true],
+      ['unassign', 'unassign a guardrail from keys and members', false],
     ] as const) {
       command(guardrails, name, description, guardrailsExamples)
         .argument(...guardrailArgument)
         .option('--key <key...>', 'by hash, the first 4 or more digits of it, or name')
-        .option('--member <id...>', 'whose keys it holds for, all of them')
+        .option('--member <id...>', 'members; it holds for all their keys')
         .action(async (wanted: string, options: SourceOptions & AssigneeOptions) => {
           const { addAssignments, removeAssignments } = await import('./guardrails.ts');
           await (gives ? addAssignments : removeAssignments)(terminal, readConfig(options), wanted, options);
@@ -496,25 +506,25 @@ const memberArgument = ['<member>', 'its id'] as const;
 const workspaceArgument = ['<workspace>', 'its id, slug or name'] as const;
 const workspaceDescriptionOption = ['--description <text>', 'for people, or none'] as const;
 const defaultTextModelOption = ['--default-text-model <slug>', 'of requests that name no model, or none'] as const;
-const defaultImageModelOption = ['--default-image-model <slug>', 'the same for pictures'] as const;
+const defaultImageModelOption = ['--default-image-model <slug>', 'the same for images'] as const;
 const defaultSortOption = [
   '--default-provider-sort <key>',
-  'of requests that leave the order open: price, throughput, latency, exacto, or none',
+  'of requests that set no order: price, throughput, latency, exacto, or none',
 ] as const;
 const ioLoggingOption = ['--io-logging', 'keep inputs and outputs'] as const;
-const ioSamplingOption = ['--io-sampling <share>', 'of how many sessions, 0.0001 to 1'] as const;
+const ioSamplingOption = ['--io-sampling <share>', 'share of the sessions, 0.0001 to 1'] as const;
 const guardrailArgument = [
   '<guardrail>',
   'its id, the first 4 or more digits of it, its name, or default:WORKSPACE',
 ] as const;
 const limitOption = ['--limit <usd>', 'what it may spend, or none'] as const;
 const limitResetOption = ['--limit-reset <when>', 'daily, weekly, monthly (UTC) or never'] as const;
-const includeByokOption = ['--include-byok', 'calls with own provider keys count, too'] as const;
+const includeByokOption = ['--include-byok', 'BYOK costs count, too'] as const;
 
 /** Options of every command that reads the configuration. */
 const withSources = (command: Command): Command =>
   command
-    .option('--config <file>', 'configuration file (headgate.yaml, when it is there)')
+    .option('--config <file>', 'configuration file (headgate.yaml, if it exists)')
     .option('--data <folder>', 'data folder (./data)')
     .allowExcessArguments(false);
 

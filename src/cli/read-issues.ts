@@ -1,6 +1,6 @@
 import type { GatewayError } from '../domain/errors.ts';
 
-/** All that is wrong, a line each: on a terminal there is no `error.metadata` to look into. */
+/** Returns all issues of an error, a line each, since a terminal does not show `error.metadata`. */
 export function readIssues({ message, metadata }: GatewayError): string {
   const issues = metadata['issues'] as { path: string; message: string }[] | undefined;
   if (issues === undefined || issues.length < 2) return message;

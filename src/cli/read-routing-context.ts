@@ -6,12 +6,12 @@ import type { WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import { createRoutingContext } from '../routing/routing-context.ts';
 
 /**
- * Where requests would be routed by a gateway with this configuration that has served nothing yet. Workspaces have their
- * names for ids, since the store need not be asked.
+ * Creates the routing context of a gateway with this configuration that has served no request. Workspaces have their names
+ * as ids, since the store is not needed.
  *
- * @param warn told what is odd in the catalog's files
+ * @param warn called with problems in the files of the catalog
  * @param stored workspaces of the store, for providers that name one by its id
- * @throws with a message for people when the configuration contradicts itself
+ * @throws {Error} with a message for the operator, if the configuration contradicts itself
  */
 export function readRoutingContext(
   { config, dataDir }: LoadedConfig,
@@ -36,7 +36,7 @@ export function readRoutingContext(
 
 type NamedWorkspace = Pick<WorkspaceRecord, 'id' | 'name'>;
 
-/** The id of a workspace in that world: its name, in the file before the store. What neither has stays as it is. */
+/** Returns the id of a workspace in that context: its name in the file, or else in the store. Unknown ids stay. */
 export function resolveWorkspaceId(
   { config }: Pick<LoadedConfig, 'config'>,
   named: string,
@@ -46,7 +46,7 @@ export function resolveWorkspaceId(
   const inFile = config.bootstrap.workspaces.find(isNamed);
   if (inFile) return inFile.name;
   const found = stored.find(isNamed);
-  // One of the store may have another name in the file.
+  // A stored workspace may have another name in the file.
   return (
     config.bootstrap.workspaces.find(({ id }) => id !== undefined && id === found?.id)?.name ?? found?.name ?? named
   );

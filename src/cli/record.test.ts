@@ -102,7 +102,7 @@ describe('headgate record', () => {
     expect(asked()).toMatchObject({ wire: 'openai-chat', upstream_model: 'one', request: { input: 'Say hello.' } });
 
     const streamed = await replay('hello.stream.http');
-    expect(streamed).toMatchObject({ code: 0, stderr: 'Left out of the request: metadata.\n' });
+    expect(streamed).toMatchObject({ code: 0, stderr: 'Omitted from the request: metadata.\n' });
     const events = eventsOf(streamed.stdout);
     expect(events.map((event) => event.type)).toEqual(
       expect.arrayContaining(['response.created', 'response.output_text.delta', 'response.completed']),
@@ -191,7 +191,7 @@ describe('headgate record', () => {
     expect((await record('--stream')).code).toBe(0);
     const { code, stdout, stderr } = await replay('hello.stream.http');
     expect(code).toBe(1);
-    expect(stderr).toContain('The answer breaks off: ');
+    expect(stderr).toContain('The response is interrupted: ');
     const types = eventsOf(stdout).map(({ type }) => type);
     expect(types.filter((type) => type === 'response.output_text.delta')).toHaveLength(2);
     expect(types.at(-1)).toBe('response.failed');
@@ -215,7 +215,7 @@ describe('headgate record', () => {
     await upstream.down();
     const { code, stdout, stderr } = await record();
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^(headgate: no (stream|whole) answer to record: acme cannot be reached .*\n){2}$/);
+    expect(stderr).toMatch(/^(headgate: no (stream|whole) response to record: acme cannot be reached .*\n){2}$/);
     expect(list()).toEqual([]);
   });
 
@@ -223,7 +223,7 @@ describe('headgate record', () => {
     serve(recorded('text.stream.http'), { ...recorded('text.whole.http'), start: 'reset' });
     const { code, stderr } = await record();
     expect(code).toBe(1);
-    expect(stderr).toContain('no whole answer to record');
+    expect(stderr).toContain('no whole response to record');
     expect(list()).toEqual(['hello.request.json', 'hello.stream.http']);
   });
 
@@ -233,7 +233,7 @@ describe('headgate record', () => {
     const before = list();
     const refused = await record();
     expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toContain('hello.stream-error.http is there already in out. --force overwrites');
+    expect(refused.stderr).toContain('hello.stream-error.http already exists in out. --force overwrites');
     expect(upstream.requests).toHaveLength(2);
     expect(list()).toEqual(before);
     serve(recorded('text.stream.http'), recorded('text.whole.http'));
@@ -247,18 +247,18 @@ describe('headgate record', () => {
     symlinkSync(join(cwd, 'precious'), join(cwd, 'out', 'hello.stream.http'));
     symlinkSync(join(cwd, 'nowhere'), join(cwd, 'out', 'other.stream.http'));
     upstream.always(recorded('text.stream.http'));
-    expect((await record('--stream')).stderr).toContain('is there already');
-    expect((await record('--stream', '--name', 'other')).stderr).toContain('is there already');
+    expect((await record('--stream')).stderr).toContain('already exists');
+    expect((await record('--stream', '--name', 'other')).stderr).toContain('already exists');
     expect((await record('--stream', '--force')).code).toBe(0);
     expect(readFileSync(join(cwd, 'precious'), 'utf8')).toBe('mine');
     expect(statSync(join(cwd, 'out', 'hello.stream.http')).mode & 0o077).toBe(0);
   });
 
   it.each([
-    [['--name', '../hello'], '--name gives no name for files: "../hello"'],
-    [['--name', 'a/b'], '--name gives no name'],
-    [['--name', '.hidden'], '--name gives no name'],
-    [['--name', 'a..b'], '--name gives no name'],
+    [['--name', '../hello'], '--name is not a name for files: "../hello"'],
+    [['--name', 'a/b'], '--name is not a name'],
+    [['--name', '.hidden'], '--name is not a name'],
+    [['--name', 'a..b'], '--name is not a name'],
     [['--provider', 'acne'], 'There is no provider "acne" in the configuration (there is: acme, hasty, sim)'],
     [['--body', 'gone.json'], '--body gone.json: '],
     [['--out', 'hello.json'], 'Files cannot be written in hello.json: '],
@@ -349,7 +349,7 @@ describe('headgate replay', () => {
   const fixture = (name: string) => new URL(`../providers/openai-chat/recordings/${name}`, import.meta.url).pathname;
 
   it.each([
-    [[fixture('text.stream.http')], 'Nothing beside the recording says which wire it is of: give --wire'],
+    [[fixture('text.stream.http')], 'The wire of the recording is unknown: give --wire'],
     [[fixture('text.stream.http'), '--wire', 'telex'], 'There is no wire "telex": give --wire with one of openai-'],
     [['gone.http', '--wire', 'openai-chat'], 'gone.http: '],
     [['hello.json', '--wire', 'openai-chat'], 'does not begin with the head of an HTTP response'],

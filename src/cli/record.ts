@@ -40,10 +40,10 @@ export interface RecordOptions {
 }
 
 /**
- * Asks a provider as the gateway does, streamed and whole, and keeps what it sent, without secrets.
+ * Sends a request to a provider like the gateway, streamed and buffered, and stores the responses without secrets.
  *
- * @returns the exit code: 1 when something that was asked for has no file
- * @throws {CommandError} when nothing could be asked, or a file cannot be written
+ * @returns the exit code: 1 if a response could not be recorded
+ * @throws {CommandError} if no request could be sent, or a file cannot be written
  */
 export async function recordExchange(terminal: Terminal, config: Config, options: RecordOptions): Promise<number> {
   const { stdout, stderr, cwd } = terminal;
@@ -54,7 +54,7 @@ export async function recordExchange(terminal: Terminal, config: Config, options
   const writing = { force: options.force ?? false, shown: options.out };
   explainFiles(writing, () => prepareFolder(folder, name, writing.force));
 
-  const own = [entry.api_key ?? [], Object.values(entry.headers ?? {})].flat(); // short ones, too
+  const own = [entry.api_key ?? [], Object.values(entry.headers ?? {})].flat(); // including short ones
   const mask = new Mask([...listSecrets(config), ...own, ...findPeople(request)]);
   const { endpoint, provider } = findEndpoint(config, entry, request.model);
   const files = new Map<string, Buffer | string>();
@@ -63,7 +63,7 @@ export async function recordExchange(terminal: Terminal, config: Config, options
   try {
     for (const kind of kinds) {
       const exchange = await tryCapture(endpoint, request, kind, config).catch((error: unknown) => {
-        stderr.write(`headgate: no ${kind} answer to record: ${mask.text(readMessage(error))}\n`);
+        stderr.write(`headgate: no ${kind} response to record: ${mask.text(readMessage(error))}\n`);
       });
       if (!exchange) continue;
       const file = nameResponseFile(name, kind, exchange.answer.status);
@@ -83,12 +83,12 @@ export async function recordExchange(terminal: Terminal, config: Config, options
     stdout.write(`${answer}: ${status}, ${bytes} bytes${cut === undefined ? '' : `, cut: ${cut}`}\n`);
   }
   stdout.write(
-    `${nameRequestFile(name)}: what was asked\nRead the files in ${options.out} before you show them to others.\n`,
+    `${nameRequestFile(name)}: the request\nRead the files in ${options.out} before you show them to others.\n`,
   );
   return sent.length < kinds.length ? 1 : 0;
 }
 
-/** Both, unless one is named. */
+/** Returns both kinds, unless one is named. */
 function readKinds({ stream = false, whole = false }: RecordOptions): ResponseMode[] {
   return stream === whole ? ['stream', 'whole'] : stream ? ['stream'] : ['whole'];
 }
@@ -97,12 +97,12 @@ function readName({ name, body }: RecordOptions): string {
   const settled = name ?? basename(body, extname(body));
   if (isName(settled)) return settled;
   throw new CommandError(
-    `${name === undefined ? 'The file of --body' : '--name'} gives no name for files: "${settled}". ` +
+    `${name === undefined ? 'The file of --body' : '--name'} is not a name for files: "${settled}". ` +
       'Give --name with letters, digits, "-", "_" and ".", a letter or digit first.',
   );
 }
 
-/** @returns the body as it was written, with the model that was named, and as the gateway reads it */
+/** @returns the original body with the named model, and the request that the gateway reads from it */
 function readBody(
   file: string,
   { body, model }: RecordOptions,
@@ -111,7 +111,7 @@ function readBody(
     const given = readJson(readFileSync(file));
     const asked = isObject(given) && model !== undefined ? { ...given, model, models: undefined } : given;
     const { request } = readRequest(structuredClone(asked), {});
-    return { asked: asked as Record<string, unknown>, request }; // the checks found an object
+    return { asked: asked as Record<string, unknown>, request }; // the checks have found an object
   } catch (error) {
     throw new CommandError(`--body ${body}: ${readMessage(error)}`, { cause: error });
   }
@@ -124,7 +124,7 @@ function findProvider({ providers }: Config, id: string): ProviderConfig {
   throw new CommandError(`There is no provider "${id}" in the configuration (there is: ${known}).`);
 }
 
-/** The endpoint that the model's slug names there; else the name is taken for the provider's own. */
+/** Finds the endpoint of a slug. Otherwise the name is that of the provider. */
 function findEndpoint(
   config: Config,
   entry: ProviderConfig,
@@ -132,12 +132,12 @@ function findEndpoint(
 ): { endpoint: Endpoint; provider: Provider } {
   if (model === undefined) throw new CommandError('Name a model, with --model or in the body.');
   const { endpoints, providers } = buildEndpoints({ ...config, providers: [entry] });
-  const provider = providers[0]!; // of the one entry
+  const provider = providers[0]!; // of the only entry
   const [found] = createCatalog(endpoints).find(model);
   return { endpoint: found ?? bareEndpoint(provider, model, model), provider };
 }
 
-/** Ids of end users, which no provider is sent and no file shall hold. */
+/** Ids of end users, which are neither sent to a provider nor stored in a file. */
 const findPeople = ({ user, safety_identifier, session_id }: ResponseRequest): string[] =>
   [user, safety_identifier, session_id].filter((id) => typeof id === 'string');
 
@@ -174,15 +174,15 @@ function describeSent(file: string, { sent, sentHeaders, answer, cut }: Exchange
   };
 }
 
-/** @throws {CommandError} in place of what the file system says */
+/** Runs a file operation. @throws {CommandError} in place of the error of the file system */
 function explainFiles({ shown }: { shown: string }, work: () => void): void {
   try {
     work();
   } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException; // what the file system throws carries both
+    const { code, path } = error as NodeJS.ErrnoException; // errors of the file system have both
     if (code === 'EEXIST' && path !== undefined) {
       throw new CommandError(
-        `${basename(path)} is there already in ${shown}. --force overwrites, --name takes another name.`,
+        `${basename(path)} already exists in ${shown}. --force overwrites it, --name sets another name.`,
       );
     }
     throw new CommandError(`Files cannot be written in ${shown}: ${readMessage(error)}`, { cause: error });

@@ -11,7 +11,7 @@ import { readRequest } from '../requests/responses/request.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 export interface ReplayCommandOptions {
-  /** Absent: what the recording's own request says. */
+  /** Absent: the wire of the recorded request. */
   wire?: string;
   /** File of the request; absent: the one beside the recording. */
   request?: string;
@@ -20,10 +20,10 @@ export interface ReplayCommandOptions {
 }
 
 /**
- * Reads a recorded answer as the gateway does and prints what a client would see: a line for each event.
+ * Reads a recorded response like the gateway and prints what a client would see: a line for each event.
  *
- * @returns the exit code: 1 when the client would not get a whole answer
- * @throws {CommandError} when it is no recording, or nobody says how to read it
+ * @returns the exit code: 1 if the client would not get a complete response
+ * @throws {CommandError} if the file is not a recording, or its wire is unknown
  */
 export async function replayFile(terminal: Terminal, file: string, options: ReplayCommandOptions): Promise<number> {
   const { stderr, cwd } = terminal;
@@ -42,18 +42,18 @@ export async function replayFile(terminal: Terminal, file: string, options: Repl
     upstreamModel: asked?.upstream_model ?? 'recorded',
   });
   print(terminal, replayed, options.json ?? false);
-  tell(stderr, 'Left out of the request', replayed.dropped);
-  tell(stderr, 'Left out of the answer', replayed.droppedUpstream);
+  tell(stderr, 'Omitted from the request', replayed.dropped);
+  tell(stderr, 'Omitted from the response', replayed.droppedUpstream);
   const failure = readFailure(replayed) ?? recording.headers[cutHeader];
   if (failure === undefined) return 0;
   stderr.write(`headgate: ${failure}\n`);
   return 1;
 }
 
-/** What is asked when nobody says: enough for every answer but those to tools of its own. */
+/** The request without a file: enough for every response except those that call custom tools. */
 const defaultBody = { input: 'Hello' };
 
-/** What was asked: the file that is named, or the one beside the recording. */
+/** Reads the request: from the named file, or the file beside the recording. */
 function readQuestion(
   recording: string,
   cwd: string,
@@ -68,7 +68,7 @@ function readQuestion(
 
 function findWire(id: string | undefined) {
   const known = `--wire with one of ${[...textWires.keys()].join(', ')}`;
-  if (id === undefined) throw new CommandError(`Nothing beside the recording says which wire it is of: give ${known}.`);
+  if (id === undefined) throw new CommandError(`The wire of the recording is unknown: give ${known}.`);
   const wire = textWires.get(id);
   if (!wire) throw new CommandError(`There is no wire "${id}": give ${known}.`);
   // The recording responds, also for a wire inside this process.
@@ -90,8 +90,8 @@ function tell(stderr: Terminal['stderr'], what: string, fields: readonly string[
 function readFailure({ error, response }: Replayed): string | undefined {
   if (error) return `The client would get ${error.status}: ${error.message}`;
   if (response?.status !== 'failed') return undefined;
-  const { message } = response.error as { message: string }; // as in every response that failed
-  return `The answer breaks off: ${message}`;
+  const { message } = response.error as { message: string }; // every failed response has one
+  return `The response is interrupted: ${message}`;
 }
 
 function explain<Result>(what: string, work: () => Result): Result {

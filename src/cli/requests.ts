@@ -131,7 +131,7 @@ function readCost(entry: RecordedEntry): number | null {
   return cost === null ? null : usdOf(cost);
 }
 
-/** The error column is there only if a request failed. */
+/** Columns; the error column only if a request failed. */
 function createTable(entries: readonly RecordedEntry[]): [Column[], string[][]] {
   const hasErrors = entries.some(({ errorType }) => errorType !== null);
   const columns: Column[] = [

@@ -16,17 +16,17 @@ import type { Primary } from '../workers/primary.ts';
 import { writeBanner } from './banner.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
-/** How long model servers of this machine have to say that they are there. */
+/** How long the search for model servers on this machine takes at most. */
 const LOCAL_MS = 300;
 
-/** `npx` passes Ctrl-C on to us, who have it from the terminal already: within this time it is one and the same. */
+/** `npx` forwards Ctrl-C, which the terminal also sends: two signals within this time are one. */
 const sameInterruptMs = 100;
 
 /**
  * Serves until a signal. SIGTERM or SIGINT closes gracefully; a second one ends the process with 130.
  *
  * @returns the exit code
- * @throws {CommandError} when the gateway cannot start
+ * @throws {CommandError} if the gateway cannot start
  */
 export async function start(
   terminal: Terminal,
@@ -44,11 +44,11 @@ export async function start(
   }
   for (const { id, name, baseUrl, models } of local) {
     stderr.write(
-      `headgate: ${name} answers at ${baseUrl}: ${models.length} models, as ${id}/… (catalog.auto_discover)\n`,
+      `headgate: ${name} responds at ${baseUrl}: ${models.length} models, as ${id}/… (catalog.auto_discover)\n`,
     );
   }
   let serving: Serving | undefined;
-  // Before the log is open, and where it is text for people, messages are plain text. Otherwise they are lines of the log.
+  // Messages are plain text before the log is open, or if the log is text. Otherwise they are lines of the log.
   const isPlain = isPretty(loaded.config.log.format, stderr);
   const report = (event: ConfigReport | ShutdownReport): void => {
     const { message, ...fields } = event;
@@ -57,7 +57,7 @@ export async function start(
   };
   const signals = listenForSignals(loaded.config, report);
   const opening = open(loaded, terminal);
-  // From now on: a SIGHUP that comes before the gateway is up must not end it.
+  // A SIGHUP before the gateway has started must not end the process.
   const stopWatching = watchConfig({
     running: loaded,
     load,
@@ -80,10 +80,10 @@ export async function start(
   }
 }
 
-/** One process, or several under a primary. */
+/** Starts one process, or several under a primary. */
 type Serving = Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> & Partial<Pick<Primary, 'failed'>>;
 
-/** Loaded here, so that the other commands do not wait for the server's code. */
+/** Loaded here, so that other commands do not load the server. */
 async function create({ config, dataDir }: LoadedConfig): Promise<Serving> {
   const workers = config.server.workers || availableParallelism();
   if (workers === 1) {
@@ -100,7 +100,7 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
   try {
     gateway = await create(loaded);
     const { url, firstKeys } = await gateway.start();
-    // One write: a program that waits for the URL gets the keys with it.
+    // One write: a program that waits for the URL also gets the keys.
     terminal.stdout.write(
       writeBanner(terminal, loaded, url) + (firstKeys ? writeFirstKeys(config, url, firstKeys) : ''),
     );
@@ -111,7 +111,7 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
   }
 }
 
-/** Shown once. What can be pasted stands on lines of its own. */
+/** Writes the keys, which are shown once. Text to paste has its own lines. */
 function writeFirstKeys(config: Config, url: string, keys: { inference: string; management: string }): string {
   return `
 This is the first start. Two keys were made; they are shown this once and kept only as hashes.
@@ -129,7 +129,7 @@ curl ${url}/api/v1/responses \\
 `;
 }
 
-/** A model that the first request can name. */
+/** Returns a model for the first request. */
 function findFirstModel({ providers }: Config): string {
   const echo = 'simulator/echo';
   const models = providers.flatMap((provider) =>
@@ -141,7 +141,7 @@ function findFirstModel({ providers }: Config): string {
   return first ?? (models[0] ?? '').replace('*', 'NAME-OF-A-MODEL');
 }
 
-/** Of what the built-in catalog lists for a provider. */
+/** Returns a model that the built-in catalog lists for a provider. */
 function findCheapest(provider: string): string | undefined {
   const rows = builtinFiles.flatMap(({ endpoints = [] }) => endpoints.filter((row) => row.provider === provider));
   const priced = rows.flatMap(({ model, usd_per_million: prices }) =>
@@ -158,11 +158,11 @@ function explain(error: unknown, { server: { host, port } }: Config): CommandErr
     return new CommandError(message, { cause: error });
   }
   if (code === 'EACCES' && syscall === 'listen') {
-    const message = `Port ${port} of ${host} may not be listened on by this user: those below 1024 are often for root alone. Choose another one with --port.`;
+    const message = `Port ${port} of ${host} is not allowed for this user: ports below 1024 often need root. Choose another one with --port.`;
     return new CommandError(message, { cause: error });
   }
   if (code === 'EADDRNOTAVAIL' || syscall === 'getaddrinfo') {
-    const message = `${host} is no address of this machine (${code}). Choose another one with --host: 127.0.0.1 for this machine alone, 0.0.0.0 for all networks.`;
+    const message = `${host} is not an address of this machine (${code}). Choose another one with --host: 127.0.0.1 for this machine only, 0.0.0.0 for all networks.`;
     return new CommandError(message, { cause: error });
   }
   if (syscall === 'listen') {

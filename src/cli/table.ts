@@ -6,7 +6,7 @@ export interface Column {
   title: string;
   /** Numbers, money and times are aligned at the right. */
   isNumber?: boolean;
-  /** May be broken into lines of whole words if the terminal is too narrow. */
+  /** Whether it wraps at words if the terminal is too narrow. */
   canWrap?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { escapeControls } from '../domain/escape-controls.ts';
 import { readResultCode, resultCodes } from '../platform/storage/sqlite/result-codes.ts';
 
-/** What a command sees of the world. */
+/** The environment of a command. */
 export interface Terminal {
   stdout: TerminalOutput;
   stderr: TerminalOutput;
@@ -19,7 +19,7 @@ export interface TerminalOutput {
   columns?: number;
 }
 
-/** A failure that its message explains: shown alone, without a stack, exit code 1. */
+/** A failure that is printed without a stack, with exit code 1. */
 export class CommandError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -27,7 +27,7 @@ export class CommandError extends Error {
   }
 }
 
-/** An output that shows control characters in place of obeying them. @see escapeControls */
+/** Creates an output that escapes control characters. @see escapeControls */
 export const sanitizeOutput = (output: TerminalOutput): TerminalOutput => ({
   write: (text) => output.write(escapeControls(text)),
   ...(output.isTTY === undefined ? undefined : { isTTY: output.isTTY }),
@@ -40,24 +40,24 @@ export type Color = 'green' | 'yellow' | 'red' | 'bold' | 'dim';
 export const hasColors = ({ env, stdout }: Pick<Terminal, 'env' | 'stdout'>): boolean =>
   Boolean(stdout.isTTY) && !env.NO_COLOR && env.TERM !== 'dumb';
 
-/** Colors a text where stdout shows colors. */
+/** Colors a text if stdout shows colors. */
 export const colorize = (terminal: Pick<Terminal, 'env' | 'stdout'>, color: Color, text: string): string =>
   hasColors(terminal) ? styleText(color, text, { validateStream: false }) : text;
 
-/** What a file that cannot be read is, by the code of Node's error. */
+/** Messages for files that cannot be read, by the code of Node's error. */
 const unreadable: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `There is no file ${path}.`,
-  ENOTDIR: (path) => `There is no file ${path}: part of it is no folder.`,
-  EACCES: (path) => `${path} may not be read by this user.`,
+  ENOTDIR: (path) => `There is no file ${path}: part of the path is not a folder.`,
+  EACCES: (path) => `This user cannot read ${path}.`,
 };
 
-/** The message of anything thrown, on one line, with the reasons of errors that only wrap others. */
+/** Returns the message of anything thrown, on one line, with the causes of errors that only wrap others. */
 export function readMessage(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return readMessage(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   const { code = '', syscall, path } = error as NodeJS.ErrnoException;
   if (readResultCode(error) === resultCodes.full)
-    return `The disk of the database is full (${error.message}). Make room on it.`;
+    return `The disk of the database is full (${error.message}). Free space on it.`;
   if (syscall === 'open' && path !== undefined && unreadable[code]) return unreadable[code](path);
   if (syscall === 'read' && code === 'EISDIR') return 'It is a folder, not a file.';
   const cause = error.cause instanceof Error && error.message === 'fetch failed' ? `: ${readMessage(error.cause)}` : '';

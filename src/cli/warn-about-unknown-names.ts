@@ -3,10 +3,10 @@ import { readRoutingContext } from './read-routing-context.ts';
 import { readMessage, type Terminal } from './terminal.ts';
 
 /**
- * Says on stderr which names mean nothing to a gateway with this configuration. The change that has them is made, since
- * models and providers may come later.
+ * Prints on stderr which names match nothing in a gateway with this configuration. The change is made anyway, since models
+ * and providers may be added later.
  *
- * @param find the warnings, a sentence each
+ * @param find returns the warnings, a sentence each
  */
 export function warnAboutUnknownNames(
   { stderr }: Pick<Terminal, 'stderr'>,

@@ -31,7 +31,7 @@ import { drawTable } from './table.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
 
-/** No list that is read at once is longer. */
+/** The whole list in one page. */
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Prints all workspaces, the oldest first: as a table, or as a JSON list. */
@@ -46,7 +46,7 @@ export async function printWorkspaces(terminal: Terminal, config: Config, { json
     return;
   }
   if (rows.length === 0) {
-    stdout.write('There are no workspaces. "headgate workspaces create" makes one.\n');
+    stdout.write('There are no workspaces. "headgate workspaces create" creates one.\n');
     return;
   }
   const cells = rows.map(({ id, name, slug, createdAtMs }) => [
@@ -73,13 +73,13 @@ export interface WorkspaceOptions extends RateOptions {
   ioLogging?: boolean;
   /** Share of the sessions, 0.0001 to 1. */
   ioSampling?: string;
-  /** For requests that do not say it, or `none`. */
+  /** For requests that do not set it, or `none`. */
   defaultTextModel?: string;
   defaultImageModel?: string;
   defaultProviderSort?: string;
 }
 
-/** Prints the new workspace as the management API gives it. */
+/** Creates a workspace and prints it as the management API shows it. */
 export async function addWorkspace(
   { stdout, stderr }: Terminal,
   loaded: LoadedConfig,
@@ -117,7 +117,7 @@ export async function changeWorkspace(
   warnOfModels({ stderr }, loaded, changed, asked);
 }
 
-/** The options that were given, by their names on the wire. */
+/** Returns the given options, by their names in the API. */
 function readBody(options: WorkspaceOptions): WorkspaceSettingsBody {
   const { name, slug, description, ioLogging, ioSampling } = options;
   const { defaultTextModel, defaultImageModel, defaultProviderSort } = options;
@@ -131,14 +131,14 @@ function readBody(options: WorkspaceOptions): WorkspaceSettingsBody {
     ...(defaultImageModel === undefined ? undefined : { default_image_model: orNull(defaultImageModel) }),
     ...(defaultProviderSort === undefined
       ? undefined
-      : { default_provider_sort: orNull(defaultProviderSort) as SortKey | null }), // what is none is refused with the rest
+      : { default_provider_sort: orNull(defaultProviderSort) as SortKey | null }), // the check of the body rejects other values
     ...readRateOptions(options),
   };
 }
 
 const orNull = (text: string): string | null => (text === 'none' ? null : text);
 
-/** A default model that is misspelled fails every request without a model; it is kept, since it may come later. */
+/** Warns of a misspelled default model, which fails every request without a model. It may also be added later. */
 function warnOfModels(
   { stderr }: Pick<Terminal, 'stderr'>,
   loaded: LoadedConfig,
@@ -162,11 +162,11 @@ export async function removeWorkspace(
     const confirmation = { isDefaultConfirmed: confirmDefault, howToConfirm: 'say --confirm-default' };
     return deleteWorkspace(parts, operator, id, confirmation);
   });
-  stdout.write(`Deleted "${gone.name}". What it has spent stays in the ledger.\n`);
-  warnOfBootstrap({ stderr }, config, gone, 'makes it again');
+  stdout.write(`Deleted "${gone.name}". Its ledger entries stay.\n`);
+  warnOfBootstrap({ stderr }, config, gone, 'creates it again');
 }
 
-/** The configuration is applied at every start: what it says of a workspace comes back. */
+/** Warns that the configuration, which is applied at every start, restores the workspace. */
 function warnOfBootstrap(
   { stderr }: Pick<Terminal, 'stderr'>,
   config: Config,
@@ -175,10 +175,10 @@ function warnOfBootstrap(
 ): void {
   const entry = config.bootstrap.workspaces.find(({ id }) => id === workspace.id);
   if (!entry || (what === 'renames it' && entry.name === workspace.name)) return;
-  stderr.write(`It stands in bootstrap.workspaces: change it there, too, or the next start or reload ${what}.\n`);
+  stderr.write(`It is in bootstrap.workspaces: change it there, too, or the next start or reload ${what}.\n`);
 }
 
-/** Limits that the configuration names are set again at every start. */
+/** Warns that the configuration restores its limits at every start. */
 function warnOfLimits(
   { stderr }: Pick<Terminal, 'stderr'>,
   config: Config,
@@ -192,7 +192,7 @@ function warnOfLimits(
   );
 }
 
-/** Prints a workspace as the management API gives it. */
+/** Prints a workspace as the management API shows it. */
 export async function showWorkspace({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
   const workspace = await operate({ config, stderr }, ({ management }) => resolveWorkspace(management, wanted));
   stdout.write(`${JSON.stringify(writeWorkspace(workspace), undefined, 2)}\n`);
@@ -205,7 +205,7 @@ export interface BudgetOptions {
   includeByok?: boolean;
 }
 
-/** Changes what is named, all of it or nothing, then prints the budgets and what is spent of them, the broadest first. */
+/** Applies all changes or none, then prints the budgets and their usage, the longest interval first. */
 export async function changeWorkspaceBudgets(
   terminal: Terminal,
   config: Config,
@@ -238,7 +238,7 @@ export async function changeWorkspaceBudgets(
   ]);
   stdout.write(drawTable(terminal, [{ title: 'INTERVAL' }, ...usageColumns], rows));
   const { includeByokInBudgets } = workspace.settings;
-  stdout.write(`What own provider keys cost ${includeByokInBudgets ? 'counts, too' : 'does not count'}.\n`);
+  stdout.write(`BYOK costs ${includeByokInBudgets ? 'count' : 'do not count'}.\n`);
 }
 
 function readBudget(text: string): { interval: BudgetInterval; dollars: number } {
@@ -255,7 +255,7 @@ function readInterval(text: string): BudgetInterval {
   return found;
 }
 
-/** Adds and removes who is named, then prints who is in the workspace, those that came first in front. */
+/** Adds and removes members, then prints the members of the workspace, the oldest membership first. */
 export async function changeWorkspaceMembers(
   terminal: Terminal,
   config: Config,

@@ -2,7 +2,7 @@ import type { KnownProvider } from '../config/known-providers.ts';
 import type { FoundServer } from '../config/local-servers.ts';
 import { docsUrl } from '../domain/docs-url.ts';
 
-/** A provider, and the variable that holds its key. */
+/** A provider, and the variable with its key. */
 export type ProviderWithKey = KnownProvider & { variable: string };
 
 const header = `# Headgate. Every key, with its default: ${docsUrl('reference/configuration')}
@@ -44,7 +44,7 @@ const simulator = `  # Answers offline, always the same: for a first try. Take i
       - model: simulator/*
 `;
 
-/** A commented file with what was found. Holds names of variables, never their values. */
+/** Writes a commented file with the findings. It contains names of variables, never their values. */
 export function writeConfig(providers: readonly ProviderWithKey[], servers: readonly FoundServer[]): string {
   const entries = [
     ...providers.map((provider) => writeProvider(provider)),
@@ -64,7 +64,7 @@ function writeProvider({ id, name, variable, baseUrl, wire }: ProviderWithKey): 
 `;
 }
 
-/** Names from the network stand in a comment, without what could end its line. */
+/** Writes names from the network as a comment, without characters that could end its line. */
 function writeServer({ id, name, baseUrl, models }: FoundServer): string {
   const shown = models.slice(0, 5).map((model) => `${id}/${model.replaceAll(/[^\w./:@+-]/g, '')}`);
   const more = models.length > 5 ? ` and ${models.length - 5} more` : '';

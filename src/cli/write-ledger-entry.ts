@@ -2,7 +2,7 @@ import { writeGeneration } from '../management/generations/write-generation.ts';
 import type { RecordedEntry } from '../domain/ledger-entry.ts';
 import { usdOf } from '../metering/cost.ts';
 
-/** Writes an entry for JSON: the generation of the API, and what only an operator sees. */
+/** Writes an entry for JSON: the generation of the API, and fields for the operator. */
 export function writeLedgerEntry(entry: RecordedEntry): Record<string, unknown> {
   const { requestedModel, providerId, endpointId, keyHash, memberId, cacheWriteTokens, special, correction } = entry;
   const counts = Object.entries(special ?? {}).map(([name, count]) => [writeName(name), count]);

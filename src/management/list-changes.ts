@@ -1,6 +1,6 @@
 import type { FieldChange } from '../platform/storage/ports/audit.ts';
 
-/** The fields in which two objects differ; undefined for one that was not, or is no more. */
+/** Returns the fields in which two objects differ. Undefined: the object does not exist. */
 export function listChanges(before: object | undefined, after: object | undefined): Record<string, FieldChange> {
   const [old, now] = [new Map(Object.entries(before ?? {})), new Map(Object.entries(after ?? {}))];
   const names = [...new Set([...old.keys(), ...now.keys()])];

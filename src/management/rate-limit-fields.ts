@@ -10,14 +10,14 @@ export const rateLimitFields = { requests_per_minute: limit, tokens_per_minute: 
 /** The limits that a body or the command line names. */
 export type RateLimitBody = { [Name in keyof RateLimits]?: number | null | undefined };
 
-/** The limits with what a checked body says of them; what it leaves out stays. */
+/** Returns the limits after a checked body: a field that is absent keeps its value. */
 export function readRateLimits(body: RateLimitBody, before: RateLimits = noRateLimits): RateLimits {
   const limits = { ...before };
   for (const name of rateLimitNames) if (body[name] !== undefined) limits[name] = body[name] ?? 0;
   return limits;
 }
 
-/** As the management API and the audit log show them. */
+/** Rate limits as the management API and the audit log show them. */
 export const writeRateLimits = (limits: RateLimits): Record<keyof RateLimits, number | null> => ({
   requests_per_minute: limits.requests_per_minute || null,
   tokens_per_minute: limits.tokens_per_minute || null,

@@ -2,7 +2,7 @@ import { usdOf } from '../metering/cost.ts';
 import type { LimitUsage } from '../metering/read-limit-usage.ts';
 import { writeNullableTime } from './write-time.ts';
 
-/** What is told beside a `limit_usd`: the words of a key, with the unit of the limit. choice 221 */
+/** The fields beside a `limit_usd`: those of a key, with the unit of the limit. choice 221 */
 export const writeLimitUsage = ({ usageNanoUsd, remainingNanoUsd, resetsAtMs }: LimitUsage) => ({
   usage_usd: usdOf(usageNanoUsd),
   limit_remaining_usd: usdOf(remainingNanoUsd),

@@ -84,7 +84,7 @@ describe('stored content', () => {
     expect(outcome.status).toBe(200);
     const { status, body } = await ask('GET', `/generation/content?id=${idOf(outcome)}`);
     expect(status).toBe(404);
-    expect(body.error).toMatchObject({ code: 404, message: expect.stringContaining('Nothing is kept') });
+    expect(body.error).toMatchObject({ code: 404, message: expect.stringContaining('There are no contents') });
   });
 
   it('has the output of a stream whose client disconnected, with the error', async () => {

@@ -149,13 +149,16 @@ describe('POST /keys', () => {
     [{ name: 'k', expires_at: '2101-01-01' }, { expires_at: 'must be a time in UTC with seconds' }],
     [{ name: 'k', expires_at: '2101-01-01T00:00:00+02:00' }, { expires_at: 'must be a time in UTC' }],
     [{ name: 'k', expires_at: '2101-02-30T00:00:00Z' }, { expires_at: 'must be a time in UTC' }],
-    [{ name: 'k', expires_at: '2020-01-01T00:00:00Z' }, { expires_at: 'is over: 2020-01-01T00:00:00Z' }],
+    [{ name: 'k', expires_at: '2020-01-01T00:00:00Z' }, { expires_at: 'is in the past: 2020-01-01T00:00:00Z' }],
     [{ name: 'k', creator_user_id: 'nobody' }, { creator_user_id: 'names no member: "nobody"' }],
     [{ name: 'k', creator_user_id: 'ada', workspace_id: other }, { creator_user_id: 'not in the workspace other' }],
     [{ name: 'k', workspace_id: 'nowhere' }, { workspace_id: 'names no workspace: "nowhere"' }],
     [{ name: 'k', workspace_id: 'main' }, { workspace_id: `must be an id, and "main" is a slug; send "${main}"` }],
     [{ name: 'k', external: {} }, { 'external.user': 'is missing' }],
-    [{ name: 'k', external: { user: 'u', api_key: 'k' } }, { 'external.api_key': 'is not offered here' }],
+    [
+      { name: 'k', external: { user: 'u', api_key: 'k' } },
+      { 'external.api_key': 'is not offered: the gateway creates' },
+    ],
     [{ name: 'k', limits: 5 }, { limits: 'did you mean `limit`?' }],
     [
       { limit: -1, expires_at: 5, hash: 'x' },
@@ -192,7 +195,7 @@ describe('GET /keys', () => {
     expectIssues(answer, {
       offset: '"-1" is not an integer from 0',
       include_disabled: '"yes" is not one of true, false',
-      workspace_id: 'it stands more than once',
+      workspace_id: 'the parameter is repeated',
     });
   });
 

@@ -307,7 +307,7 @@ describe('GET /models', () => {
     ['?supported_parameters=tools,flying', 'supported_parameters: "flying" is not one of temperature, top_p'],
     ['?input_modalities=smell', 'input_modalities: "smell" is not one of text, image, file, audio, video.'],
     ['?output_modalities=smell', 'output_modalities: "smell" is not one of all, text'],
-    ['?sort=newest&sort=newest', 'sort: "newest, newest" is not one value: it stands more than once.'],
+    ['?sort=newest&sort=newest', 'sort: "newest, newest" is not one value: the parameter is repeated.'],
     ['?limit=0&offset=x', '(and 1 more: see error.metadata.issues)'],
   ])('returns 400 to %s', async (query, message) => {
     for (const path of ['/models', '/models/user', '/models/count']) {

@@ -63,7 +63,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     const running = run({ folder });
     expect(await running.ended).toBe(1);
     expect(running.stderr).toBe(
-      'headgate: The disk of the database is full (database or disk is full). Make room on it.\n',
+      'headgate: The disk of the database is full (database or disk is full). Free space on it.\n',
     );
   });
 

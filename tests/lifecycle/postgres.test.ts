@@ -93,7 +93,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     const told = { text: '', write: (text: string) => (told.text += text) };
     const code = await runCli(['ledger', 'recompute', '--apply'], { stdout: told, stderr: told, env: {}, cwd: folder });
     rmSync(folder, { recursive: true });
-    expect(told.text).toContain('Booked 1 correction.');
+    expect(told.text).toContain('Recorded 1 correction.');
     expect(code).toBe(0);
     expect(await costOf()).toBe(usage.cost / 2);
   });
@@ -199,7 +199,7 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
       expect(refused.status).toBe(503);
       expect(refused.retryAfter).toBe('5');
       expect((await gateway.get('/ready')).status).toBe(503);
-      expect(refused.message).toMatch(/^The store has said nothing for more than 0\.3 s \(storage\.grace_ms\)/);
+      expect(refused.message).toMatch(/^The store has not responded for more than 0\.3 s \(storage\.grace_ms\)/);
       const { done, headers } = await running;
       expect(done).toBe(true);
       ids.push(headers.get('x-generation-id')!);

@@ -3,7 +3,7 @@ import { readPage, readQuery } from '../management/read-query.ts';
 import type { ManagementHandler, ManagementApiParts } from '../management/route-handler.ts';
 import { writeTime } from '../../management/write-time.ts';
 
-/** `GET /audit`: who changed what by the management API, the newest first. Not in the interface: a route of our own. */
+/** `GET /audit`: the changes by the management API and the command line, the newest first. */
 export function createAuditHandler({ management }: Pick<ManagementApiParts, 'management'>): ManagementHandler {
   return async function listAudit(request) {
     const page = readQuery(request, readPage);

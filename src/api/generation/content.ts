@@ -5,9 +5,9 @@ import type { ManagementHandler } from '../management/route-handler.ts';
 import { writeTime } from '../../management/write-time.ts';
 
 /**
- * `GET /generation/content?id=`: what a generation was asked and what it answered, where its workspace has that kept.
+ * `GET /generation/content?id=`: input and output of a generation, if its workspace keeps contents.
  *
- * @see platform.md "Generations and activity"
+ * @see docs/guides/observability.md#inputs-and-outputs
  */
 export function createContentHandler(find: (id: string) => Promise<ContentRecord | undefined>): ManagementHandler {
   return async function findContentHandler(request: FastifyRequest): Promise<unknown> {
@@ -19,7 +19,7 @@ export function createContentHandler(find: (id: string) => Promise<ContentRecord
     if (!content) {
       throw new GatewayError(
         'not_found',
-        `Nothing is kept of a generation ${id.slice(0, 100)}: there is none, its workspace does not have contents kept, or their time is over.`,
+        `There are no contents of a generation ${id.slice(0, 100)}: it does not exist, its workspace keeps no contents, or their retention has ended.`,
       );
     }
     return { data: writeContent(content) };

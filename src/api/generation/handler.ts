@@ -4,9 +4,9 @@ import type { RecordedEntry } from '../../domain/ledger-entry.ts';
 import { writeGeneration } from '../../management/generations/write-generation.ts';
 
 /**
- * `GET /generation?id=`: what one response used and cost, to any inference key of its workspace and to management keys.
+ * `GET /generation?id=`: usage and cost of one response, for inference keys of its workspace and for management keys.
  *
- * @see platform.md "Generations and activity"
+ * @see docs/reference/management.md
  */
 export function createGenerationHandler(
   find: (workspaceId: string | undefined, id: string) => Promise<RecordedEntry | undefined>,

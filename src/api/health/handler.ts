@@ -2,38 +2,38 @@ import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { describeSkew, NOTED_SKEW_MS } from '../../platform/clock-watch.ts';
 
-/** `GET /health`: the process lives. Needs no key and calls nothing. */
+/** `GET /health`: the process is running. Needs no key and calls nothing. */
 export function createHealthHandler(version: string) {
   return async (): Promise<unknown> => ({ status: 'ok', name: 'headgate', version });
 }
 
 export interface ReadyParts {
   isDraining: () => boolean;
-  /** Whether entries of the ledger can be kept. */
+  /** Whether ledger entries can be recorded. */
   canRecord: () => boolean;
   ping: () => Promise<'writable' | 'read-only'>;
-  /** @throws {GatewayError} if keys and limits are too old to serve requests with */
+  /** @throws {GatewayError} if keys and limits are too old to serve requests */
   checkFresh: () => void;
-  /** Age of what is known of keys and limits. */
+  /** Age of the keys and limits in memory. */
   accessAgeMs: () => number;
   /** Since when the store has rejected ledger entries, Unix milliseconds. */
   notStoredSinceMs: () => number | undefined;
-  /** What is wrong with shared counters: since when (Unix milliseconds), and whether all requests are rejected for it. */
+  /** A failure of shared counters: since when (Unix milliseconds), and whether it rejects all requests. */
   describeCounters: () => { sinceMs: number; rejectsAll: boolean } | undefined;
   /** How far the clock of this host is ahead of the store's; negative: behind. */
   clockAheadMs: () => number;
 }
 
-/** Keys and limits are read every half second; older ones are reported. */
+/** Keys and limits are reloaded every half second; older ones are reported. */
 const STALE_MS = 3000;
 
 const writeSince = (ms: number): string => `since ${new Date(ms).toISOString()}`;
 
 /**
- * `GET /ready`: whether work may be sent here. 503 if every request would be rejected: while draining, if no entry can be
+ * `GET /ready`: whether this process accepts requests. 503 if every request would be rejected: while draining, if no entry can be
  * recorded, if keys and limits are older than `storage.grace_ms`, or if all requests need counters that do not respond.
- * Otherwise 200, and the body names what is wrong: hosts share their store, and a load balancer that took all of them out
- * would turn a disturbance into an outage.
+ * Otherwise 200, and the body names problems. Hosts share their store: if a load balancer removed all of them, a disturbance
+ * would become an outage.
  */
 export function createReadyHandler(parts: ReadyParts) {
   let storeState: string | undefined;

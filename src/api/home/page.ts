@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /*
- * The page at `GET /`: one static document without external resources. It holds nothing of the configuration, so it may
- * be shown without a key. The script only puts the address into the examples and asks `/ready`.
+ * The page at `GET /`: one static document without external resources. It contains nothing of the configuration, so it
+ * needs no key. The script only inserts the address into the examples and requests `/ready`.
  */
 
 const style = `
@@ -70,7 +70,7 @@ fetch('/ready')
 const icon =
   'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22%3E%3Crect width=%2216%22 height=%2216%22 rx=%224%22 fill=%22%230b57b8%22/%3E%3Cpath d=%22M4 4v8M12 4v8M4 8h8%22 stroke=%22white%22 stroke-width=%222%22/%3E%3C/svg%3E';
 
-/** What a reader without scripts sees in place of the address of the page. */
+/** The base URL that the page shows without scripts. */
 const address = '<span data-origin>http://127.0.0.1:8787</span>';
 
 export const homePage = `<!doctype html>

@@ -4,8 +4,7 @@ import { writeErrorEnvelope } from '../../http/error-envelope.ts';
 import { asImageError } from '../../pipeline/images/as-image-error.ts';
 
 /**
- * Writes an error of `POST /images`: with the statuses of this path, and the first field that is wrong as
- * `metadata.param`.
+ * Writes an error of `POST /images`: with the statuses of this path, and the first invalid field as `metadata.param`.
  */
 export const writeImageError: ErrorDialect = (thrown, routerMetadata) => {
   const error = asImageError(asGatewayError(thrown));

@@ -8,13 +8,13 @@ import { imagePriceLinesOf } from '../../metering/image-cost.ts';
 import { canUse, type ModelRow } from '../../routing/model-rows.ts';
 import { writeArchitecture } from '../models/write-model.ts';
 
-/** What the routes of image models look at. */
+/** What the routes of image models read. */
 export interface ImageModelsParts {
   catalog: () => Catalog;
   rowsFor: (caller: Caller) => ModelRow[];
 }
 
-/** An endpoint that makes pictures. */
+/** An endpoint that generates images. */
 type ImageEndpoint = EndpointFacts & { image: ImageFacts };
 
 const generatesImages = (endpoint: EndpointFacts): endpoint is ImageEndpoint => endpoint.image !== undefined;
@@ -39,7 +39,7 @@ export function createImageModelsHandlers({ catalog, rowsFor }: ImageModelsParts
       const endpoints = found.filter((endpoint) => canUse(endpoint, request.caller!)).filter(generatesImages);
       if (endpoints.length === 0) {
         const shown = named.slice(0, 200);
-        const text = `There is no image model ${shown} here; GET /api/v1/images/models lists those there are.`;
+        const text = `There is no image model ${shown} here; GET /api/v1/images/models lists the image models.`;
         throw new GatewayError('not_found', text);
       }
       return {
@@ -82,7 +82,7 @@ function writeImageEndpoint(endpoint: ImageEndpoint): Record<string, unknown> {
   };
 }
 
-/** What any of the endpoints takes: all values, the widest ranges. */
+/** Returns the union of the capabilities of endpoints: all values, the widest ranges. */
 function uniteParameters(endpoints: readonly ImageEndpoint[]): Partial<Record<ImageParameter, Capability>> {
   const united: Partial<Record<ImageParameter, Capability>> = {};
   for (const name of imageParameters) {

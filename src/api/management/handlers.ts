@@ -9,7 +9,7 @@ import { createWorkspaceHandlers } from '../workspaces/handlers.ts';
 import { createWorkspaceMemberHandlers } from '../workspaces/members.ts';
 import type { ManagementApiParts } from './route-handler.ts';
 
-/** Everything that is administered over HTTP, by what it does. */
+/** Creates the handlers of the management API. */
 export const createManagementHandlers = (parts: ManagementApiParts) => ({
   ...createKeyHandlers(parts),
   ...createWorkspaceHandlers(parts),

@@ -4,21 +4,21 @@ import type { Page } from '../../platform/storage/ports/page.ts';
 import { findNearestName } from '../../domain/nearest-name.ts';
 
 /**
- * Reads the parameters of a query one by one; one that is not there, or empty, says nothing. What is not asked for does not
- * exist: ask for all of them, whatever the others say.
+ * Reads the parameters of a query one by one. An absent or empty parameter is undefined. A parameter that is never read is
+ * unknown and rejected, so read all of them, whatever their values.
  */
 export interface QueryReader {
   text(name: string): string | undefined;
-  /** @param rule what a text must be, as the end of a sentence */
+  /** @param rule the end of the sentence "… is not …" */
   shaped(name: string, shape: RegExp, rule: string): string | undefined;
   word<Word extends string>(name: string, words: readonly Word[]): Word | undefined;
   integer(name: string, limits: { min: number; max: number; byDefault: number }): number;
   refuse(name: string, value: string, rule: string): void;
 }
 
-/** @throws {GatewayError} `invalid_request` that names every parameter that is wrong, its value and what it may be */
+/** @throws {GatewayError} `invalid_request` that names every invalid parameter, its value and the valid values */
 export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryReader) => Result): Result {
-  const query = request.query as Record<string, unknown>; // as Fastify reads it: a text, or several
+  const query = request.query as Record<string, unknown>; // Fastify's reading of a query string: a text, or several
   const issues: Issue[] = [];
   const refuse = (path: string, value: string, rule: string): void => {
     issues.push({ path, message: `"${value.slice(0, 100)}" is not ${rule}.` });
@@ -27,7 +27,7 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
   const text = (name: string): string | undefined => {
     known.add(name);
     const value = query[name];
-    if (Array.isArray(value)) refuse(name, value.join(', '), 'one value: it stands more than once');
+    if (Array.isArray(value)) refuse(name, value.join(', '), 'one value: the parameter is repeated');
     const one = typeof value === 'string' ? value.trim() : '';
     return one === '' ? undefined : one;
   };
@@ -55,7 +55,7 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
     },
   });
   for (const name of Object.keys(query)) {
-    if (known.has(name)) continue; // a filter that is misspelled would give more than was asked for
+    if (known.has(name)) continue; // a misspelled filter would return too much
     const meant = findNearestName(name, known);
     const hint = meant === undefined ? `this route takes ${[...known].join(', ')}` : `did you mean \`${meant}\`?`;
     issues.push({ path: name.slice(0, 100), message: `There is no such parameter; ${hint}` });

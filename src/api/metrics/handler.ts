@@ -8,18 +8,18 @@ export interface MetricsParts {
   collect: () => readonly MetricFamily[] | Promise<readonly MetricFamily[]>;
   /** `server.metrics`. */
   access: () => 'loopback' | 'management' | 'public' | 'off';
-  /** Does the server listen on loopback alone? */
+  /** Whether the server listens on loopback only. */
   isLocal: boolean;
   /** @throws {GatewayError} `authentication` */
   authenticate: (authorization: string | undefined) => Caller;
 }
 
-/** Headers by which a proxy shows that a request is not of this machine, though the proxy is. */
+/** Headers of a proxy. They show that the request comes from elsewhere, although the proxy runs on this machine. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const;
 
 /**
- * Was it asked by an address of this machine, and not through a proxy? A page in a browser whose name was led here (DNS
- * rebinding) still sends that name.
+ * Whether a request names an address of this machine and came without a proxy. After DNS rebinding, a page in a browser
+ * still sends its own host name.
  */
 const isAskedHere = ({ headers }: FastifyRequest): boolean =>
   proxyHeaders.every((name) => headers[name] === undefined) && isLoopback(readHost(headers.host ?? ''));
@@ -27,7 +27,7 @@ const isAskedHere = ({ headers }: FastifyRequest): boolean =>
 /** `[::1]:8787` → `::1` */
 const readHost = (host: string): string => host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1');
 
-/** `GET /metrics`: Prometheus text. Who may read it is a setting that a reload changes, so the handler asks for the key. */
+/** `GET /metrics`: Prometheus text. A reload may change the permission, so the handler checks the key itself. */
 export function createMetricsHandler({ collect, access, isLocal, authenticate }: MetricsParts) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<string> => {
     const allowed = access();

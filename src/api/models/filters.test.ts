@@ -11,7 +11,7 @@ const price = fc.option(fc.integer({ min: 0, max: 50 }), { nil: undefined });
 const some = (names: readonly string[]) => fc.subarray([...names], { minLength: 1, maxLength: 3 });
 const tokens = fc.option(fc.integer({ min: 1, max: 10 }), { nil: undefined });
 
-/** As much of an endpoint as the list looks at. */
+/** The fields of an endpoint that the list reads. */
 const endpoint = fc.record({ provider: fc.constantFrom('first', 'second'), prompt: price, contextLength: tokens }).map(
   ({ provider, prompt, contextLength }) =>
     ({
@@ -64,7 +64,7 @@ const unknown: HealthFigures = {
   latency30m: null,
   throughput30m: null,
 };
-/** The first provider is fast, of the others nobody knows. */
+/** The first provider is fast, the others are unknown. */
 const figures = (id: string): HealthFigures => {
   const all = (value: number) => ({ p50: value, p75: value, p90: value, p99: value });
   return id === 'first' ? { ...unknown, latency30m: all(100), throughput30m: all(50) } : unknown;
@@ -151,7 +151,7 @@ describe('filters', () => {
           expect(limit >= 1 && limit <= 1000 && offset >= 0 && context >= 1).toBe(true);
         } catch (error) {
           expect(error).toBeInstanceOf(GatewayError);
-          const { kind, metadata } = error as GatewayError; // as was just seen
+          const { kind, metadata } = error as GatewayError; // checked above
           expect(kind).toBe('invalid_request');
           for (const { path } of metadata['issues'] as { path: string }[]) expect(Object.keys(asked)).toContain(path);
         }

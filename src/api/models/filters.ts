@@ -12,24 +12,24 @@ export const sorts = [
 ] as const;
 export type Sort = (typeof sorts)[number];
 
-/** What `GET /models` was asked for. Texts are in lower case; an empty list asks for nothing. */
+/** The query of `GET /models`. Texts are in lower case; an empty list does not filter. */
 export interface ModelQuery {
-  /** Each must stand in the slug, the name or the description. */
+  /** Each must be in the slug, the name or the description. */
   words: readonly string[];
   /** All of them. */
   parameters: readonly string[];
   /** All of them. */
   input: readonly string[];
-  /** Any of them; undefined: whatever it makes. */
+  /** Any of them; undefined: any output. */
   output: readonly string[] | undefined;
-  /** Tokens, at least. */
+  /** Minimum, in tokens. */
   context: number | undefined;
   /** Nano-dollars per million tokens of input. A row without a known price is neither above nor below. */
   minPrice: number | undefined;
   maxPrice: number | undefined;
   /** Any of them, as `provider.only` names them. */
   providers: readonly string[];
-  /** Any of them: what stands before the slash. */
+  /** Any of them: the part before the slash. */
   authors: readonly string[];
   sort: Sort;
   offset: number | undefined;
@@ -40,10 +40,10 @@ const DEFAULT_LIMIT = 500;
 const MAX_LIMIT = 1000;
 
 /**
- * Reads the query of `GET /models`. A parameter that we do not know, and one that is empty, says nothing.
+ * Reads the query of `GET /models`. Unknown and empty parameters are ignored.
  *
- * @param query as Fastify reads it: a text, or several where the parameter stands more than once
- * @throws {GatewayError} `invalid_request` that names each parameter, its value and what it may be
+ * @param query as Fastify reads it: a text, or several if the parameter is repeated
+ * @throws {GatewayError} `invalid_request` that names each invalid parameter, its value and the valid values
  */
 export function readModelQuery(query: Readonly<Record<string, unknown>>): ModelQuery {
   const issues: Issue[] = [];
@@ -52,7 +52,7 @@ export function readModelQuery(query: Readonly<Record<string, unknown>>): ModelQ
   };
   const readText = (name: string): string | undefined => {
     const value = query[name];
-    if (Array.isArray(value)) return refuse(name, value.join(', '), 'one value: it stands more than once');
+    if (Array.isArray(value)) return refuse(name, value.join(', '), 'one value: the parameter is repeated');
     const text = typeof value === 'string' ? value.trim() : '';
     return text === '' ? undefined : text;
   };
@@ -103,7 +103,7 @@ export function readModelQuery(query: Readonly<Record<string, unknown>>): ModelQ
   return read;
 }
 
-/** The rows that a query asks for, in their order. */
+/** Returns the rows that match a query, in their order. */
 export function filterRows(rows: readonly ModelRow[], query: ModelQuery): ModelRow[] {
   const { words, parameters, input, output, context, minPrice, maxPrice, providers, authors } = query;
   return rows.filter((row) => {
@@ -128,14 +128,14 @@ function hasWords({ model }: ModelRow, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** `openai`, also of `~openai/gpt-latest`. */
+/** Returns the author of a slug: `openai`, also for `~openai/gpt-latest`. */
 const authorOf = ({ model: { id } }: ModelRow): string => id.toLowerCase().replace(/^~/, '').split('/', 1)[0]!;
 
 type ReadFigures = (endpointId: string) => Pick<HealthFigures, 'latency30m' | 'throughput30m'>;
 
 /**
- * Sorts rows. What has no figure to sort by comes last whichever way it is sorted; equals keep the newest first, then
- * the order of their slugs.
+ * Sorts rows. A row without a figure to sort by comes last in either direction. Equal rows are sorted by age, the newest
+ * first, then by slug.
  *
  * @param figures of an endpoint; the best endpoint of a row counts, by its median of the last 30 minutes
  */
@@ -177,9 +177,9 @@ function ranksOf(row: ModelRow, sort: Sort, figures: ReadFigures): number[] {
 }
 
 /**
- * Cuts the page out of a sorted list. Who names neither `offset` nor `limit` gets all of it.
+ * Returns one page of a sorted list: all of it if the query names neither `offset` nor `limit`.
  *
- * @returns `next`: where the next page begins and how long it is; null when there is none
+ * @returns `next`: the start and the length of the next page; null if there is none
  */
 export function cutPage<Row>(
   rows: readonly Row[],
@@ -196,7 +196,7 @@ const filterNames = [
   ...['providers', 'model_authors', 'sort'],
 ];
 
-/** The address of the next page: the same query, further on. Relative to the host, as the caller knows it. */
+/** Returns the address of the next page: the same query with another offset, relative to the host. */
 export function writeNextLink(
   path: string,
   query: Readonly<Record<string, unknown>>,

@@ -13,7 +13,7 @@ import { describeRow, listRows, type ModelRow, canUse } from '../../routing/mode
 import { writeEndpoint } from './write-endpoint.ts';
 import { writeArchitecture, writeModel } from './write-model.ts';
 
-/** What the catalog's routes look at. All of it may change while the gateway runs, hence the functions. */
+/** What the routes of the catalog read. All of it may change while the gateway runs, hence the functions. */
 export interface ModelsParts {
   catalog: () => Catalog;
   health: Pick<Health, 'figures' | 'view'>;
@@ -26,7 +26,7 @@ export interface ModelsParts {
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /**
- * The catalog as callers see it: what the gateway can serve now, for this very caller.
+ * The catalog as a caller sees it: what the gateway can serve now to this caller.
  *
  * @see docs/reference/models.md, docs/reference/models.md#filters
  */
@@ -43,7 +43,7 @@ export function createModelsHandlers(
       rows.filter(({ model }) => !model.hidden),
       query,
     );
-  /** A page of rows, as the query asks for them. */
+  /** Returns the page of rows that matches the query. */
   const answer = (request: FastifyRequest, all: readonly ModelRow[]) => {
     const given = request.query as Record<string, unknown>; // Fastify's reading of a query string
     const query = readModelQuery(given);
@@ -61,10 +61,10 @@ export function createModelsHandlers(
   };
 
   return {
-    /** `GET /models`: without the own keys of other workspaces. */
+    /** `GET /models`: without BYOK endpoints of other workspaces. */
     listModels: async (request) => answer(request, rowsFor(request.caller!)),
 
-    /** `GET /models/user`: without what the caller's guardrails forbid, too. */
+    /** `GET /models/user`: also without models that the caller's guardrails forbid. */
     async listUserModels(request) {
       const caller = request.caller!;
       const seen = catalog();
@@ -73,7 +73,7 @@ export function createModelsHandlers(
       return answer(request, listRows(seen, latest(), isUsable));
     },
 
-    /** `GET /models/count`: as many as `GET /models` has rows under the same filters. */
+    /** `GET /models/count`: the number of rows of `GET /models` with the same filters. */
     async countModels(request) {
       const query = readModelQuery(request.query as Record<string, unknown>); // Fastify's reading of a query string
       return { data: { count: listed(rowsFor(request.caller!), query).length } };
@@ -124,7 +124,7 @@ export function createModelsHandlers(
     },
   };
 
-  /** The model that the rest of the path names. @throws {GatewayError} `not_found` */
+  /** Returns the model that the rest of the path names. @throws {GatewayError} `not_found` */
   function getNamed(request: FastifyRequest): ModelRow {
     const { '*': named } = request.params as { '*': string }; // as the route says
     const slug = parseSlug(named);
@@ -134,8 +134,8 @@ export function createModelsHandlers(
   }
 
   /**
-   * A slug that is not in the list: a variant that its model does not have gives no endpoints, and never those of the
-   * model; any other is carried by a wildcard, or by nobody.
+   * Returns the endpoints of a slug that is not in the list. An unknown variant of a model has none, and never those of the
+   * model. Any other slug may match a wildcard.
    */
   function findBeyondList(slug: Slug, caller: Caller): ModelRow {
     const base = slug.variant === undefined ? undefined : find(withoutVariant(slug), caller);
@@ -151,7 +151,7 @@ export function createModelsHandlers(
       .filter((endpoint) => canUse(endpoint, caller));
   }
 
-  /** @returns a 404 that says why: no such variant, passed on but not known, no such provider here, no such name */
+  /** Returns a 404 with the reason: an unknown variant, a slug that only a wildcard matches, an unknown provider or name. */
   function notFound(slug: Slug, caller: Caller): GatewayError {
     const base = withoutVariant(slug);
     if (slug.variant !== undefined && find(base, caller)) return noEndpoints(slug.model, slug.variant);
@@ -163,11 +163,11 @@ export function createModelsHandlers(
     }
     const known = catalog().findKnown(base);
     if (known) return noEndpoints(slug.model, undefined, known.providers);
-    return new GatewayError('not_found', `There is no model ${shown} here; GET /api/v1/models lists those there are.`);
+    return new GatewayError('not_found', `There is no model ${shown} here; GET /api/v1/models lists the models.`);
   }
 }
 
-/** What the interface has a field for and the configuration does not say. */
+/** Fields of the interface that the configuration does not have. */
 const unknownOfProvider = {
   privacy_policy_url: null,
   terms_of_service_url: null,
@@ -176,7 +176,7 @@ const unknownOfProvider = {
   datacenters: null,
 };
 
-/** A model of which nobody knows more than its slug. */
+/** Creates a model that is known by its slug only. */
 const nameless = (id: string, { contextLength, maxOutputTokens }: EndpointFacts): Model => ({
   ...{ id, canonicalSlug: id, name: id, created: 0, contextLength, maxOutputTokens },
   ...{ input: ['text'], output: ['text'], parameters: [] },

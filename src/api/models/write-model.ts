@@ -13,10 +13,10 @@ import type { ModelRow } from '../../routing/model-rows.ts';
 
 const efforts: readonly unknown[] = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'];
 
-/** What a price is that varies, as a router's does, or that nobody knows: unlike `0` it cannot be taken for free. */
+/** A price that varies, such as a router's, or is unknown. Unlike `0`, it does not mean free. */
 const UNKNOWN_PRICE = '-1';
 
-/** A model as `GET /models` shows it. What nobody said is null or empty. @see docs/reference/models.md */
+/** A model as `GET /models` shows it. Unknown fields are null or empty. @see docs/reference/models.md */
 export function writeModel({ model, isRouter, aliasTarget, ...row }: ModelRow): Record<string, unknown> {
   const { id, name, created, description, reasoning } = model;
   return {
@@ -46,7 +46,7 @@ export function writeModel({ model, isRouter, aliasTarget, ...row }: ModelRow): 
   };
 }
 
-/** What a model reads and makes: `text+image->text`. */
+/** Input and output of a model: `text+image->text`. */
 export function writeArchitecture({ input, output }: Pick<ModelRow, 'input' | 'output'>, tokenizer?: string) {
   const reads = filterKnown(input, inputModalities);
   const makes = filterKnown(output, outputModalities);
@@ -60,8 +60,8 @@ export function writeArchitecture({ input, output }: Pick<ModelRow, 'input' | 'o
 }
 
 /**
- * Prices as decimal strings, USD per token, request, image or search. `prompt` and `completion` are `-1` when the price
- * varies or nobody knows it.
+ * Prices as decimal strings, USD per token, request, image or search. `prompt` and `completion` are `-1` if the price
+ * varies or is unknown.
  *
  * @see docs/reference/models.md
  */
@@ -117,20 +117,20 @@ function writeReasoning(reasoning: ModelReasoning): Record<string, unknown> {
   };
 }
 
-/** @returns null when nobody said, `unknown` for a word that the interface does not have */
+/** @returns null if it is unknown, `unknown` for a word that the interface does not have */
 export const writeQuantization = ({ quantization }: EndpointFacts): string | null =>
   quantization === undefined || (quantizations as readonly string[]).includes(quantization)
     ? (quantization ?? null)
     : 'unknown';
 
-/** The parts of a catalog that the interface has words for, in the interface's order. */
+/** The modalities that the interface has words for, in the interface's order. */
 export const filterKnown = (names: readonly string[], known: readonly string[]): string[] =>
   known.filter((name) => names.includes(name));
 
-/** Path of the endpoints of a slug: everything behind its author is one segment. */
+/** Returns the path of the endpoints of a slug: everything after the author is one segment. */
 function linkTo(id: Model['id']): string {
   const slash = id.indexOf('/');
   const encode = (text: string): string => encodeURIComponent(text).replaceAll('%3A', ':');
-  if (slash === -1) return `/api/v1/model/${encode(id)}`; // the route of endpoints asks for an author
+  if (slash === -1) return `/api/v1/model/${encode(id)}`; // the route of endpoints needs an author
   return `/api/v1/models/${encode(id.slice(0, slash))}/${encode(id.slice(slash + 1))}/endpoints`;
 }

@@ -6,7 +6,7 @@ import { type ParsedRequest, readRequest } from '../../requests/responses/reques
 import { rejectUnsupportedFeatures } from '../../requests/responses/unsupported-features.ts';
 
 /**
- * Reads a body, and rejects one that cannot be meant or asks for what this build does not offer.
+ * Reads a body. Rejects an invalid body, and one that requests an unsupported feature.
  *
  * @throws {GatewayError} `invalid_request` and `unprocessable`, with the problems in `metadata.issues`
  */

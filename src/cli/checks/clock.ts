@@ -8,9 +8,9 @@ import type { Finding } from './finding.ts';
 const CONNECT_MS = 2000;
 
 /**
- * Compares the clocks of this host, the shared store and shared counters. What does not respond is reported elsewhere.
+ * Compares the clocks of this host, the shared store and shared counters. Another check reports what does not respond.
  *
- * @param store what was found of it
+ * @param store the finding of its check
  */
 export async function checkClocks(
   { counters, storage }: Pick<Config, 'counters' | 'storage'>,
@@ -45,7 +45,7 @@ export async function checkClocks(
   return findings;
 }
 
-/** @returns how far it is ahead of this host; undefined when it does not respond */
+/** @returns milliseconds by which it is ahead of this host; undefined if it does not respond */
 async function measure(readTime: () => Promise<number>): Promise<number | undefined> {
   const startedMs = Date.now();
   try {

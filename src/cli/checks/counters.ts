@@ -6,7 +6,7 @@ import type { Finding } from './finding.ts';
 
 const CONNECT_MS = 2000;
 
-/** Do the counters answer that several hosts share? @param store what was found of it: in PostgreSQL they stand or fall with it */
+/** Checks whether shared counters respond. @param store the finding of its check, which also holds for counters in PostgreSQL */
 export async function checkCounters(
   { counters: { url }, storage }: Pick<Config, 'counters' | 'storage'>,
   store: Finding,
@@ -14,7 +14,7 @@ export async function checkCounters(
   const subject = 'counters';
   if (url === '' && isSharedStore(storage.url)) {
     return store.status === 'fail'
-      ? { status: 'fail', subject, says: 'limits and budgets are counted in PostgreSQL, which does not answer' }
+      ? { status: 'fail', subject, says: 'limits and budgets are counted in PostgreSQL, which does not respond' }
       : { status: 'ok', subject, says: 'limits and budgets are counted in PostgreSQL' };
   }
   if (url === '' || url === 'memory') {
@@ -29,8 +29,8 @@ export async function checkCounters(
     return {
       status: 'fail',
       subject,
-      says: `${place} does not answer (${readMessage(error)})`,
-      mend: 'Check counters.url, and that the server runs and admits this user. Without it each gateway counts for itself.',
+      says: `${place} does not respond (${readMessage(error)})`,
+      mend: 'Check counters.url, and that the server runs and accepts this user. Without it, each gateway counts on its own.',
     };
   } finally {
     await counters.close();

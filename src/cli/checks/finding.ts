@@ -1,8 +1,8 @@
-/** What `headgate doctor` found out about one thing. */
+/** A result of `headgate doctor`. */
 export interface Finding {
   status: 'ok' | 'warn' | 'fail';
   subject: string;
   says: string;
-  /** What to do, when there is something to do. */
+  /** How to fix it. */
   mend?: string;
 }

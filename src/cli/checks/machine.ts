@@ -17,18 +17,18 @@ export function checkNode(version: string): Finding {
   return finding;
 }
 
-/** @returns nothing where one process serves */
+/** @returns nothing if one process serves */
 export function checkWorkers({ server }: Pick<Config, 'server'>, cores = availableParallelism()): Finding[] {
   const workers = server.workers || cores;
   if (workers === 1) return [];
   const subject = 'workers';
   const says = `${workers}, on ${cores === 1 ? '1 core' : `${cores} cores`}`;
   if (workers <= cores) return [{ status: 'ok', subject, says }];
-  const mend = 'More workers than cores take memory and serve no more. Say --workers auto for one on each.';
+  const mend = 'More workers than cores use memory without serving more. Use --workers auto for one per core.';
   return [{ status: 'warn', subject, says, mend }];
 }
 
-/** Is it there, or can it be made; may we write into it; is there room? */
+/** Checks whether the folder exists or can be created, is writable and has free space. */
 export async function checkDataDir(dataDir: string): Promise<Finding> {
   const subject = 'data folder';
   const there = await findThere(dataDir);
@@ -49,10 +49,15 @@ export async function checkDataDir(dataDir: string): Promise<Finding> {
   const free = (bavail * bsize) / mebibyte;
   const room = `${free >= 1024 ? `${(free / 1024).toFixed(1)} GiB` : `${Math.floor(free)} MiB`} free`;
   const holder = findLockOwner(dataDir);
-  const state = there === dataDir ? (holder ? `, in use by ${holder}` : '') : ', made at the first start';
+  const state = there === dataDir ? (holder ? `, in use by ${holder}` : '') : ', created at the first start';
   const says = `${dataDir}${state}; ${room}`;
   if (free >= 1024) return { status: 'ok', subject, says };
-  return { status: free < 64 ? 'fail' : 'warn', subject, says, mend: 'Make room: the ledger grows with each request.' };
+  return {
+    status: free < 64 ? 'fail' : 'warn',
+    subject,
+    says,
+    mend: 'Free space on the disk: the ledger grows with each request.',
+  };
 }
 
 /** The folder itself, or the nearest one above it that exists. */
@@ -63,10 +68,10 @@ async function findThere(folder: string): Promise<string> {
   }
 }
 
-/** Where the gateway keeps a master key that nobody configured. */
+/** The file of a generated master key. */
 const masterKeyFile = 'master.key';
 
-/** Is it configured, or kept in a file that nobody else can read? */
+/** Checks whether the master key is configured, or in a file that no other user can read. */
 export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataDir: string): Promise<Finding> {
   const subject = 'master key';
   if (secrets.master_key !== undefined) {
@@ -75,7 +80,7 @@ export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataD
       status: 'warn',
       subject,
       says: 'configured, but short',
-      mend: 'Take 32 or more characters: openssl rand -hex 32',
+      mend: 'Use 32 or more characters: openssl rand -hex 32',
     };
   }
   const file = join(dataDir, masterKeyFile);
@@ -88,7 +93,7 @@ export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataD
   } catch (error) {
     // Node's errors of the file system carry a code.
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return { status: 'ok', subject, says: 'made at the first start' };
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { status: 'ok', subject, says: 'created at the first start' };
     return {
       status: 'fail',
       subject,

@@ -8,7 +8,7 @@ import type { Finding } from './finding.ts';
 
 type Workspace = Pick<WorkspaceRecord, 'id' | 'name'>;
 
-/** Can the providers and the catalog be put together, as a start does it? Says nothing where they can. */
+/** Checks whether providers and catalog fit together, as at a start. Returns nothing if they do. */
 export async function checkModels({ config, dataDir }: LoadedConfig): Promise<Finding[]> {
   const findings: Finding[] = [];
   const tell = (status: Finding['status'], says: string) => findings.push({ status, subject: 'models', says });
@@ -21,12 +21,12 @@ export async function checkModels({ config, dataDir }: LoadedConfig): Promise<Fi
   return findings;
 }
 
-/** Then nobody knows which workspaces there are, and the check of the store says why. */
+/** The store is unreachable, so the workspaces are unknown. The check of the store has the reason. */
 class StoreGone extends Error {}
 
 /**
- * The workspaces that there will be after a start. The store is asked only when a provider names one that the
- * configuration does not make.
+ * Returns the workspaces that exist after a start. Reads the store only if a provider names a workspace that the
+ * configuration does not create.
  *
  * @throws {StoreGone}
  */
@@ -35,13 +35,13 @@ async function listWorkspaces(config: Config): Promise<Workspace[]> {
   const isMade = (named: string) => made.some(({ id, name }) => id === named || name === named);
   if (config.providers.every(({ workspace }) => workspace === undefined || isMade(workspace))) return made;
   const stored = await readStored(config);
-  return [...made, ...stored.filter(({ id }) => !made.some((one) => one.id === id))]; // one of the file has its name from there
+  return [...made, ...stored.filter(({ id }) => !made.some((one) => one.id === id))]; // the name in the file has precedence
 }
 
 async function readStored(config: Config): Promise<Workspace[]> {
   try {
     return (await withReadOnlyStore(config, ({ access }) => access.listWorkspaces())) ?? [];
   } catch (error) {
-    throw new StoreGone('The store does not answer.', { cause: error });
+    throw new StoreGone('The store does not respond.', { cause: error });
   }
 }

@@ -3,12 +3,12 @@ import type { Config } from '../../config/schema.ts';
 import { withReadOnlyStore } from '../open-store.ts';
 import type { Finding } from './finding.ts';
 
-/** Are there keys that were taken out of the file and may still be used? Nothing is said where there are none. */
+/** Checks for keys that were removed from the file and are still valid. Returns nothing if there are none. */
 export async function checkOrphanedKeys(config: Pick<Config, 'storage' | 'bootstrap'>): Promise<Finding[]> {
   try {
     const says = await withReadOnlyStore(config, ({ access }) => findOrphanedKeys(access, config.bootstrap));
     return says === undefined ? [] : [{ status: 'warn', subject: 'keys', says }];
   } catch {
-    return []; // the check of the store says why it does not answer
+    return []; // the check of the store has the reason
   }
 }

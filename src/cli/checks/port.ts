@@ -5,7 +5,7 @@ import { findGateway } from '../find-gateway.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
-/** Is the port free, or does a Headgate answer there already? */
+/** Checks whether the port is free, or a Headgate listens there. */
 export async function checkPort({ host, port }: Pick<Config['server'], 'host' | 'port'>): Promise<Finding> {
   const subject = 'port';
   const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -20,7 +20,7 @@ export async function checkPort({ host, port }: Pick<Config['server'], 'host' | 
       mend: 'Choose another --host or --port.',
     };
   }
-  if (await findGateway({ host, port })) return { status: 'ok', subject, says: `a Headgate answers at ${place}` };
+  if (await findGateway({ host, port })) return { status: 'ok', subject, says: `a Headgate responds at ${place}` };
   return {
     status: 'fail',
     subject,

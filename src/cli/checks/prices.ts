@@ -7,12 +7,12 @@ import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
 const subject = 'prices';
-/** Models that are named; of the rest their number is told. */
+/** Maximum number of models that are named. */
 const NAMED = 5;
 
 /**
- * Does the configuration limit what may be spent, and is there a model that passes each such limit since nobody knows its
- * price? Nothing is said where there is no limit.
+ * Checks whether models without a price bypass the spending limits of the configuration. Returns nothing if there is no
+ * limit.
  */
 export function checkPrices(loaded: LoadedConfig): Finding[] {
   if (!isLimited(loaded.config)) return [];
@@ -23,14 +23,14 @@ export function checkPrices(loaded: LoadedConfig): Finding[] {
     return [{ status: 'fail', subject, says: readMessage(error) }];
   }
   const models = [...new Set(endpoints.filter(isUnpriced).map(({ model }) => model))];
-  if (models.length === 0) return [{ status: 'ok', subject, says: 'every model has one, so that limits hold' }];
+  if (models.length === 0) return [{ status: 'ok', subject, says: 'every model has a price, so spending limits hold' }];
   const more = models.length > NAMED ? ` and ${models.length - NAMED} more` : '';
   return [
     {
       status: 'warn',
       subject,
-      says: `no price is known of ${models.slice(0, NAMED).join(', ')}${more}: what costs an unknown sum passes every spending limit`,
-      mend: 'Write its pricing, 0 where it costs nothing; in place of a * name the models.',
+      says: `no price is known for ${models.slice(0, NAMED).join(', ')}${more}: requests without a price bypass every spending limit`,
+      mend: 'Set the pricing of each model, 0 if it is free. Name the models in place of a *.',
     },
   ];
 }
@@ -40,6 +40,6 @@ function isLimited({ bootstrap, budgets: { organization, member } }: Config): bo
   return amounts.some((usd) => usd !== undefined) || bootstrap.keys.some((key) => key.credit_usd !== undefined);
 }
 
-/** Of one that writes and draws its words count: pictures alone may have a price. */
+/** For a model that generates text and images, the price of the text counts: images alone may have one. */
 const isUnpriced = (endpoint: EndpointFacts): boolean =>
   endpoint.generatesText ? endpoint.pricing === undefined : imagePriceLinesOf(endpoint) === undefined;

@@ -109,13 +109,13 @@ function send(provider: ProviderConfig, path: string, key: string | undefined, h
 function checkPackage({ id: subject, package: name = '' }: ProviderConfig): Finding {
   try {
     findPackage(name);
-    return { status: 'ok', subject, says: `${name} is installed; not asked` };
+    return { status: 'ok', subject, says: `${name} is installed; not contacted` };
   } catch (error) {
     return { status: 'fail', subject, says: readMessage(error), mend: `Run: npm install ${name}` };
   }
 }
 
-/** The list of models: the one call that costs nothing, and that all wires have at the same place. */
+/** Requests the list of models: the only free call, which all wires have at the same path. */
 async function requestModels(provider: ProviderConfig, key: string | undefined): Promise<Omit<Finding, 'subject'>> {
   const started = performance.now();
   let status: number;
@@ -126,22 +126,22 @@ async function requestModels(provider: ProviderConfig, key: string | undefined):
   } catch (error) {
     return {
       status: 'fail',
-      says: `does not answer (${readMessage(error)})`,
+      says: `does not respond (${readMessage(error)})`,
       mend: 'Correct base_url, or start the server there.',
     };
   }
   const took = `${Math.round(performance.now() - started)} ms`;
-  if (status < 300) return { status: 'ok', says: `answers in ${took}` };
+  if (status < 300) return { status: 'ok', says: `responds in ${took}` };
   if (status === 401 || status === 403) {
     const mend = key === undefined ? 'Set api_key.' : 'Put a valid key into api_key.';
     return {
       status: 'fail',
-      says: `refuses ${key === undefined ? 'a request without a key' : 'the key'} (${status})`,
+      says: `rejects ${key === undefined ? 'a request without a key' : 'the key'} (${status})`,
       mend,
     };
   }
   if (status === 404 || status === 405) {
-    return { status: 'ok', says: `answers in ${took}, and has no list of models (${status}); the key was not tried` };
+    return { status: 'ok', says: `responds in ${took}, and has no list of models (${status}); the key was not tested` };
   }
   return {
     status: 'warn',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCli } from '../program.ts';
 
-it('doctor tells of entries that never came to the ledger, while they are there', async () => {
+it('doctor reports quarantined entries while the file exists', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'headgate-set-aside-'));
   const file = join(dataDir, 'journal', 'set-aside.jsonl');
   const examine = async () => {
@@ -17,7 +17,7 @@ it('doctor tells of entries that never came to the ledger, while they are there'
     expect(await examine()).not.toContain('ledger');
     mkdirSync(join(dataDir, 'journal'));
     writeFileSync(file, '{"id":"gen-1"}\n{"id":"gen-2"}\n');
-    expect(await examine()).toContain(`2 lines of its journal never came to the store: ${file}\n`);
+    expect(await examine()).toContain(`2 lines of its journal are quarantined: ${file}\n`);
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }

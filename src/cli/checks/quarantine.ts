@@ -4,7 +4,7 @@ import { docsUrl } from '../../domain/docs-url.ts';
 import { QUARANTINE_FILE } from '../../metering/store-entries.ts';
 import type { Finding } from './finding.ts';
 
-/** Are there lines of the ledger's journal that the store would not take? Nothing is said where there are none. */
+/** Checks for quarantined lines of the ledger's journal. Returns nothing if there are none. */
 export async function checkQuarantine(dataDir: string): Promise<Finding[]> {
   const path = join(dataDir, 'journal', QUARANTINE_FILE);
   const text = await readFile(path, 'utf8').catch(() => '');
@@ -14,7 +14,7 @@ export async function checkQuarantine(dataDir: string): Promise<Finding[]> {
     {
       status: 'warn',
       subject: 'ledger',
-      says: `${lines} ${lines === 1 ? 'line' : 'lines'} of its journal never came to the store: ${path}`,
+      says: `${lines} ${lines === 1 ? 'line' : 'lines'} of its journal are quarantined: ${path}`,
       mend: `The log has the reason. ${docsUrl('guides/money')} explains how to store the lines. Move the file away afterwards.`,
     },
   ];

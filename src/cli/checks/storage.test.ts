@@ -54,5 +54,5 @@ it('warns of a store that the next start will change', async () => {
 
 it('knows one that nothing was made in', async () => {
   await (await openSqliteStorage(file)).close();
-  expect(await check()).toMatchObject({ status: 'ok', says: expect.stringContaining('made at the first start') });
+  expect(await check()).toMatchObject({ status: 'ok', says: expect.stringContaining('created at the first start') });
 });

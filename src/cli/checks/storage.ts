@@ -6,13 +6,13 @@ import { describeStore, findStoreFile } from '../describe-store.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
-/** Does the store answer, and with the tables of this build? A SQLite file that is not there is not made. */
+/** Checks whether the store responds and has the tables of this build. Does not create a missing SQLite file. */
 export async function checkStorage(config: Pick<Config, 'storage'>): Promise<Finding> {
   const subject = 'storage';
   const file = findStoreFile(config);
   const place = describeStore(config);
   if (file !== undefined && file !== ':memory:' && !existsSync(file)) {
-    return { status: 'ok', subject, says: `SQLite ${place}, made at the first start` };
+    return { status: 'ok', subject, says: `SQLite ${place}, created at the first start` };
   }
   try {
     const store = await (file === undefined
@@ -22,13 +22,14 @@ export async function checkStorage(config: Pick<Config, 'storage'>): Promise<Fin
       const { isEmpty, isOlder, problem } = await store.compareSchema();
       const what = `${file === undefined ? 'PostgreSQL' : 'SQLite'} ${place}`;
       if (problem) return { status: 'fail', subject, says: `${what} ${problem.says}`, mend: problem.remedy };
-      if (isEmpty) return { status: 'ok', subject, says: `${what} answers; its tables are made at the first start` };
+      if (isEmpty)
+        return { status: 'ok', subject, says: `${what} responds; its tables are created at the first start` };
       if (isOlder) {
-        const mend = 'The next start brings it up to date; older versions cannot use it then. Make a backup first.';
+        const mend = 'The next start updates it. Older versions cannot use it afterwards. Make a backup first.';
         return { status: 'warn', subject, says: `${what} has the schema of an older Headgate`, mend };
       }
       if ((await store.ping()) === 'read-only') {
-        const mend = 'Let storage.url lead to the primary database: a standby takes no ledger entries.';
+        const mend = 'Set storage.url to the primary database: a standby accepts no ledger entries.';
         return { status: 'fail', subject, says: `${what} is read-only`, mend };
       }
       const keys = await store.access.listKeys();

@@ -9,9 +9,9 @@ import {
 } from '../../catalog/records.ts';
 import type { ListedCost, ListedModel, PublicList } from './public-list.ts';
 
-/** Providers that serve models of their own, whose names there have no author. */
+/** Providers that serve their own models, by names without an author. */
 const authors: Readonly<Record<string, { author: string; names?: RegExp; hasDots?: true }>> = {
-  alibaba: { author: 'qwen', names: /^q[wv]/i }, // it serves others' models as well
+  alibaba: { author: 'qwen', names: /^q[wv]/i }, // it also serves models of others
   anthropic: { author: 'anthropic', hasDots: true },
   cohere: { author: 'cohere' },
   deepseek: { author: 'deepseek' },
@@ -24,29 +24,29 @@ const authors: Readonly<Record<string, { author: string; names?: RegExp; hasDots
   xai: { author: 'x-ai' },
   zai: { author: 'z-ai' },
 };
-/** Names under which authors publish weights → what stands in our slugs. */
+/** Names under which authors publish weights → the author of our slugs. */
 const authorNames: Readonly<Record<string, string>> = {
   'deepseek-ai': 'deepseek',
   minimaxai: 'minimax',
   xai: 'x-ai',
   'zai-org': 'z-ai',
 };
-/** As the catalog has them; `router/` is ours. */
+/** Authors of the catalog; `router/` is reserved. */
 const slugShape = /^(?!router\/)[a-z0-9][a-z0-9._-]*\/[a-z0-9][a-z0-9._:-]*$/;
 
 /**
- * Puts a public list into the words of the catalog. Of a model that comes with Headgate only its prices and limits at
- * the providers are taken; what the model is stays as it is.
+ * Converts a public list to the format of the catalog. For a model of the built-in catalog, only prices and limits at the
+ * providers are taken; its description stays.
  *
- * @param known the catalog before: a name at a provider that it has keeps its slug
- * @param skipped how many were left out, since they are withdrawn or have no name here
+ * @param known the current catalog: a known name at a provider keeps its slug
+ * @param skipped the number of models that are withdrawn or have no slug here
  */
 export function convertList(
   list: PublicList,
   known: CatalogRecords,
   { source, today }: { source: string; today: string },
 ): { file: CatalogFile; skipped: number } {
-  const slugs = new Map<string, string>(); // provider and name there → slug
+  const slugs = new Map<string, string>(); // provider and its name for the model → slug
   for (const { provider, model, upstream_model: name = model } of known.endpoints.values()) {
     const place = `${provider}\n${name}`;
     if (!slugs.has(place)) slugs.set(place, model);
@@ -57,7 +57,7 @@ export function convertList(
       return { provider, name, model, slug: before ?? deriveSlug(provider, name), isKnown: before !== undefined };
     }),
   );
-  candidates.sort((a, b) => Number(b.isKnown) - Number(a.isKnown)); // known names first, so that nobody takes their slug
+  candidates.sort((a, b) => Number(b.isKnown) - Number(a.isKnown)); // known names first, so that they keep their slugs
 
   const builtin = mergeCatalogFiles(builtinFiles).models;
   const models = new Map<string, ModelRecord>();
@@ -67,9 +67,9 @@ export function convertList(
     if (slug === undefined || model.status === 'deprecated') continue;
     const record: EndpointRecord = { model: slug, provider, upstream_model: name, ...describeOffer(model), ...facts };
     const key = keyOfEndpoint(record);
-    if (endpoints.has(key) || (!isKnown && known.endpoints.has(key))) continue; // another name of the same
+    if (endpoints.has(key) || (!isKnown && known.endpoints.has(key))) continue; // another name of the same model
     endpoints.set(key, record);
-    const isAuthor = slug.startsWith(`${authors[provider]?.author}/`); // who makes a model knows it best
+    const isAuthor = slug.startsWith(`${authors[provider]?.author}/`); // prefer the facts of the author
     if (!builtin.has(slug) && (isAuthor || !models.has(slug))) models.set(slug, describe(slug, model, facts));
   }
   const file: CatalogFile = {
@@ -80,7 +80,7 @@ export function convertList(
   return { file, skipped: candidates.length - endpoints.size };
 }
 
-/** @returns undefined when the name says nothing of its author */
+/** @returns undefined if the name does not show its author */
 function deriveSlug(provider: string, name: string): string | undefined {
   const lower = name.toLowerCase();
   const { author, names, hasDots } = authors[provider] ?? {};
@@ -94,7 +94,7 @@ function deriveSlug(provider: string, name: string): string | undefined {
   return slugShape.test(slug) ? slug : undefined;
 }
 
-/** What a provider asks and allows. */
+/** Returns the prices and limits of a provider. */
 function describeOffer({ cost: prices, limit }: ListedModel): Partial<EndpointRecord> {
   const above = describeTiers(prices);
   return {
@@ -126,7 +126,7 @@ const readPrices = ({ input, output, cache_read, cache_write }: ListedCost) => (
   ...(cache_write === undefined ? undefined : { cache_write }),
 });
 
-/** The list says 0 for what it does not know. */
+/** The list has 0 for unknown values. */
 const describeLimits = <Context extends string, Output extends string>(
   limit: ListedModel['limit'],
   context: Context,
@@ -165,8 +165,8 @@ const readModalities = (names: readonly string[]): string[] => [
 ];
 
 /**
- * The list names a few abilities only. What it does not speak of is taken to work: a parameter that is missing here would
- * be left out of every request.
+ * Returns the parameters. The list names a few abilities only. Others are assumed to work: a parameter that is missing here
+ * would be omitted from every request.
  */
 function listParameters({ temperature, tool_call, structured_output, reasoning }: ListedModel): string[] {
   const sampling = ['temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'seed', 'top_logprobs'];

@@ -5,7 +5,7 @@ const FETCH_MS = 30_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 const MAX_REDIRECTS = 5;
 
-/** @throws {Error} unless the answer is a 200, whole, in time, from that very origin and not too large */
+/** Fetches the list. @throws {CommandError} unless the response is a complete 200, in time, from that origin and not too large */
 export async function fetchText(
   url: URL,
   { fetchMs = FETCH_MS, maxBytes = MAX_BYTES }: { fetchMs?: number; maxBytes?: number },
@@ -14,7 +14,7 @@ export async function fetchText(
   const signal = AbortSignal.timeout(fetchMs);
   try {
     const { statusCode, body } = await follow(url, dispatcher, signal);
-    if (statusCode !== 200) throw new CommandError(`${url.host} answered with ${statusCode}.`);
+    if (statusCode !== 200) throw new CommandError(`${url.host} responded with ${statusCode}.`);
     const pieces: Buffer[] = [];
     let bytes = 0;
     for await (const piece of body as AsyncIterable<Buffer>) {
@@ -28,13 +28,13 @@ export async function fetchText(
     if (signal.aborted) {
       throw new CommandError(`${url.host} did not send the list within ${fetchMs / 1000} seconds.`, { cause: error });
     }
-    throw new CommandError(`${url.host} cannot be asked: ${readMessage(error)}.`, { cause: error });
+    throw new CommandError(`${url.host} cannot be reached: ${readMessage(error)}.`, { cause: error });
   } finally {
-    await dispatcher.destroy(); // with it goes what nobody has read
+    await dispatcher.destroy(); // discards unread data
   }
 }
 
-/** Follows redirects, as long as they stay at the origin that was named. */
+/** Follows redirects within the given origin. */
 async function follow(start: URL, dispatcher: Agent, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
   let url = start;
   for (let count = 0; count <= MAX_REDIRECTS; count++) {
@@ -42,7 +42,7 @@ async function follow(start: URL, dispatcher: Agent, signal: AbortSignal): Promi
     const response = await request(url, { dispatcher, signal, headers });
     const { location } = response.headers;
     if (![301, 302, 303, 307, 308].includes(response.statusCode) || typeof location !== 'string') return response;
-    if (!URL.canParse(location, url)) throw new CommandError(`${url.host} redirects to nowhere.`);
+    if (!URL.canParse(location, url)) throw new CommandError(`${url.host} redirects to an invalid address.`);
     const next = new URL(location, url);
     if (next.origin !== start.origin) {
       throw new CommandError(`${url.host} redirects to ${next.host}, which you did not name; --from can name it.`);

@@ -12,7 +12,7 @@ import { drawTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
 export interface ListModelsOptions {
-  /** Also what the catalog knows and the configuration cannot serve. */
+  /** Also models of the catalog that the configuration cannot serve. */
   all?: boolean;
   json?: boolean;
 }
@@ -22,18 +22,18 @@ interface Line {
   id: string;
   name: string;
   contextLength: number | undefined;
-  /** Of the cheapest endpoint. */
+  /** The price of the cheapest endpoint. */
   pricing: Pricing | undefined;
   providers: string[];
-  /** Of an alias the model behind it. */
+  /** The model behind an alias. */
   target?: string;
 }
 
 /**
  * Prints the models that the configuration can serve, in the order of their slugs, as a table or as a JSON list. A slug
- * with a star stands for all names that a provider passes on. Asks nobody.
+ * with a star stands for all names that a provider passes on. Contacts no provider.
  *
- * @param query texts that must all stand in the slug, the name or the providers; absent: every model
+ * @param query texts that must all be in the slug, the name or the providers; absent: every model
  */
 export async function listModels(
   terminal: Terminal,
@@ -64,10 +64,10 @@ export async function listModels(
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   if (json) stdout.write(`${JSON.stringify(found.map(writeLine), undefined, 2)}\n`);
   else if (found.length > 0) stdout.write(drawTable(terminal, columns, found.map(writeCells)));
-  else stdout.write(all ? 'No model matches.\n' : 'No model matches. "--all" looks through the whole catalog.\n');
+  else stdout.write(all ? 'No model matches.\n' : 'No model matches. "--all" searches the whole catalog.\n');
 }
 
-/** The slugs that stand for others: routers, and aliases of the newest model of a family. */
+/** Returns the slugs that stand for other models: routers, and aliases of the newest model of a family. */
 function listOthers({ routers }: LoadedConfig['config'], catalog: Catalog): Line[] {
   return listRows(catalog, listAliases(routers.latest), () => true).flatMap(
     ({ model: { id, name }, isRouter, aliasTarget, contextLength, top, endpoints }) =>

@@ -91,7 +91,7 @@ describe('headgate models', () => {
         .map((line) => line.split(' ', 1)[0]);
     expect(await slugs('5.4 MINI')).toEqual(['openai/gpt-5.4-mini', '~openai/gpt-mini-latest']);
     expect((await slugs('anthropic')).every((slug) => /^~?anthropic\//.test(String(slug)))).toBe(true);
-    expect((await call(['no-such'], env)).stdout).toBe('No model matches. "--all" looks through the whole catalog.\n');
+    expect((await call(['no-such'], env)).stdout).toBe('No model matches. "--all" searches the whole catalog.\n');
     expect((await call(['no-such', '--all'], env)).stdout).toBe('No model matches.\n');
   });
 
@@ -137,9 +137,7 @@ describe('headgate models refresh', () => {
       }),
     );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(
-      /^Took over 26 models at 2 providers from 127\.0\.0\.1:\d+ \(0 left out\): .*catalog\.json\n/,
-    );
+    expect(stdout).toMatch(/^Stored 26 models at 2 providers from 127\.0\.0\.1:\d+ \(0 skipped\): .*catalog\.json\n/);
     expect(stdout).toContain('at the next reload (SIGHUP) or start');
     const kept = readKept();
     expect(checkCatalogFile(kept)).toEqual([]);
@@ -211,7 +209,7 @@ describe('headgate models refresh', () => {
         'grok-new': { limit: { context: 0, output: 0 }, release_date: 'soon', temperature: false, tool_call: false },
       },
     });
-    expect((await refresh(list)).stdout).toContain('(1 left out)');
+    expect((await refresh(list)).stdout).toContain('(1 skipped)');
     const kept = readKept();
     expect(rowsOf(kept).has('x-ai/grok-gone@xai/default')).toBe(false);
     const model = kept.models?.find(({ id }) => id === 'x-ai/grok-new');
@@ -283,7 +281,7 @@ describe('headgate models refresh', () => {
     async function fails(from: string, message: RegExp | string) {
       const { code, stdout, stderr } = await call(['refresh', '--from', from]);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toMatch(/^headgate: models refresh: .* The catalog stays as it was\.\n$/);
+      expect(stderr).toMatch(/^headgate: models refresh: .* The catalog is unchanged\.\n$/);
       expect(stderr).toMatch(message);
     }
     const failsOn = async (list: unknown, message: RegExp | string) =>
@@ -291,7 +289,7 @@ describe('headgate models refresh', () => {
 
     it('no JSON', async () => fails(await serveText('<html>'), 'The list is not JSON'));
     it('an empty answer', async () => fails(await serveText(''), 'The list is not JSON'));
-    it('another status', async () => fails(await serveText('{}', 500), 'answered with 500'));
+    it('another status', async () => fails(await serveText('{}', 500), 'responded with 500'));
     it('no list of providers', () => failsOn([], 'not an object of providers'));
     it('nothing at all', () => failsOn(null, 'not an object of providers'));
     it('models that are none', () => failsOn({ groq: { models: 5 } }, 'has another shape: groq/models'));
@@ -303,8 +301,8 @@ describe('headgate models refresh', () => {
         /cannot be used: endpoints\[\d+\]/,
       ));
     it('half a token', () => failsOn(listWith({ xai: { x: listed({ limit: { context: 0.5 } }) } }), 'cannot be used'));
-    it('a tiny list', () => failsOn(listWith({}, 19), 'The list has 19 models'));
-    it('an empty list', () => failsOn({}, 'The list has 0 models'));
+    it('a tiny list', () => failsOn(listWith({}, 19), 'The list has 19 usable models'));
+    it('an empty list', () => failsOn({}, 'The list has 0 usable models'));
     it('prices that are all wrong', () =>
       failsOn(
         listWith({
@@ -314,7 +312,7 @@ describe('headgate models refresh', () => {
             'gpt-5.4-nano': listed({ cost: { input: 0.2, output: 1.25 } }),
           },
         }),
-        '4 of 6 prices that are known differ more than 10 times',
+        '4 of 6 known prices differ by more than a factor of 10',
       ));
 
     it('a redirect to elsewhere', async () => {
@@ -332,14 +330,14 @@ describe('headgate models refresh', () => {
     it('a redirect without end', async () =>
       fails(await serveText('', 302, { location: '/' }), 'redirects more than 5 times'));
     it('a redirect to nowhere', async () =>
-      fails(await serveText('', 302, { location: 'http://[' }), 'redirects to nowhere'));
-    it('nobody there', () => fails('http://127.0.0.1:1/', /cannot be asked: .*ECONNREFUSED/));
+      fails(await serveText('', 302, { location: 'http://[' }), 'redirects to an invalid address'));
+    it('nobody there', () => fails('http://127.0.0.1:1/', /cannot be reached: .*ECONNREFUSED/));
     it('an answer that breaks off', async () => {
       const url = await serve((_request, response) => {
         response.writeHead(200, { 'content-length': '1000' }).write('{');
         setTimeout(() => response.destroy(), 20);
       });
-      await fails(url, 'cannot be asked');
+      await fails(url, 'cannot be reached');
     });
     it.each(['ftp://example.com/', 'models.json', '/etc/passwd', ''])('no address: "%s"', (from) =>
       fails(from, 'is not an http or https URL'));

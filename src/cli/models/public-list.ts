@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { knownProviders } from '../../config/known-providers.ts';
 import { CommandError, readMessage } from '../terminal.ts';
 
-/** Only what is read of the list, and of that only what a use is made of: it gains fields all the time. */
+/** The fields of the list that are read. Others are ignored, since it gains fields often. */
 const cost = {
   input: Type.Optional(Type.Number()),
   output: Type.Optional(Type.Number()),
@@ -39,7 +39,7 @@ const listedProvider = Type.Object({ models: Type.Record(Type.String(), listedMo
 export type ListedModel = Static<typeof listedModel>;
 export type ListedCost = NonNullable<ListedModel['cost']>;
 
-/** Ids of the list → ours, where they differ. */
+/** Ids of the list → ids here, where they differ. */
 const providerIds: Readonly<Record<string, string>> = {
   'fireworks-ai': 'fireworks',
   'github-models': 'github',
@@ -47,13 +47,13 @@ const providerIds: Readonly<Record<string, string>> = {
   'novita-ai': 'novita',
   togetherai: 'together',
 };
-/** Local servers carry what their owner has loaded, and that is nothing a public list knows. */
+/** Local servers have the models that their owner has loaded, which no public list knows. */
 const listable = new Set(knownProviders.filter(({ env }) => env.length > 0).map(({ id }) => id));
 
-/** Models by their names there, by the provider's id here. */
+/** Models by their names at the provider, by the id of the provider here. */
 export type PublicList = Map<string, Readonly<Record<string, ListedModel>>>;
 
-/** @returns the providers that Headgate knows, by its own ids @throws {CommandError} when one of them has another shape */
+/** @returns the known providers, by their ids here @throws {CommandError} if one of them has another shape */
 export function parseList(text: string): PublicList {
   let tree: unknown;
   try {

@@ -1,8 +1,8 @@
 import { type RecordedEntry, settledCost } from '../../domain/ledger-entry.ts';
 import { usdOf } from '../../metering/cost.ts';
 
-/** What the interface has a field for, and the ledger nothing to say of. */
-const untold = {
+/** Fields of the interface that the ledger does not have. */
+const absentFields = {
   app_id: null,
   cache_discount: null,
   data_region: 'global',
@@ -20,16 +20,16 @@ const untold = {
   web_search_engine: null,
 };
 
-/** `Generation` of the interface; its cost is what corrections made of it. */
+/** `Generation` of the interface. Its cost includes corrections. */
 export function writeGeneration(entry: RecordedEntry): Record<string, unknown> {
   const { special = {}, pictures: images } = entry;
   const settled = settledCost(entry);
   const cost = settled === null ? null : usdOf(settled);
   return {
-    ...untold,
+    ...absentFields,
     id: entry.id,
     created_at: new Date(entry.createdAtMs).toISOString(),
-    api_type: entry.apiType ?? 'completions', // the interface has no word of its own for responses
+    api_type: entry.apiType ?? 'completions', // the interface has no word for responses
     model: entry.model ?? entry.requestedModel,
     provider_name: entry.provider,
     streamed: entry.streamed,
@@ -61,13 +61,13 @@ export function writeGeneration(entry: RecordedEntry): Record<string, unknown> {
   };
 }
 
-/** What the provider said that it asks; of an own key else what the list of prices says. */
+/** The cost that the provider reported; for a BYOK key otherwise the cost by the list of prices. */
 function writeUpstreamCost({ upstreamCostNanoUsd, isByok }: RecordedEntry, cost: number | null): number | null {
   if (upstreamCostNanoUsd !== null) return upstreamCostNanoUsd / 1e9;
   return isByok ? cost : null;
 }
 
-/** The attempts that made something: the answer, and before it those that broke off. */
+/** The attempts that produced output: the successful one, and interrupted ones before it. */
 function writeAttempts(entry: RecordedEntry): Record<string, unknown>[] {
   const attempts = entry.lines?.filter(({ kind }) => kind === 'attempt') ?? (entry.provider === null ? [] : [entry]);
   return attempts.map((attempt) => ({

@@ -37,7 +37,7 @@ export const assignGuardrail = (
 
 async function assignToGroup(edit: Edit, guardrail: GuardrailRecord, { kind, field, ids }: Assignees): Promise<number> {
   if (guardrail.id === defaultGuardrailId(guardrail.workspaceId)) {
-    const message = 'The default guardrail of a workspace holds for all its keys; it is given to none by itself.';
+    const message = 'The default guardrail of a workspace holds for all its keys; it cannot be assigned.';
     throw invalidRequest([{ path: '', message }]);
   }
   const issues: Issue[] = [];

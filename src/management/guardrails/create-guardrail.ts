@@ -36,6 +36,7 @@ async function findWorkspaceId(transaction: ManagementTransaction, id: string | 
     ? transaction.findDefaultWorkspace(DEFAULT_WORKSPACE)
     : transaction.findWorkspace(id));
   if (found && (id === undefined || found.id === id)) return found.id; // a slug is no id
-  const message = id === undefined ? 'There is no workspace yet; make one first.' : explainUnknownWorkspace(id, found);
+  const message =
+    id === undefined ? 'There is no workspace yet; create one first.' : explainUnknownWorkspace(id, found);
   throw invalidRequest([{ path: 'workspace_id', message }]);
 }

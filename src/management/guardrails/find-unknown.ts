@@ -3,8 +3,8 @@ import { explainUnknown } from '../explain-unknown.ts';
 import type { GuardrailSettingsBody } from './schema.ts';
 
 /**
- * The entries of a body that mean nothing here, a sentence each with the nearest that does: a misspelled name would guard
- * nothing. They are kept all the same, since a model or a provider may come later.
+ * Returns a warning for each entry of a body that matches nothing here, with the nearest name that does: a misspelled name
+ * would guard nothing. The entries are stored anyway, since a model or a provider may be added later.
  */
 export function findUnknownEntries(body: GuardrailSettingsBody, known: KnownNames): string[] {
   const isModel = (entry: string) => namesModel(entry, known);
@@ -22,7 +22,7 @@ export function findUnknownEntries(body: GuardrailSettingsBody, known: KnownName
   );
 }
 
-/** Models for a slug; for a pattern all models of an author. */
+/** Returns models for a slug, and patterns of all authors for a pattern. */
 function listModels({ models, endpoints }: KnownNames, entry: string): string[] {
   if (!entry.includes('*')) return models.filter(({ hidden }) => !hidden).map(({ id }) => id);
   const authors = endpoints.flatMap(({ model }) => (model.includes('/') ? [model.split('/', 1)[0]] : []));

@@ -15,7 +15,7 @@ export async function storeGuardrail(
 }
 
 /**
- * An amount says nothing without the time in which it may be spent.
+ * Rejects an amount without a window, and a window without an amount.
  *
  * @throws {GatewayError} `invalid_request`
  * @see docs/guides/guardrails.md#rules

@@ -2,7 +2,7 @@ import { type Issue, unsupportedRequest } from '../../domain/errors.ts';
 import { show } from '../../schema/report.ts';
 import type { GuardrailSettingsBody } from './schema.ts';
 
-/** What guardrails of the interface can hold and those of this build cannot, and what to do instead. */
+/** The fields of the interface that this build does not offer, and what to do instead. */
 export const unsupportedFields = {
   allowed_data_regions: 'Name the providers of the region in `allowed_providers`.',
   content_filters: 'Filter before you send.',
@@ -10,7 +10,8 @@ export const unsupportedFields = {
 } as const satisfies Partial<Record<keyof GuardrailSettingsBody, string>>;
 
 /**
- * Refuses a guardrail that would seem to guard and does not. Null, and a list of no filters, ask for nothing; a list of no regions allows none.
+ * Rejects rules that would have no effect. Null and an empty list of filters are accepted. An empty list of regions would
+ * allow no region, so it is rejected.
  *
  * @throws {GatewayError} `not_offered`, with every such field in `metadata.issues`
  */

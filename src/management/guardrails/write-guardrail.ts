@@ -19,7 +19,7 @@ export function writeGuardrail(guardrail: GuardrailRecord): Record<string, unkno
   };
 }
 
-/** What can be said of a guardrail, as it is written into the audit log, too. */
+/** The settings of a guardrail, as the API and the audit log show them. */
 export function writeGuardrailSettings(guardrail: GuardrailRecord): Record<string, unknown> {
   const { name, description, rules, limitNanoUsd, resetInterval, includeByokInBudgets } = guardrail;
   const { zeroRetention } = rules;
@@ -43,33 +43,33 @@ export function writeGuardrailSettings(guardrail: GuardrailRecord): Record<strin
   };
 }
 
-/** The guardrail with what a checked body says of it; what it leaves out stays. */
+/** Returns the guardrail after a checked body: a field that is absent keeps its value. */
 export function readGuardrailSettings(body: GuardrailSettingsBody, before: GuardrailRecord): GuardrailRecord {
-  const said = <Value>(value: Value | undefined, otherwise: Value): Value => (value === undefined ? otherwise : value);
+  const choose = <Value>(value: Value | undefined, old: Value): Value => (value === undefined ? old : value);
   const { rules } = before;
   const { zeroRetention } = rules;
   const after: GuardrailRules = {
-    allowedModels: said(body.allowed_models, rules.allowedModels),
-    ignoredModels: said(body.ignored_models, rules.ignoredModels),
-    allowedProviders: said(body.allowed_providers, rules.allowedProviders),
-    ignoredProviders: said(body.ignored_providers, rules.ignoredProviders),
+    allowedModels: choose(body.allowed_models, rules.allowedModels),
+    ignoredModels: choose(body.ignored_models, rules.ignoredModels),
+    allowedProviders: choose(body.allowed_providers, rules.allowedProviders),
+    ignoredProviders: choose(body.ignored_providers, rules.ignoredProviders),
     zeroRetention: Object.fromEntries(
       modelGroups.map((group) => [
         group,
-        said(said(body[`enforce_zdr_${group}`], body.enforce_zdr), zeroRetention[group]),
+        choose(choose(body[`enforce_zdr_${group}`], body.enforce_zdr), zeroRetention[group]),
       ]),
     ) as Record<ModelGroup, boolean | null>,
-    paidTraining: said(body.enable_paid_model_training, rules.paidTraining),
-    freeTraining: said(body.enable_free_model_training, rules.freeTraining),
-    freePublication: said(body.enable_free_model_publication, rules.freePublication),
+    paidTraining: choose(body.enable_paid_model_training, rules.paidTraining),
+    freeTraining: choose(body.enable_free_model_training, rules.freeTraining),
+    freePublication: choose(body.enable_free_model_publication, rules.freePublication),
   };
   return {
     ...before,
     name: body.name ?? before.name,
-    description: said(body.description, before.description),
+    description: choose(body.description, before.description),
     rules: after,
-    limitNanoUsd: body.limit_usd == null ? said(body.limit_usd, before.limitNanoUsd) : nanoUsdOf(body.limit_usd),
-    resetInterval: said(body.reset_interval, before.resetInterval),
+    limitNanoUsd: body.limit_usd == null ? choose(body.limit_usd, before.limitNanoUsd) : nanoUsdOf(body.limit_usd),
+    resetInterval: choose(body.reset_interval, before.resetInterval),
     includeByokInBudgets: body.include_byok_in_budgets ?? before.includeByokInBudgets,
   };
 }
@@ -92,6 +92,6 @@ export const writeMemberAssignment = (assignment: ListedAssignment): Record<stri
 const writeAssignment = ({ kind, holder, guardrailId, createdAtMs }: ListedAssignment) => ({
   id: deriveUuid('assignment', kind, holder, guardrailId),
   guardrail_id: guardrailId,
-  assigned_by: null, // a management key, which is nobody
+  assigned_by: null, // a management key is no member
   created_at: writeTime(createdAtMs),
 });

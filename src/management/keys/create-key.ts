@@ -36,10 +36,10 @@ export const createKey = (parts: ManagementParts, actor: Actor, body: CreateKeyB
 export function checkNewKey({ expires_at, external }: ProvisionKeyBody, nowMs: number): Issue[] {
   const issues: Issue[] = [];
   if (expires_at != null && Date.parse(expires_at) <= nowMs) {
-    issues.push({ path: 'expires_at', message: `\`expires_at\` is over: ${expires_at}; it must lie ahead.` });
+    issues.push({ path: 'expires_at', message: `\`expires_at\` is in the past: ${expires_at}.` });
   }
   if (external?.api_key !== undefined) {
-    const message = '`api_key` is not offered here: keys are made by the gateway. Leave it out.';
+    const message = '`api_key` is not offered: the gateway creates the text of a key. Leave it out.';
     issues.push({ path: 'external.api_key', message });
   }
   return issues;
@@ -84,7 +84,7 @@ async function findBodyWorkspace(
 ): Promise<WorkspaceDetails | undefined> {
   if (id === undefined) {
     const found = await transaction.findDefaultWorkspace(DEFAULT_WORKSPACE);
-    if (!found) issues.push({ path: 'workspace_id', message: 'There is no workspace yet; make one first.' });
+    if (!found) issues.push({ path: 'workspace_id', message: 'There is no workspace yet; create one first.' });
     return found;
   }
   const found = await transaction.findWorkspace(id);

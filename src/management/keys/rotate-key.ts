@@ -59,7 +59,7 @@ function rejectDead(key: KeyRecord, nowMs: number): void {
   const isOver = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
   if (!key.disabled && !isOver) return;
   const message = key.disabled
-    ? 'The key is disabled: enable it first, or make a new one.'
-    : `The key expired on ${new Date(key.expiresAtMs!).toISOString()}: make a new one.`;
+    ? 'The key is disabled: enable it first, or create a new one.'
+    : `The key expired on ${new Date(key.expiresAtMs!).toISOString()}: create a new one.`;
   throw invalidRequest([{ path: '', message }]);
 }

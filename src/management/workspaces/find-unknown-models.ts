@@ -8,14 +8,14 @@ import { explainUnknown } from '../explain-unknown.ts';
 import { canUse, listRows } from '../../routing/model-rows.ts';
 import type { WorkspaceSettingsBody } from './schema.ts';
 
-/** Where requests are routed now. */
+/** The current models, providers and routing settings. */
 export type ModelRoutingContext = Omit<RoutingContext<EndpointFacts>, 'catalog'> & { catalog: Catalog };
 
 /**
- * The default models of a body that could serve nobody, a sentence each: a misspelled one would fail every request that
- * leaves its model open. They are kept all the same, since a model may come later. choice 226
+ * Returns a warning for each default model of a body that cannot serve a request: a misspelled one would fail every request
+ * without a model. They are stored anyway, since a model may be added later. choice 226
  *
- * @param workspaceId whose own keys count
+ * @param workspaceId its BYOK endpoints count
  */
 export function findUnknownModels(
   body: WorkspaceSettingsBody,
@@ -32,7 +32,7 @@ export function findUnknownModels(
   });
 }
 
-/** What the plainest request for it would be answered; undefined: it would be served. */
+/** Returns the error of the plainest request for the model; undefined: it can be served. */
 function findRefusal(
   field: ModelDefault,
   model: string,

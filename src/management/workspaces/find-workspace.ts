@@ -2,7 +2,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { FieldChange } from '../../platform/storage/ports/audit.ts';
 import type { WorkspaceDetails } from '../../platform/storage/ports/workspaces.ts';
 
-/** A workspace by its id or slug. @throws {GatewayError} `not_found` */
+/** Returns a workspace by its id or slug. @throws {GatewayError} `not_found` */
 export async function getWorkspace(
   from: { findWorkspace(id: string): Promise<WorkspaceDetails | undefined> },
   id: string,
@@ -13,14 +13,14 @@ export async function getWorkspace(
 }
 
 /**
- * Why a `workspace_id` of a body names nothing: paths take slugs, bodies do not.
+ * Explains why a `workspace_id` of a body names no workspace. Paths accept slugs, bodies do not.
  *
- * @param found by what was sent, taken for an id or a slug
+ * @param found the workspace with that id or slug
  */
 export function explainUnknownWorkspace(sent: string, found: WorkspaceDetails | undefined): string {
-  const told = JSON.stringify(sent);
-  if (!found) return `\`workspace_id\` names no workspace: ${told}.`;
-  return `\`workspace_id\` must be an id, and ${told} is a slug; send ${JSON.stringify(found.id)}.`;
+  const shown = JSON.stringify(sent);
+  if (!found) return `\`workspace_id\` names no workspace: ${shown}.`;
+  return `\`workspace_id\` must be an id, and ${shown} is a slug; send ${JSON.stringify(found.id)}.`;
 }
 
 export const describeWorkspaceEvent = (
