@@ -64,7 +64,7 @@ function providers(): object[] {
   ];
 }
 
-/** A provider to begin with; the other one is tried after it. */
+/** The first provider; the other one is its fallback. */
 const order = { provider: { order: ['one', 'two'] } };
 
 const frames = (type: string, partials: Buffer[], done: Buffer | undefined) => [
@@ -75,7 +75,7 @@ const frames = (type: string, partials: Buffer[], done: Buffer | undefined) => [
 ];
 
 describe('a generation at OpenAI', () => {
-  it('writes what it was asked and reads the image', async () => {
+  it('writes the request and reads the image', async () => {
     first.respond(json(answerWith([image], gptUsage)));
 
     const { status, body } = await draw(gateway, {
@@ -121,7 +121,7 @@ describe('a generation at OpenAI', () => {
     expect(form?.get('model')).toBe('gpt-image-1');
   });
 
-  it('streams partial images as they come', async () => {
+  it('streams partial images as they arrive', async () => {
     const early = await paint({ width: 12, height: 8 });
     first.respond(sse(frames('image_generation', [early, image], image), { named: true }));
 
@@ -135,7 +135,7 @@ describe('a generation at OpenAI', () => {
     expect(done).toBe(true);
   });
 
-  it('answers with JSON where the provider does not stream', async () => {
+  it('returns JSON if the provider does not stream', async () => {
     first.respond(json(answerWith([image])));
     const { headers, body } = await draw(gateway, { model: 'acme/plain', stream: true, ...order });
     expect(headers.get('content-type')).toMatch(/^application\/json/);
@@ -143,7 +143,7 @@ describe('a generation at OpenAI', () => {
     expect(body.data).toHaveLength(1);
   });
 
-  it('reads a whole answer to a request for a stream', async () => {
+  it('reads a buffered response to a request for a stream', async () => {
     first.respond(json(answerWith([image], gptUsage)));
     const { events, done } = await draw(gateway, { model: 'acme/draw', stream: true, ...order });
     expect(events.map(({ type }) => type)).toEqual(['image_generation.completed']);
@@ -181,8 +181,8 @@ describe('a generation at OpenAI', () => {
   });
 });
 
-describe('what an endpoint cannot do', () => {
-  it('takes the nearest size and says so', async () => {
+describe('an unsupported setting', () => {
+  it('becomes the nearest size, and is reported', async () => {
     first.respond(json(answerWith([image])));
     const { body } = await draw(
       gateway,
@@ -197,7 +197,7 @@ describe('what an endpoint cannot do', () => {
     ]);
   });
 
-  it('takes the nearest quality and leaves the seed out', async () => {
+  it('becomes the nearest quality, and the seed is dropped', async () => {
     first.respond(json(answerWith([image])));
     const { body } = await draw(gateway, { model: 'acme/draw', quality: 'max', seed: 1, ...order }, metadata);
     expect(first.requests[0]!.body).toMatchObject({ quality: 'high' });
@@ -206,26 +206,26 @@ describe('what an endpoint cannot do', () => {
     });
   });
 
-  it('makes at most as many as it can', async () => {
+  it('limits the number of images', async () => {
     first.respond(json(answerWith([image])));
     await draw(gateway, { model: 'acme/metered', n: 9 });
     expect(first.requests[0]!.body).toMatchObject({ n: 4 });
   });
 
-  it('rejects several images where only single ones are made', async () => {
+  it('rejects several images if the endpoint generates single ones', async () => {
     const { status, body } = await draw(gateway, { model: 'acme/plain', n: 2, provider: { only: ['one'] } });
     expect(status).toBe(400);
     expect(body.error).toMatchObject({ message: /single pictures only/, metadata: { param: 'n' } });
     expect(first.requests).toHaveLength(0);
   });
 
-  it('goes where several images are made', async () => {
+  it('selects an endpoint that generates several images', async () => {
     second.respond(json(answerWith([image, image])));
     const { body } = await draw(gateway, { model: 'acme/plain', n: 2 });
     expect(body.data).toHaveLength(2);
   });
 
-  it('rejects references where none are taken', async () => {
+  it('rejects references if the endpoint accepts none', async () => {
     const input_references = [reference(dataUrl(image))];
     const { status, body } = await draw(gateway, {
       model: 'acme/plain',
@@ -236,7 +236,7 @@ describe('what an endpoint cannot do', () => {
     expect(body.error!.metadata).toMatchObject({ param: 'input_references' });
   });
 
-  it('rejects SVG where none is made', async () => {
+  it('rejects SVG if the endpoint generates none', async () => {
     const { status, body } = await draw(gateway, { model: 'acme/draw', output_format: 'svg' });
     expect(status).toBe(400);
     expect(body.error!.metadata).toMatchObject({ param: 'output_format' });
@@ -270,7 +270,7 @@ describe('failures of providers', () => {
     ['no JSON', { ...json('x'), headers: { 'content-type': 'text/html' } }, 502, 'provider_unavailable'],
     ['no picture', json({ created: 1, data: [] }), 502, 'provider_unavailable'],
     [
-      'text for a picture',
+      'text instead of an image',
       json({ created: 1, data: [{ b64_json: Buffer.from('hello hello').toString('base64') }] }),
       502,
       'provider_unavailable',
@@ -288,7 +288,7 @@ describe('failures of providers', () => {
     expect(await entry.json()).toMatchObject({ data: { api_type: 'image', total_cost: 0, status: expected } });
   });
 
-  it('rejects an image that was cut', async () => {
+  it('rejects a truncated image', async () => {
     first.respond(json(answerWith([(await paint({ width: 64, height: 64 })).subarray(0, 70)])));
     const { status, body } = await draw(gateway, { model: 'acme/draw', provider: { only: ['one'] } });
     expect(status).toBe(502);
@@ -333,13 +333,13 @@ describe('fallback', () => {
     });
   });
 
-  it('goes on when an image is none', async () => {
+  it('falls back if an image is invalid', async () => {
     first.respond(json({ created: 1, data: [{ b64_json: Buffer.from('hello hello').toString('base64') }] }));
     second.respond(json(answerWith([image])));
     expect((await draw(gateway, { model: 'acme/draw', ...order })).status).toBe(200);
   });
 
-  it('goes on if a stream breaks before its first image', async () => {
+  it('falls back if a stream is interrupted before its first image', async () => {
     first.respond(sse([], { named: true }));
     second.respond(sse(frames('image_generation', [image], image), { named: true }));
     const { events, done } = await draw(gateway, { model: 'acme/draw', stream: true, ...order });
@@ -347,7 +347,7 @@ describe('fallback', () => {
     expect(done).toBe(true);
   });
 
-  it('ends with an error behind a partial image', async () => {
+  it('ends with an error after a partial image', async () => {
     first.respond(sse(frames('image_generation', [image], undefined), { named: true }));
     const { events, done } = await draw(gateway, { model: 'acme/draw', stream: true, ...order });
     expect(events.map(({ type }) => type)).toEqual(['image_generation.partial_image', 'error']);
@@ -356,20 +356,20 @@ describe('fallback', () => {
     expect(done).toBe(true);
   });
 
-  it('stops after the first provider if it is told to', async () => {
+  it('stops after the first provider if fallbacks are off', async () => {
     first.respond(json({ error: { message: 'Oh' } }, { status: 500 }));
     const provider = { ...order.provider, order: ['one'], allow_fallbacks: false };
     expect((await draw(gateway, { model: 'acme/draw', provider })).status).toBe(502);
     expect(second.requests).toHaveLength(0);
   });
 
-  it('does not ask others of the same model when the content was refused', async () => {
+  it('calls no other endpoint of the model if the content was rejected', async () => {
     first.respond(json({ error: { message: 'No', code: 'moderation_blocked' } }, { status: 400 }));
     expect((await draw(gateway, { model: 'acme/draw', ...order })).status).toBe(400);
     expect(second.requests).toHaveLength(0);
   });
 
-  it('sends comments while a stream is silent, and none where the answer may be JSON', async () => {
+  it('sends comments while a stream is silent, and none if the response may be JSON', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     first.respond(async () => {
       await promise;
@@ -381,7 +381,7 @@ describe('fallback', () => {
   });
 });
 
-describe('what a generation costs', () => {
+describe('the cost of a generation', () => {
   it('is tokens times their prices, of text and of images', async () => {
     first.respond(
       json(
@@ -403,7 +403,7 @@ describe('what a generation costs', () => {
     expect(entry.data.total_cost).toBeCloseTo(input + output, 9);
   });
 
-  it('is null if the provider tells no tokens', async () => {
+  it('is null if the provider reports no tokens', async () => {
     first.respond(json(answerWith([image])));
     const { body } = await draw(gateway, { model: 'acme/draw', ...order });
     expect(body.usage).toBeUndefined();
@@ -413,14 +413,14 @@ describe('what a generation costs', () => {
     ['1K', 0.04],
     ['2K', 0.13],
     ['4K', 0.04],
-  ])('is images in the tier %s, megapixels and the request', async (resolution, perImage) => {
+  ])('has a price per image in the tier %s, per megapixel and per request', async (resolution, perImage) => {
     first.respond(json(answerWith([image, image])));
     const { body } = await draw(gateway, { model: 'acme/metered', n: 2, resolution });
     const megapixels = (2 * 48 * 32) / 1e6;
     expect(body.usage!['cost']).toBeCloseTo(2 * perImage + megapixels + 0.01, 9);
   });
 
-  it('is held back before dispatch: a key without the money gets 402', async () => {
+  it('is reserved before dispatch: a key without enough budget gets 402', async () => {
     const made = await gateway.send('POST', '/keys', { name: 'poor', limit: 0.000001 }, { key: gateway.managementKey });
     const { key: poor } = (await made.json()) as { key: string };
     const { status } = await draw(gateway, { model: 'acme/metered' }, { key: poor });
@@ -430,7 +430,7 @@ describe('what a generation costs', () => {
 });
 
 describe('the other path', () => {
-  it('rejects a model that makes images only on POST /responses', async () => {
+  it('rejects a model for images only on POST /responses', async () => {
     for (const model of ['acme/draw', 'acme/both']) {
       const answer = await gateway.post('/responses', { model, input: 'hello' });
       expect(answer.status).toBe(400);
@@ -439,7 +439,7 @@ describe('the other path', () => {
     expect(first.requests).toHaveLength(0);
   });
 
-  it('lists prices and abilities by endpoint, and all of them for the model', async () => {
+  it('lists prices and capabilities by endpoint, and all of them for the model', async () => {
     const { data } = (await (await gateway.get('/images/models')).json()) as {
       data: { id: string; supported_parameters: object }[];
     };
@@ -458,7 +458,7 @@ describe('the other path', () => {
 });
 
 describe('a client that disconnects', () => {
-  it('ends the generation at the provider', async () => {
+  it('aborts the generation at the provider', async () => {
     first.always(stallBeforeHeaders());
     const client = new AbortController();
     const answer = gateway.post('/images', { model: 'acme/draw', prompt: 'x', ...order }, { signal: client.signal });

@@ -30,7 +30,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
   const how = { wire, mode };
   const { makes, promptOf, streams, many, errors } = caseOf(wire);
 
-  it('gives the image as the provider made it, its media type, and what it cost', async () => {
+  it('returns the unchanged image, its media type and its cost', async () => {
     const made = await paint({ width: 64, height: 48 });
     lab.upstream.always(makes([made]));
     const outcome = await lab.ask(how, { prompt: 'A red fox' });
@@ -42,7 +42,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     expect(promptOf(lab.upstream.requests[0]!)).toBe('A red fox');
   });
 
-  it('streams where the wire does, and else answers with one body', async () => {
+  it('streams if the wire does, and otherwise responds with one body', async () => {
     lab.upstream.always(makes([await paint({ width: 64, height: 64 })]));
     const { headers, events, done } = await lab.ask(how);
     const isStream = mode === 'streamed' && streams;
@@ -51,7 +51,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     expect(events.some(({ type }) => type === 'image_generation.partial_image')).toBe(isStream);
   });
 
-  it('books the generation under the id of the header', async () => {
+  it('records the generation under the id of the header', async () => {
     lab.upstream.always(makes([await paint({ width: 64, height: 64 })]));
     const { headers } = await lab.ask(how);
     expect(await generation(headers.get('x-generation-id'))).toMatchObject({
@@ -82,7 +82,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     else expect(text).toContain(shown.toString('base64'));
   });
 
-  it('never sends who asks, nor the session', async () => {
+  it('never sends the end user or the session', async () => {
     lab.upstream.always(makes([await paint({ width: 64, height: 64 })]));
     await lab.ask(how, { user: 'ada@example.org', session_id: 'session-of-ada' });
     const sent = lab.upstream.requests.map(({ text, path, headers }) => text + path + JSON.stringify(headers)).join();
@@ -112,7 +112,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     expect(failureOf(await lab.ask(how))).toMatchObject({ status: 529, type: 'provider_overloaded' });
   });
 
-  it('is a 502, never a 401, if the provider refuses our key, and does not show it', async () => {
+  it('is a 502, never a 401, if the provider rejects our key, and does not show it', async () => {
     lab.upstream.always(recorded(wire, errors.badKey));
     const outcome = await lab.ask(how);
     expect(failureOf(outcome)).toMatchObject({ status: 502, type: 'provider_unavailable' });
@@ -135,7 +135,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     expect(failureOf(await lab.ask(how))).toMatchObject({ status: 502, type: 'provider_unavailable' });
   });
 
-  it('is a 502 if the image is none', async () => {
+  it('is a 502 if the image is invalid', async () => {
     lab.upstream.always(makes([Buffer.from('this is no picture at all')]));
     const outcome = await lab.ask(how);
     expect(failureOf(outcome)).toMatchObject({ status: 502, type: 'provider_unavailable' });
@@ -152,14 +152,14 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     expect(lab.upstream.requests.length).toBeGreaterThan(0);
   });
 
-  it('does not go on if fallbacks are off', async () => {
+  it('does not fall back if fallbacks are off', async () => {
     lab.upstream.always(recorded(wire, errors.serverError));
     const provider = { order: [wire], allow_fallbacks: false };
     expect(failureOf(await lab.ask(how, { model: `${wire}/two`, provider }))).toMatchObject({ status: 502 });
     expect(lab.other.requests).toHaveLength(0);
   });
 
-  it('hands through what an endpoint lets pass of its own options, and nothing else', async () => {
+  it('passes the allowed provider options of an endpoint, and no others', async () => {
     lab.upstream.always(makes([await paint({ width: 64, height: 64 })]));
     const listed = await lab.gateway.get(`/images/models/${wire}/one/endpoints`);
     const { endpoints } = (await listed.json()) as { endpoints: { allowed_passthrough_parameters: string[] }[] };
@@ -169,7 +169,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     expect(lab.upstream.requests[0]!.text).not.toContain('kept-back');
   });
 
-  it('ends the generation at the provider, at no cost, if the client disconnects', async () => {
+  it('aborts the generation at the provider, at no cost, if the client disconnects', async () => {
     const client = new AbortController();
     lab.upstream.always({ ...json({}), start: 'silence' });
     const session_id = newSession();
@@ -183,7 +183,7 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
 });
 
 describe.each(imageWireNames)('%s', (wire) => {
-  it('is listed among the image models with what its wire says', async () => {
+  it('is listed among the image models with the capabilities of its wire', async () => {
     const { data } = (await (await lab.gateway.get('/images/models')).json()) as { data: Record<string, unknown>[] };
     expect(data.find(({ id }) => id === `${wire}/one`)).toMatchObject({
       architecture: { output_modalities: caseOf(wire).output ?? ['image'] },
@@ -197,11 +197,11 @@ describe.each(imageWireNames)('%s', (wire) => {
     expect(await answer.json()).toMatchObject({ error: { availability: { code: 'wrong_endpoint' } } });
   });
 
-  it('draws what it says it draws', async () => {
+  it('generates what it lists', async () => {
     const made = await paint({ width: 64, height: 64 }, 'jpeg');
     lab.upstream.always(caseOf(wire).makes([made]));
     const [image] = imagesOf(await lab.ask({ wire, mode: 'buffered' }, { output_format: 'png' }));
-    expect(image!.media_type).toBe('image/jpeg'); // by its content, whatever was asked for
+    expect(image!.media_type).toBe('image/jpeg'); // by its content, not by the request
     expect(await look(image!.b64_json)).toMatchObject({ format: 'jpeg' });
   });
 });

@@ -6,33 +6,33 @@ import { expectImageShape } from './image-shapes.ts';
 import { draw, type ImageOutcome } from './images-lab.ts';
 import { type Mode, providerKey } from './lab.ts';
 
-/** How a server of a wire answers. */
+/** The responses of a server of a wire. */
 export interface ImageWireCase {
-  /** Name at the provider of a model that the tests ask for. */
+  /** The name at the provider of the tested model. */
   model: string;
-  /** Sends partial images. */
+  /** Whether it sends partial images. */
   streams: boolean;
-  /** Several at once. */
+  /** Whether it generates several images at once. */
   many: boolean;
   dialect?: object;
-  /** What the model makes, where its wire speaks, too. */
+  /** The output of the model, if its wire generates text, too. */
   output?: readonly string[];
   /** Folder of the recordings, below that of the wire. */
   recordings?: string;
-  /** Answers every request of an exchange that makes these images. */
+  /** Responds to each request of an exchange that generates these images. */
   makes(pictures: readonly Buffer[]): Script;
-  /** The prompt of the request that asked for the image. */
+  /** Returns the prompt of the image request. */
   promptOf(request: ScriptedRequest): unknown;
-  /** For what → name of a recording. */
+  /** Case → name of a recording. */
   errors: Record<'badKey' | 'badRequest' | 'moderated' | 'rateLimited' | 'serverError', string>;
 }
 
-/** The answer with an image that has been asked for by its address. */
+/** The response with an image that was fetched by its address. */
 const picture = (content: Buffer): ScriptedResponse => bytes(content, { headers: { 'content-type': 'image/png' } });
 const originOf = ({ headers }: ScriptedRequest): string => `http://${headers.host}`;
 const fieldOf = ({ body }: ScriptedRequest, name: string): unknown => (body as Record<string, unknown>)[name];
 
-/** Every wire that makes images and has an upstream. */
+/** Every wire that generates images and has an upstream. */
 export const imageWires = {
   'openai-images': {
     model: 'gpt-image-1',
@@ -193,7 +193,7 @@ export const imageCases = imageWireNames.flatMap((wire) => modes.map((mode) => (
 
 export const caseOf = (wire: ImageWireName): ImageWireCase => imageWires[wire];
 
-/** A recorded answer of the wire. */
+/** A recorded response of the wire. */
 export const recorded = (wire: ImageWireName, file: string): ScriptedResponse =>
   recording(new URL(`../../src/providers/${wire}/${caseOf(wire).recordings ?? 'recordings'}/${file}`, import.meta.url));
 
@@ -203,7 +203,7 @@ export interface ImageLab {
   upstream: ScriptedUpstream;
   /** The server of the second endpoint of `<wire>/two`, which speaks the images API of OpenAI. */
   other: ScriptedUpstream;
-  /** Holds each answer against the interface's own schema, too. */
+  /** Also checks each response against the schema of the interface. */
   ask(
     how: { wire: ImageWireName | 'simulator'; mode: Mode },
     body?: object,
@@ -212,10 +212,10 @@ export interface ImageLab {
   close(): Promise<void>;
 }
 
-/** Costs that tests can tell from nothing: a tenth of a dollar an image. */
+/** A tenth of a dollar per image. */
 const pricing = [{ billable: 'output_image', unit: 'image', cost_usd: 0.1 }];
 
-/** Of the other endpoint: less. */
+/** The lower price of the other endpoint. */
 const cheaper = [{ billable: 'output_image', unit: 'image', cost_usd: 0.05 }];
 
 /** A gateway with, for each wire, the models `<wire>/one` and `<wire>/two`; the second has another endpoint behind it. */
@@ -266,18 +266,18 @@ export async function openImageLab(parts: Record<string, unknown> = {}): Promise
   };
 }
 
-/** The finished images of an answer, however it came. */
+/** Returns the finished images, buffered or streamed. */
 export const imagesOf = ({ body, events }: ImageOutcome): { b64_json: string; media_type?: string }[] =>
   body.data ??
   events
     .filter(({ type }) => type === 'image_generation.completed')
     .map(({ b64_json = '', media_type }) => ({ b64_json, ...(media_type !== undefined && { media_type }) }));
 
-/** The usage of an answer, however it came. */
+/** Returns the usage, buffered or streamed. */
 export const usageOf = ({ body, events }: ImageOutcome): Record<string, unknown> | undefined =>
   body.usage ?? events.at(-1)?.usage;
 
-/** How a failure was told, however it came. */
+/** Returns the error, buffered or streamed. */
 export function failureOf({ status, body, events }: ImageOutcome) {
   const { error } = events.at(-1) ?? {};
   if (error) return { status: Number(error.code), type: error.type, message: error.message };

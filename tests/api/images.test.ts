@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 describe('POST /images, buffered', () => {
-  it('answers with the image as base64, its media type, and the usage', async () => {
+  it('returns the image as base64, its media type, and the usage', async () => {
     const { status, headers, body } = await draw(gateway, {});
 
     expect(status).toBe(200);
@@ -37,7 +37,7 @@ describe('POST /images, buffered', () => {
     expect(body).not.toHaveProperty('router_metadata');
   });
 
-  it('says how long the body is', async () => {
+  it('has the length of the body in a header', async () => {
     const { headers, text } = await draw(gateway, { n: 2, size: '64x64' });
     expect(headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
   });
@@ -47,7 +47,7 @@ describe('POST /images, buffered', () => {
     ['jpeg', 'image/jpeg', 'jpeg'],
     ['webp', 'image/webp', 'webp'],
     ['svg', 'image/svg+xml', 'svg'],
-  ])('draws %s of exactly the size', async (output_format, type, format) => {
+  ])('generates %s of exactly the size', async (output_format, type, format) => {
     const { body } = await draw(gateway, { output_format, size: '320x200' });
     expect(body.data![0]!.media_type).toBe(type);
     expect(await look(body.data![0]!.b64_json)).toMatchObject({ format, width: 320, height: 200 });
@@ -70,7 +70,7 @@ describe('POST /images, buffered', () => {
     expect(await look(body.data![0]!.b64_json)).toMatchObject(size);
   });
 
-  it.each([...aspectRatios])('takes the aspect ratio %s', async (aspect_ratio) => {
+  it.each([...aspectRatios])('accepts the aspect ratio %s', async (aspect_ratio) => {
     const { status } = await draw(gateway, { aspect_ratio, size: '512', output_format: 'svg' });
     expect(status).toBe(200);
   });
@@ -78,14 +78,14 @@ describe('POST /images, buffered', () => {
   it.each([
     ['512', 512],
     ['2K', 2048],
-  ])('takes the tier %s as size and as resolution', async (tier, edge) => {
+  ])('accepts the tier %s as size and as resolution', async (tier, edge) => {
     const bySize = await draw(gateway, { size: tier, output_format: 'svg' });
     const byResolution = await draw(gateway, { resolution: tier, output_format: 'svg' });
     expect(await look(bySize.body.data![0]!.b64_json)).toMatchObject({ width: edge, height: edge });
     expect(byResolution.body.data).toEqual(bySize.body.data);
   });
 
-  it('makes the same image of the same request, and another one with another seed', async () => {
+  it('generates the same image for the same request, and another one for another seed', async () => {
     const [one, again, other] = await Promise.all(
       [{ seed: 7 }, { seed: 7 }, { seed: 8 }].map((more) => draw(gateway, { output_format: 'svg', ...more })),
     );
@@ -93,13 +93,13 @@ describe('POST /images, buffered', () => {
     expect(other!.body.data).not.toEqual(one!.body.data);
   });
 
-  it('makes as many as were asked for, each another one', async () => {
+  it('generates the requested number of different images', async () => {
     const { body } = await draw(gateway, { n: 10, output_format: 'svg', size: '64x64' });
     expect(new Set(body.data!.map(({ b64_json }) => b64_json)).size).toBe(10);
     expect(body.usage).toMatchObject({ completion_tokens: 2560 });
   });
 
-  it('leaves the ground out for a transparent background', async () => {
+  it('generates a transparent background', async () => {
     const clear = await draw(gateway, { background: 'transparent', output_format: 'webp', size: '64x64' });
     const opaque = await draw(gateway, { background: 'opaque', output_format: 'webp', size: '64x64' });
     expect(await look(clear.body.data![0]!.b64_json)).toMatchObject({ alpha: true });
@@ -119,7 +119,7 @@ describe('POST /images, buffered', () => {
     expect(png.body.router_metadata).toMatchObject({ params: { dropped_fields: ['output_compression'] } });
   });
 
-  it('tells of the way it went if it is asked to', async () => {
+  it('returns the route if metadata are requested', async () => {
     const headers = { 'x-router-metadata': 'enabled' };
     const { body } = await draw(gateway, { size: '64x64', quality: 'max', colour: 'red' }, { headers });
     expect(body.router_metadata).toMatchObject({
@@ -128,7 +128,7 @@ describe('POST /images, buffered', () => {
     });
   });
 
-  it('hands options to the provider that they are for, as far as it takes them', async () => {
+  it('passes the allowed options to their provider', async () => {
     const options = { simulator: { caption: 'Hello', secret: 1 }, openai: { caption: 'Never' } };
     const { body } = await draw(gateway, { output_format: 'svg', size: '64x64', provider: { options } });
     const markup = Buffer.from(body.data![0]!.b64_json, 'base64').toString('utf8');
@@ -161,7 +161,7 @@ describe('POST /images, streamed', () => {
     expect(done).toBe(true);
   });
 
-  it('sends one completed event for each image, usage on the last one alone', async () => {
+  it('sends one completed event for each image, with usage on the last one only', async () => {
     const { events, done } = await draw(gateway, { stream: true, n: 3, size: '64x64' });
     const completed = events.filter(({ type }) => type === 'image_generation.completed');
     expect(completed.map(({ usage }) => usage !== undefined)).toEqual([false, false, true]);
@@ -175,7 +175,7 @@ describe('POST /images, streamed', () => {
     expect(Buffer.from(events[1]!.b64_json!, 'base64').toString()).toBe(events[0]!.text);
   });
 
-  it('tells of a failure within the stream, and ends it with [DONE]', async () => {
+  it('reports a failure in the stream, and ends it with [DONE]', async () => {
     const { status, events, done } = await draw(gateway, {
       stream: true,
       prompt: '[[break 2 500 Out of paint]] x',
@@ -194,21 +194,21 @@ describe('POST /images, streamed', () => {
     expect(done).toBe(true);
   });
 
-  it('never takes a stream that was cut for a whole one', async () => {
+  it('never treats an interrupted stream as complete', async () => {
     const { events, done } = await draw(gateway, { stream: true, prompt: '[[cut 4]] x', size: '64x64' });
     expect(events.filter(({ type }) => type === 'image_generation.completed')).toHaveLength(0);
     expect(events.at(-1)).toMatchObject({ type: 'error', error: { code: '502' } });
     expect(done).toBe(true);
   });
 
-  it('keeps the status of what fails before the first image', async () => {
+  it('keeps the status of a failure before the first image', async () => {
     const { status, body } = await draw(gateway, { stream: true, prompt: '[[fail 503 3s Busy]] x' });
     expect(status).toBe(529);
     expect(body.error).toMatchObject({ code: 529, metadata: { error_type: 'provider_overloaded' } });
   });
 });
 
-describe('what is wrong with a body', () => {
+describe('an invalid body', () => {
   it.each([
     [{ prompt: '' }, 'prompt', /must not be empty/],
     [{ prompt: null }, 'prompt', /must be a string/],
@@ -260,7 +260,7 @@ describe('what is wrong with a body', () => {
     [{ size: '2K', aspect_ratio: '16:9' }],
     [{ background: 'transparent' }],
     [{ provider: { only: null, order: null, ignore: null, sort: null, allow_fallbacks: null } }],
-  ])('%j is fine', async (more) => {
+  ])('%j is valid', async (more) => {
     expect((await draw(gateway, { output_format: undefined, ...more })).status).toBe(200);
   });
 
@@ -283,13 +283,13 @@ describe('what is wrong with a body', () => {
     expect((await draw(gateway, {}, { key: null })).status).toBe(401);
   });
 
-  it('returns 403 to a management key', async () => {
+  it('returns 403 for a management key', async () => {
     expect((await draw(gateway, {}, { key: gateway.managementKey })).status).toBe(403);
   });
 });
 
 describe('references', () => {
-  it('takes PNG, JPEG, WebP and GIF, whatever the data URL calls them', async () => {
+  it('accepts PNG, JPEG, WebP and GIF with any media type in the data URL', async () => {
     const size = { width: 32, height: 32 };
     const images = await Promise.all((['png', 'jpeg', 'webp', 'gif'] as const).map((format) => paint(size, format)));
     const input_references = images.map((bytes) => reference(dataUrl(bytes, 'application/x-anything')));
@@ -298,7 +298,7 @@ describe('references', () => {
     expect(body.usage).toMatchObject({ prompt_tokens: 3 + 4 * 64 });
   });
 
-  it('takes 16 of them', async () => {
+  it('accepts 16 of them', async () => {
     const one = reference(dataUrl(await paint({ width: 16, height: 16 })));
     expect((await draw(gateway, { input_references: Array(16).fill(one), output_format: 'svg' })).status).toBe(200);
   });
@@ -308,7 +308,7 @@ describe('references', () => {
     ['what is no base64', async () => 'data:image/png;base64,@@@@', 'invalid_image'],
     ['text', async () => dataUrl(Buffer.from('hello, this is no picture')), 'invalid_image'],
     [
-      'a picture that was cut',
+      'a truncated image',
       async () => dataUrl((await paint({ width: 64, height: 64 })).subarray(0, 90)),
       'invalid_image',
     ],
@@ -319,7 +319,7 @@ describe('references', () => {
     ],
     ['a picture of 8 pixels', async () => dataUrl(await paint({ width: 8, height: 8 })), 'image_too_small'],
     ['a picture of 17,000 pixels', async () => dataUrl(await paint({ width: 17_000, height: 20 })), 'image_too_large'],
-  ])('rejects %s and says which', async (_, url, error_type) => {
+  ])('rejects %s and names it', async (_, url, error_type) => {
     const good = reference(dataUrl(await paint({ width: 32, height: 32 })));
     const { status, body } = await draw(gateway, { input_references: [good, reference(await url())] });
     expect(status).toBe(400);
@@ -328,7 +328,7 @@ describe('references', () => {
     expect(body.error!.message.startsWith(`${param}: `)).toBe(true);
   });
 
-  it('rejects one of more bytes than images.reference_limit', async () => {
+  it('rejects one that is larger than images.reference_limit', async () => {
     const strict = await testGateway({ images: { reference_limit: 1024 } });
     const url = dataUrl(Buffer.concat([await paint({ width: 32, height: 32 }), Buffer.alloc(2000)]));
     const { status, body } = await draw(strict, { input_references: [reference(url)] });
@@ -337,7 +337,7 @@ describe('references', () => {
     expect(body.error!.metadata).toMatchObject({ error_type: 'image_too_large' });
   });
 
-  it('fetches those that are addresses, where the network is open to it', async () => {
+  it('fetches addresses on allowed networks', async () => {
     const host = await startUpstream();
     const image = await paint({ width: 40, height: 40 }, 'webp');
     const { port } = new URL(host.url);
@@ -360,7 +360,7 @@ describe('references', () => {
     expect(gone.body.error!.metadata).toMatchObject({ error_type: 'image_not_found' });
   });
 
-  it('fetches no more of them than images.body_limit, all together', async () => {
+  it('fetches at most images.body_limit in total', async () => {
     const host = await startUpstream();
     const { port } = new URL(host.url);
     const noise = randomBytes(128 * 128 * 3);
@@ -388,7 +388,7 @@ describe('references', () => {
 });
 
 describe('models', () => {
-  it('rejects a model that makes no images with wrong_endpoint', async () => {
+  it('rejects a model without images with wrong_endpoint', async () => {
     const { status, body } = await draw(gateway, { model: 'simulator/echo' });
     expect(status).toBe(400);
     expect(body.error).toMatchObject({
@@ -434,7 +434,7 @@ describe('models', () => {
     expect((await gateway.get('/images/models/nobody/nothing/endpoints')).status).toBe(404);
   });
 
-  it('lists them among all models by what they make', async () => {
+  it('lists them among all models by their output', async () => {
     const { data } = (await (await gateway.get('/models?output_modalities=image')).json()) as {
       data: { id: string }[];
     };
@@ -442,7 +442,7 @@ describe('models', () => {
   });
 });
 
-describe('the books', () => {
+describe('the ledger', () => {
   const generation = async (id: string | null) => {
     const answer = await gateway.get(`/generation?id=${id}`);
     return ((await answer.json()) as { data: Record<string, unknown> }).data;
@@ -457,7 +457,7 @@ describe('the books', () => {
     });
   });
 
-  it('books nothing for a generation that failed', async () => {
+  it('records no cost for a failed generation', async () => {
     const { status, headers } = await draw(gateway, { prompt: '[[break 1 500 Oh]] x', n: 2, size: '64x64' });
     expect(status).toBe(502);
     expect(await generation(headers.get('x-generation-id'))).toMatchObject({
@@ -472,7 +472,7 @@ describe('the books', () => {
     });
   });
 
-  it('books nothing for a client that left, and calls it cancelled', async () => {
+  it('records no cost for a client that disconnected, with the status of a cancellation', async () => {
     const client = new AbortController();
     const answer = await gateway.post(
       '/images',

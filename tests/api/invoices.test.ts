@@ -7,7 +7,7 @@ import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts
 
 /*
  * What providers report, as their interfaces return it, and what their price lists make of it. Each row goes through the
- * front door: the wire's reader, the endpoint's prices, the ledger. The sums are made by hand in the row's comment, with
+ * whole gateway: the reader of the wire, the prices of the endpoint, the ledger. The sums are calculated by hand in the row's comment, with
  * the prices that held when the row was written: `$2` is two dollars per million tokens, 2,000 nano-dollars a token.
  *
  * Where the prices are from stands in the records of the built-in catalog (`source`, `as_of`), and for models that it
@@ -18,11 +18,11 @@ interface Row {
   name: string;
   model: string;
   answer: ScriptedResponse;
-  /** Of the request, besides model and input. */
+  /** Fields of the request, in addition to model and input. */
   ask?: Record<string, unknown>;
   /** Nano-dollars: of input, of output, and of the provider's own tools. `null`: no price is known. */
   expected: readonly [input: number, output: number, tools?: number] | null;
-  /** What the provider itself said that it asks, in dollars. */
+  /** The cost that the provider itself reported, in dollars. */
   noted?: number;
   /** Further fields of `GET /generation`. */
   booked?: Record<string, unknown>;

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-/** A stream that was read piece by piece, judged as a whole. */
+/** Checks a stream that was read piece by piece. */
 const judge = (response: Response, text: string): Promise<Outcome> =>
   readStream(new Response(text, { status: response.status, headers: response.headers })).then(readOutcome);
 
@@ -52,7 +52,7 @@ describe.each(wires)('%s', (wire) => {
     expectText(await judge(open.response, text), 'Hello there.');
   });
 
-  it('tells a failure in the stream once the status is spent', async () => {
+  it('reports a failure in the stream after the status was sent', async () => {
     const held = gate();
     lab.upstream.always(async () => {
       await held.opened;
@@ -82,7 +82,7 @@ describe.each(wires)('%s', (wire) => {
     expect(await generation.json()).toMatchObject({ data: { status: 429, error_type: 'rate_limit_exceeded' } });
   });
 
-  it('still falls over to the next endpoint', async () => {
+  it('still falls back to the next endpoint', async () => {
     const held = gate();
     const other = await openLab({
       server: { keep_alive_comment_ms: 25 },
@@ -108,7 +108,7 @@ describe.each(wires)('%s', (wire) => {
     expectFailure(outcome, 502, 'provider_unavailable');
   });
 
-  it('breaks off as it does without comments', async () => {
+  it('is interrupted as without comments', async () => {
     const held = gate();
     async function* broken(): AsyncGenerator<object> {
       yield* openFrames(wire, ['Hel', 'lo']);
@@ -122,14 +122,14 @@ describe.each(wires)('%s', (wire) => {
     expectBroken(await judge(open.response, await open.readAll()), 'provider_unavailable', 'Hello');
   });
 
-  it('never comments on a buffered answer', async () => {
+  it('adds no comments to a buffered response', async () => {
     lab.upstream.always(throttle(answer({ wire, mode: 'buffered' }), 50, 15));
     const outcome = await lab.ask({ wire, mode: 'buffered' });
     expectText(outcome, 'Hello there.');
     expect(outcome.text).not.toContain('ROUTER');
   });
 
-  it('says nothing if it is off', async () => {
+  it('sends no comments if it is off', async () => {
     const quiet = await openLab({ server: { keep_alive_comment_ms: 0 } });
     quiet.upstream.always(throttle(answer({ wire, mode: 'streamed' }), 100, 15));
     const outcome = await quiet.ask({ wire, mode: 'streamed' });

@@ -31,7 +31,7 @@ describe('management routes', () => {
     ...['GET /credits', 'GET /activity', 'GET /audit'],
   ];
 
-  it.each(routes)('%s takes a management key alone', async (route) => {
+  it.each(routes)('%s requires a management key', async (route) => {
     const [method, path] = route.split(' ') as [string, string];
     for (const key of [testKeys.key, testKeys.organizationKey]) {
       const answer = await ask(method, path, undefined, key);
@@ -46,12 +46,12 @@ describe('management routes', () => {
     expect((await ask(method, path, undefined, 'unknown-key')).status).toBe(401);
   });
 
-  it('returns 404 and 405 to a management key, too', async () => {
+  it('returns 404 and 405 for a management key, too', async () => {
     expect((await ask('GET', '/nothing')).status).toBe(404);
     expect((await ask('PUT', '/keys', {})).status).toBe(405);
   });
 
-  it('takes bodies of up to 1 MiB', async () => {
+  it('accepts bodies of up to 1 MiB', async () => {
     const answer = await ask('POST', '/keys', { name: 'x'.repeat(1024 * 1024) });
     expect(answer.status).toBe(413);
     expect(answer.body.error.message).toBe('The body is larger than 1048576 bytes (fixed for management).');
@@ -68,7 +68,7 @@ describe('management routes', () => {
 });
 
 describe('POST /keys', () => {
-  it('makes a key of the default workspace that may be used at once, and shows its text this once', async () => {
+  it('creates a key of the default workspace that works at once, and shows its text only then', async () => {
     const answer = await ask('POST', '/keys', { name: 'Größe 📦' });
     expect(answer.status).toBe(201);
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -98,7 +98,7 @@ describe('POST /keys', () => {
     expect(JSON.stringify((await ask('GET', `/keys/${data.hash}`)).body)).not.toContain(key);
   });
 
-  it('keeps every setting', async () => {
+  it('stores every setting', async () => {
     const settings = {
       limit: 12.000000001,
       limit_reset: 'weekly',
@@ -118,7 +118,7 @@ describe('POST /keys', () => {
     expect((await ask('GET', `/keys/${data.hash}`)).body.data).toMatchObject(expected);
   });
 
-  it('makes a key of the member who is named, and one of the organization when nobody is', async () => {
+  it('creates a key of the named member, or else of the organization', async () => {
     const mine = await create({ creator_user_id: 'ada' });
     const ours = await create();
     const keys = await gateway.gateway.storage.access.listKeys();
@@ -127,7 +127,7 @@ describe('POST /keys', () => {
     expect(find(ours)).toMatchObject({ kind: 'organization', memberId: null });
   });
 
-  it('takes null for what is not set', async () => {
+  it('accepts null for absent fields', async () => {
     const nothing = { limit: null, limit_reset: null, expires_at: null, creator_user_id: null };
     expect((await create(nothing)).data).toMatchObject(nothing);
   });
@@ -170,7 +170,7 @@ describe('POST /keys', () => {
 });
 
 describe('GET /keys', () => {
-  it('lists inference keys, the newest first and disabled ones when asked to', async () => {
+  it('lists inference keys, newest first, and disabled ones on request', async () => {
     const [first, second] = [await create({ name: 'first' }), await create({ name: 'second' })];
     await ask('PATCH', `/keys/${second.data.hash}`, { disabled: true });
     const hashes = async (query: string) =>
@@ -199,7 +199,7 @@ describe('GET /keys', () => {
     });
   });
 
-  it('refuses parameters that nobody knows: a filter that is misspelled would filter nothing', async () => {
+  it('rejects unknown parameters: a misspelled filter would have no effect', async () => {
     expectIssues(await ask('GET', '/keys?limit=3&workspac_id=a'), {
       limit: 'There is no such parameter; this route takes offset, include_disabled, workspace_id',
       workspac_id: 'did you mean `workspace_id`?',
@@ -209,7 +209,7 @@ describe('GET /keys', () => {
 });
 
 describe('a key by its hash', () => {
-  it.each(['GET', 'PATCH', 'DELETE'])('%s answers 404 when there is none, and for a management key', async (method) => {
+  it.each(['GET', 'PATCH', 'DELETE'])('%s returns 404 for an unknown key and for a management key', async (method) => {
     for (const hash of ['0'.repeat(64), 'nothing%00', hashKey(testKeys.managementKey)]) {
       const answer = await ask(method, `/keys/${hash}`, method === 'PATCH' ? {} : undefined);
       expect(answer.status).toBe(404);
@@ -217,7 +217,7 @@ describe('a key by its hash', () => {
     }
   });
 
-  it('is changed in what is sent, and in nothing else', async () => {
+  it('is changed in the given fields only', async () => {
     const { data } = await create({ limit: 5, limit_reset: 'daily', creator_user_id: 'ada' });
     const path = `/keys/${data.hash}`;
     const first = await ask('PATCH', path, { name: 'renamed', limit: 7.5 });
@@ -232,7 +232,7 @@ describe('a key by its hash', () => {
     expect((await ask('GET', path)).body).toEqual(second.body);
   });
 
-  it('stays as it is, and leaves no trace, when nothing is changed', async () => {
+  it('stays unchanged, without an audit entry, if nothing changes', async () => {
     const { data } = await create();
     const [last] = await auditOf(ask, 1);
     for (const body of [{}, { name: data.name, limit: null, disabled: false }]) {
@@ -278,7 +278,7 @@ describe('a key by its hash', () => {
     expect((await gateway.get(`/generation?id=${id}`)).status).toBe(200);
   });
 
-  it('may be deleted by a client that names a content type and sends nothing', async () => {
+  it('can be deleted with a Content-Type and without a body', async () => {
     const { data } = await create();
     const headers = { 'content-type': 'application/json' };
     const answer = await gateway.send('DELETE', `/keys/${data.hash}`, undefined, {
@@ -289,8 +289,8 @@ describe('a key by its hash', () => {
   });
 });
 
-describe('what a key has spent', () => {
-  it('is told for ever and for the windows that are open, to the nano-dollar, and what is left of its limit', async () => {
+describe('the spending of a key', () => {
+  it('is returned in total and for the current windows, exactly, with the rest of its limit', async () => {
     const starts = windowStarts(Date.now());
     const { data } = await create({ limit: 1, limit_reset: 'daily' });
     const entry = (createdAtMs: number, costNanoUsd: bigint) => ({ keyHash: data.hash, createdAtMs, costNanoUsd });
@@ -334,7 +334,7 @@ describe('what a key has spent', () => {
     expect((await ask('PATCH', path, { limit: 0.1 })).body.data.limit_remaining).toBe(0);
   });
 
-  it('comes with the answers that it was used for', async () => {
+  it('includes the responses of the key', async () => {
     const { data, key } = await create();
     const answer = (await (await gateway.post('/responses', good, { key })).json()) as Json;
     await expect
@@ -346,7 +346,7 @@ describe('what a key has spent', () => {
 });
 
 describe('POST /keys/{hash}/rotate', () => {
-  it('puts a new key with the same settings in the place of the old one', async () => {
+  it('replaces the key with a new one with the same settings', async () => {
     const old = await create({ limit: 3, limit_reset: 'monthly', creator_user_id: 'ada', external: { user: 'u' } });
     const answer = await ask('POST', `/keys/${old.data.hash}/rotate`);
     expect(answer.status).toBe(201);
@@ -365,7 +365,7 @@ describe('POST /keys/{hash}/rotate', () => {
     expect([await infer(old.key), await infer(key)]).toEqual([401, 200]);
   });
 
-  it('needs no body, also where the content type of one is named', async () => {
+  it('needs no body, also with a Content-Type', async () => {
     const { data } = await create();
     const headers = { authorization: `Bearer ${gateway.managementKey}`, 'content-type': 'application/json' };
     const url = `${gateway.url}/api/v1/keys`;
@@ -377,7 +377,7 @@ describe('POST /keys/{hash}/rotate', () => {
     expect(await refused.json()).toMatchObject({ error: { message: 'The body is empty; send a JSON object.' } });
   });
 
-  it('lets both be used for as long as was asked', async () => {
+  it('keeps both valid for the requested time', async () => {
     const old = await create();
     const before = Date.now();
     const { previous, key } = (await ask('POST', `/keys/${old.data.hash}/rotate`, { grace_seconds: 1 })).body;
@@ -390,7 +390,7 @@ describe('POST /keys/{hash}/rotate', () => {
     expect(await infer(key)).toBe(200);
   });
 
-  it('does not let the old one live longer than it would have', async () => {
+  it('does not extend the life of the old key', async () => {
     const expires_at = new Date(Date.now() + 60_000).toISOString();
     const old = await create({ expires_at });
     const { data, previous } = (await ask('POST', `/keys/${old.data.hash}/rotate`, { grace_seconds: 86_400 })).body;
@@ -408,7 +408,7 @@ describe('POST /keys/{hash}/rotate', () => {
     expect(await infer(key)).toBe(200);
   });
 
-  it('rejects a key that is dead, and one that is not there', async () => {
+  it('rejects an expired key, and an unknown one', async () => {
     const { data } = await create();
     await ask('PATCH', `/keys/${data.hash}`, { disabled: true });
     expectIssues(await ask('POST', `/keys/${data.hash}/rotate`), { '': 'The key is disabled' });
@@ -420,7 +420,7 @@ describe('POST /keys/{hash}/rotate', () => {
 });
 
 describe('GET /key', () => {
-  it('tells an inference key about itself', async () => {
+  it('describes an inference key', async () => {
     const { key, data } = await create({ limit: 2, creator_user_id: 'ada' });
     await book(gateway, { keyHash: data.hash, costNanoUsd: 500_000_000n, createdAtMs: Date.now() });
     const answer = await ask('GET', '/key', undefined, key);
@@ -449,7 +449,7 @@ describe('GET /key', () => {
     });
   });
 
-  it('tells a management key that it is one', async () => {
+  it('describes a management key', async () => {
     expect((await ask('GET', '/key')).body.data).toMatchObject({
       ...{ is_management_key: true, is_provisioning_key: true, workspace_id: null, limit: null, usage: 0 },
     });
@@ -461,7 +461,7 @@ describe('GET /key', () => {
 });
 
 describe('GET /audit', () => {
-  it('tells who changed what of a key, the newest first, and no key', async () => {
+  it('returns the changes of a key with their authors, newest first, without the key', async () => {
     const { data, key } = await create({ limit: 5 });
     await ask('PATCH', `/keys/${data.hash}`, { limit: 6, disabled: true });
     await ask('PATCH', `/keys/${data.hash}`, { disabled: false });
@@ -504,7 +504,7 @@ describe('GET /audit', () => {
     expectIssues(await ask('GET', '/audit?limit=101&offset=x'), { offset: '"x"', limit: 'from 1 to 100' });
   });
 
-  it('tells nothing of what was refused', async () => {
+  it('has no entries for rejected requests', async () => {
     const before = (await ask('GET', '/audit')).body.total_count;
     await ask('POST', '/keys', { name: 'k', creator_user_id: 'nobody' });
     await ask('DELETE', `/keys/${'0'.repeat(64)}`);
@@ -513,14 +513,14 @@ describe('GET /audit', () => {
   });
 });
 
-it('a key of the configuration keeps its limits over a reload, and what the file says outweighs', async () => {
+it('a key of the configuration keeps its limits over a reload, and the file takes precedence', async () => {
   const path = `/keys/${hashKey(testKeys.organizationKey)}`;
   await ask('PATCH', path, { limit: 5, limit_reset: 'daily', name: 'renamed' });
   await gateway.reload({});
   expect((await ask('GET', path)).body.data).toMatchObject({ limit: 5, limit_reset: 'daily', name: 'org' });
 });
 
-it('returns 503 when the store does not answer, and changes nothing', async () => {
+it('returns 503 if the store does not respond, and changes nothing', async () => {
   const apart = await testGateway();
   const asking = manage(() => apart);
   await apart.gateway.storage.close();
@@ -541,7 +541,7 @@ it('returns 503 when the store does not answer, and changes nothing', async () =
 
 it('a key that one gateway disables is rejected by another on the same store within a second', async () => {
   const { data, key } = await create();
-  // As another process: straight in the store.
+  // Like another process: directly in the store.
   await gateway.gateway.storage.management.change({ atMs: 1, actorKeyHash: 'x' }, async (transaction) => {
     await transaction.deleteKey(data.hash);
     await transaction.record({

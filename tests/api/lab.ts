@@ -14,23 +14,23 @@ export const wireNames = ['openai-chat', 'openai-responses', 'anthropic-messages
 export type WireName = (typeof wireNames)[number];
 export type Mode = 'buffered' | 'streamed';
 
-/** How a test asks: through which wire, and whether for a stream. */
+/** The wire of a test, and whether it streams. */
 export interface Case {
   wire: WireName;
   mode: Mode;
 }
 
-/** Those for which the lab can script every failure. */
+/** Wires for which the lab can script every failure. */
 export const wires: WireName[] = ['openai-chat', 'openai-responses'];
 export const cases: Case[] = wires.flatMap((wire) => [
   { wire, mode: 'buffered' as const },
   { wire, mode: 'streamed' as const },
 ]);
 
-/** A provider key that must never be seen by a client. */
+/** A provider key that must never reach a client. */
 export const providerKey = 'sk-upstream-secret-1234567890';
 
-/** Time limits of the providers that are named hasty; long enough for a busy machine to answer in between. */
+/** Timeouts of the hasty providers; long enough for a busy machine to respond within them. */
 export const hastyTimeouts = { first_byte_ms: 300, idle_ms: 300, total_ms: 900 };
 
 export interface Lab {
@@ -44,11 +44,11 @@ export interface Lab {
 export interface AskOptions extends RequestOptions {
   /** Further fields of the request. */
   body?: object;
-  /** Absent: `<wire>/patient`. */
+  /** Default: `<wire>/patient`. */
   model?: string;
 }
 
-/** A gateway and the upstream behind it: for each wire the models `<wire>/patient` and `<wire>/hasty`. */
+/** Opens a gateway and its upstream: for each wire the models `<wire>/patient` and `<wire>/hasty`. */
 export async function openLab(parts: Record<string, unknown> = {}): Promise<Lab> {
   const upstream = await startUpstream();
   const pricing = { prompt: '0.000001', completion: '0.000002', cache_read: '0.0000001' };
@@ -81,16 +81,16 @@ export function provider(wire: WireName, name: string, upstream: ScriptedUpstrea
   };
 }
 
-/** Asks, and reads whatever comes to its end. */
+/** Sends a request, and reads the complete result. */
 export async function ask(gateway: TestGateway, mode: Mode, body: object, options?: RequestOptions): Promise<Outcome> {
   const full = { input: 'Say hello.', ...body, ...(mode === 'streamed' ? { stream: true } : undefined) };
   return readOutcome(await readStream(await gateway.post('/responses', full, options)));
 }
 
-/** What a server counts: 20 tokens in, 5 of them cached, 10 out. */
+/** The usage that a server reports: 20 input tokens, 5 of them cached, and 10 output tokens. */
 const counts = { in: 20, cached: 5, out: 10 };
 
-/** A whole answer that says the text. */
+/** A buffered response with the text. */
 export function wholeBody(wire: WireName, text = 'Hello there.'): Record<string, unknown> {
   if (wire === 'openai-responses') return responseObject('completed', [message('completed', text)]);
   return {
@@ -103,12 +103,12 @@ export function wholeBody(wire: WireName, text = 'Hello there.'): Record<string,
   };
 }
 
-/** The frames of a streamed answer that says the pieces, its end included. */
+/** The frames of a streamed response with the pieces, including its end. */
 export function streamFrames(wire: WireName, pieces: string[] = ['Hello', ' there.']): object[] {
   return [...openFrames(wire, pieces), ...endFrames(wire, pieces.join(''))];
 }
 
-/** The frames of a stream up to and with its text; the end is missing. */
+/** The frames of a stream up to and including its text, without its end. */
 export function openFrames(wire: WireName, pieces: string[]): object[] {
   if (wire === 'openai-chat') {
     return [chatChunk({ role: 'assistant', content: '' }), ...pieces.map((content) => chatChunk({ content }))];
@@ -133,12 +133,12 @@ export function endFrames(wire: WireName, text: string): object[] {
   ];
 }
 
-/** An answer that says the text, whole or streamed as the mode wants it. */
+/** A response with the text, buffered or streamed by the mode. */
 export function answer({ wire, mode }: Case, text = 'Hello there.'): ScriptedResponse {
   return mode === 'buffered' ? json(wholeBody(wire, text)) : stream(wire, streamFrames(wire, [text]));
 }
 
-/** A stream in the manner of the wire. */
+/** A stream in the format of the wire. */
 export function stream(
   wire: WireName,
   frames: Iterable<SseFrame> | AsyncIterable<SseFrame>,
@@ -147,7 +147,7 @@ export function stream(
   return sse(frames, { done: wire === 'openai-chat', named: wire === 'openai-responses', ...options });
 }
 
-/** The frames as text, to be spoilt. */
+/** The frames as text, to be damaged. */
 export function streamText(wire: WireName, frames: object[] = streamFrames(wire)): string {
   return frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('') + (wire === 'openai-chat' ? done : '');
 }

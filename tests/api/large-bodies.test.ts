@@ -24,7 +24,7 @@ async function refusal(path: string, body: string) {
   return { status: response.status, message: error.message, paths: issues?.map((issue) => issue.path), param };
 }
 
-describe('a body with too much in it', () => {
+describe('a body with too many entries', () => {
   it.each([
     ['nested lists', '[', '['.repeat(500_000), ''],
     ['nested lists in a field', '{"model":"simulator/echo","input":', '['.repeat(500_000), 'input'],
@@ -72,7 +72,7 @@ describe('unknown fields', () => {
   });
 });
 
-describe('a large body that is not too much', () => {
+describe('a large valid body', () => {
   it('passes: a conversation of 8,000 items', async () => {
     const input = Array.from({ length: 2000 }, (_, index) => [
       {
@@ -100,17 +100,17 @@ describe('a large body that is not too much', () => {
   });
 });
 
-describe('bodies that need more memory together than there is', () => {
+describe('bodies that together need more memory than the limit', () => {
   const large = JSON.stringify({ model: 'nobody/none', input: 'a'.repeat(700_000) });
   const send = async (): Promise<number> => (await gateway.post('/responses', large)).status;
 
-  /** Waits until the gateway has seen the headers of so many requests that are not over. */
+  /** Waits until the gateway has the headers of a number of open requests. */
   const open = async (requests: number): Promise<void> => {
     const read = async () => (await fetch(`${gateway.url}/metrics`)).text();
     await expect.poll(read).toMatch(new RegExp(`^headgate_open_requests ${requests}$`, 'm'));
   };
 
-  /** A client whose body is known to the gateway and does not come. */
+  /** A client that announces its body and does not send it. */
   async function openSlowly(): Promise<Socket> {
     const { socket, sendHead } = openRaw(gateway);
     sendHead({ 'content-length': memory - 100_000 });
@@ -118,7 +118,7 @@ describe('bodies that need more memory together than there is', () => {
     return socket;
   }
 
-  it('get 429 with Retry-After until there is room, and small ones pass', async () => {
+  it('get 429 with Retry-After until there is memory, and small ones pass', async () => {
     const socket = await openSlowly();
 
     const response = await gateway.post('/responses', large);
@@ -137,7 +137,7 @@ describe('bodies that need more memory together than there is', () => {
     expect(await send()).toBe(400);
   });
 
-  it('are counted as they come if their length is not known', async () => {
+  it('are counted as they arrive if their length is unknown', async () => {
     const socket = await openSlowly();
     const client = openRaw(gateway);
     client.sendHead({ 'transfer-encoding': 'chunked' });

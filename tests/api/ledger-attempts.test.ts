@@ -26,7 +26,7 @@ import { main, manage } from './manage.ts';
 import { expectText, type Outcome } from './outcome.ts';
 
 const pricing = { prompt: '0.000001', completion: '0.000002', cache_read: '0.0000001', request: '0.00005' };
-/** Of the lab's answers: 15 fresh and 5 cached tokens in, 10 out, and the request. */
+/** The cost of a response of the lab: 15 uncached and 5 cached input tokens, 10 output tokens, and the request. */
 const answerCost = 15_000 + 500 + 20_000 + 50_000;
 
 let upstream: ScriptedUpstream;
@@ -49,7 +49,7 @@ afterAll(async () => {
   await upstream.close();
 });
 
-/** Asks the first model, then the second: one answer for each. */
+/** Sends a request to the first model with the second as its fallback: one response for each. */
 async function askBoth(
   { wire, mode }: Case,
   ...answers: ScriptedResponse[]
@@ -77,7 +77,7 @@ const linesOf = (id: string) => query('select * from ledger_lines where entry_id
 const generationOf = async ({ headers }: Outcome) =>
   ((await (await gateway.get(`/generation?id=${headers.get('x-generation-id')}`)).json()) as { data: object }).data;
 
-/** An answer that the provider broke off, and of which it says that it used 100 tokens in and 40 out. */
+/** An interrupted response for which the provider reports 100 input and 40 output tokens. */
 function brokenOff({ wire, mode }: Case): ScriptedResponse {
   const usage = { prompt_tokens: 100, completion_tokens: 40, total_tokens: 140 };
   if (wire === 'openai-chat') {
@@ -94,10 +94,10 @@ function brokenOff({ wire, mode }: Case): ScriptedResponse {
 }
 const brokenCost = 100_000 + 80_000 + 50_000;
 
-describe.each(cases)('$wire, $mode, an attempt that broke off and was counted', (how) => {
+describe.each(cases)('$wire, $mode, an interrupted attempt with a report', (how) => {
   const { wire } = how;
 
-  it('is a line beside the answer, and the entry is their sum', async () => {
+  it('is a line beside the response, and the entry is their sum', async () => {
     const { outcome, session } = await askBoth(how, brokenOff(how), answer(how));
     const response = expectText(outcome, 'Hello there.');
     const row = await rowOf(session);
@@ -127,7 +127,7 @@ describe.each(cases)('$wire, $mode, an attempt that broke off and was counted', 
     });
   });
 
-  it('is held beside what the next attempt may cost, which does not go out where both do not fit', async () => {
+  it('is added to the reservation of the next attempt, which is not sent if both do not fit', async () => {
     const askFor = async (limitNanoUsd: number) => {
       const made = { name: 'poor', workspace_id: main, limit: limitNanoUsd / 1e9 };
       const { key } = (await manage(() => gateway)('POST', '/keys', made)).body as { key: string };
@@ -156,7 +156,7 @@ describe.each(cases)('$wire, $mode, an attempt that broke off and was counted', 
     upstream.respond(answer(how));
     const fits = await askFor(brokenCost + answerCost + heldAtFirst);
     expectText(fits, 'Hello there.');
-    upstream.respond(answer(how)); // nothing is held any more: there is just room for another one
+    upstream.respond(answer(how)); // nothing is reserved any more: there is enough for another one
     const { key } = fits;
     expectText(
       await ask(gateway, how.mode, { model: `${wire}/first`, max_output_tokens: 10 }, { key }),
@@ -164,7 +164,7 @@ describe.each(cases)('$wire, $mode, an attempt that broke off and was counted', 
     );
   });
 
-  it('is a line of what the next start books when the gateway is killed during the attempt after it', async () => {
+  it('is a line of the entry that the next start records if the gateway is killed during the next attempt', async () => {
     const session = newSession();
     const before = upstream.requests.length;
     const client = new AbortController();
@@ -173,7 +173,7 @@ describe.each(cases)('$wire, $mode, an attempt that broke off and was counted', 
     const body = { model: `${wire}/first`, models: [`${wire}/second`], input: 'Hello', session_id: session };
     const answered = gateway.post('/responses', body, { signal: client.signal }).catch(() => {});
     await expect.poll(() => upstream.requests.length, { timeout: 5000 }).toBe(before + 2);
-    // What a kill would leave at this moment.
+    // The files that a kill would leave at this moment.
     const folder = mkdtempSync(join(tmpdir(), 'headgate-killed-'));
     cpSync(join(gateway.dataDir, 'journal'), folder, { recursive: true });
     const { orphaned, journal } = openJournal(folder);
@@ -190,7 +190,7 @@ describe.each(cases)('$wire, $mode, an attempt that broke off and was counted', 
     expect(entry.lines!.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n)).toBe(entry.costNanoUsd);
   });
 
-  it('is the entry when nobody answered', async () => {
+  it('is the entry if no attempt succeeded', async () => {
     const { outcome, session } = await askBoth(how, brokenOff(how));
     expect(outcome.status).toBe(502);
     const row = await rowOf(session);
@@ -205,7 +205,7 @@ describe.each(cases)('$wire, $mode, an attempt that broke off and was counted', 
 describe.each(cases)('$wire, $mode', (how) => {
   const { wire, mode } = how;
 
-  it('an answer needs no lines', async () => {
+  it('a single response has no lines', async () => {
     const { outcome, session } = await askBoth(how, answer(how));
     const row = await rowOf(session);
     expect(row.cost_nano_usd).toBe(answerCost);
@@ -215,7 +215,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     });
   });
 
-  it('an attempt that made nothing costs nothing, whatever it counts as input', async () => {
+  it('an attempt without output costs nothing, whatever input it reports', async () => {
     const zero = JSON.parse(JSON.stringify(wholeBody(wire, '')), (key, value) =>
       /^(?:completion|output)_tokens$/.test(key) ? 0 : value,
     );
@@ -239,7 +239,7 @@ describe.each(cases)('$wire, $mode', (how) => {
   });
 });
 
-describe.each(['openai-chat', 'openai-responses'] as const)('%s, an answer that was asked for whole', (wire) => {
+describe.each(['openai-chat', 'openai-responses'] as const)('%s, a buffered response', (wire) => {
   it('and is interrupted as a stream is recorded as an estimate', async () => {
     const how = { wire, mode: 'buffered' } as const;
     const words = 'four score and seven years ago';
@@ -254,7 +254,7 @@ describe.each(['openai-chat', 'openai-responses'] as const)('%s, an answer that 
   });
 });
 
-/** What each wire that counts on the way has said when its stream is cut behind "four score". */
+/** The reports of each wire with running counts if its stream is interrupted after "four score". */
 const cutStreams: Partial<Record<WireName, { frames: object[]; counts: object }>> = {
   'openai-chat': {
     frames: [
@@ -263,7 +263,7 @@ const cutStreams: Partial<Record<WireName, { frames: object[]; counts: object }>
     ],
     counts: { input_tokens: 100, output_tokens: 7, estimated: 0, cost_nano_usd: 100_000 + 14_000 + 50_000 },
   },
-  // The output is counted at the end alone.
+  // The output is reported only at the end.
   'anthropic-messages': {
     frames: [
       {
@@ -293,7 +293,7 @@ const cutStreams: Partial<Record<WireName, { frames: object[]; counts: object }>
 
 it.each(
   Object.keys(cutStreams) as WireName[],
-)('%s: a stream that is cut is booked as far as it was counted', async (wire) => {
+)('%s: an interrupted stream is recorded with the counts so far', async (wire) => {
   const { frames, counts } = cutStreams[wire]!;
   const how = { wire, mode: 'streamed' } as const;
   const { outcome, session } = await askBoth(how, stream(wire, frames, { done: false }));
@@ -301,7 +301,7 @@ it.each(
   expect(await rowOf(session)).toMatchObject({ outcome: 'failed', provider: 'first', ...counts });
 });
 
-it('gemini: a call that came out malformed is counted, and the next endpoint is asked', async () => {
+it('gemini: a malformed call is counted, and the next endpoint is called', async () => {
   const candidate = { content: { role: 'model', parts: [] }, finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 };
   const usageMetadata = {
     promptTokenCount: 100,
@@ -322,7 +322,7 @@ it('gemini: a call that came out malformed is counted, and the next endpoint is 
   ]);
 });
 
-it('an answer that ended in order is charged for its input, though it says nothing', async () => {
+it('a regular response without output is charged for its input', async () => {
   const body = {
     ...wholeBody('openai-chat', ''),
     usage: { prompt_tokens: 20, completion_tokens: 0, total_tokens: 20 },
@@ -331,7 +331,7 @@ it('an answer that ended in order is charged for its input, though it says nothi
   expect(await rowOf(session)).toMatchObject({ outcome: 'completed', input_tokens: 20, cost_nano_usd: 70_000 });
 });
 
-it('an answer that says and counts nothing is a line beside the attempt that broke off', async () => {
+it('a response without output and counts is a line beside the interrupted attempt', async () => {
   const how = { wire: 'openai-chat', mode: 'buffered' } as const;
   const { usage: _, ...body } = wholeBody('openai-chat', '');
   const { session } = await askBoth(how, brokenOff(how), json(body));
@@ -343,7 +343,7 @@ it('an answer that says and counts nothing is a line beside the attempt that bro
   ]);
 });
 
-it('an attempt without a known price leaves the sum open', async () => {
+it('an attempt without a known price makes the sum unknown', async () => {
   const two = await testGateway({
     providers: [
       provider('openai-chat', 'first', upstream),
@@ -360,7 +360,7 @@ it('an attempt without a known price leaves the sum open', async () => {
   await two.close();
 });
 
-it('the sums of spending are those of the ledger, and every entry that has lines is theirs', () => {
+it('the spending sums match the ledger, and every entry with lines is their sum', () => {
   const sum = (column: string, table: string) => query(`select sum(${column}) as sum from ${table}`)[0]?.['sum'];
   expect(sum('cost_nano_usd + byok_nano_usd', 'spending')).toBe(sum('cost_nano_usd', 'ledger'));
   const counts = ['input_tokens', 'cached_tokens', 'output_tokens', 'cost_nano_usd', 'input_cost_nano_usd'];

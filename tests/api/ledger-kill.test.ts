@@ -16,9 +16,9 @@ import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
 import { chatChunk, provider, responseObject, stream, streamFrames, type WireName, wholeBody, wires } from './lab.ts';
 
 /*
- * Many clients ask a gateway that is killed again and again, each time at another moment. The provider remembers what it
- * reported for which request, the clients what they received, and in the end the ledger must say the same. Every request
- * carries a mark, in its text for the provider and as its session for the ledger.
+ * Many clients send requests to a gateway that is killed repeatedly, each time at another moment. The provider remembers what it
+ * reported for which request, the clients what they received, and in the end the ledger must agree. Every request
+ * has a mark, in its text for the provider and as its session for the ledger.
  */
 
 const kills = Number(process.env['HEADGATE_TEST_KILLS'] ?? (isFull ? 50 : 2));
@@ -28,11 +28,11 @@ const seed = Number(process.env['HEADGATE_TEST_SEED'] ?? randomInt(2 ** 31));
 const random = createRandom(seed);
 const between = (min: number, max: number): number => min + Math.floor(random() * (max - min + 1));
 
-/** Nano-dollars: of a fresh token of input, of a cached one, of output, of a request. */
+/** Nano-dollars per uncached input token, cached input token, output token and request. */
 const price = { input: 1_000n, cached: 100n, output: 2_000n, request: 50_000n };
 const pricing = { prompt: '0.000001', cache_read: '0.0000001', completion: '0.000002', request: '0.00005' };
 
-/** What the provider says of one request. */
+/** The report of the provider for one request. */
 interface Report {
   input: number;
   cached: number;
@@ -41,7 +41,7 @@ interface Report {
 const costOf = ({ input, cached, output }: Report): bigint =>
   BigInt(input - cached) * price.input + BigInt(cached) * price.cached + BigInt(output) * price.output + price.request;
 
-/** What the ledger says of one request. */
+/** The ledger row of one request. */
 interface Row {
   id: string;
   session_id: string;
@@ -55,14 +55,14 @@ interface Row {
 }
 
 interface Store {
-  /** `storage.url`; absent: the embedded one. */
+  /** `storage.url`. Default: the embedded store. */
   url?: string;
   query: <Result>(dataDir: string, sql: string) => Promise<Result[]>;
   close: () => Promise<void>;
 }
 
 let upstream: ScriptedUpstream;
-/** By mark: what the provider reported of its attempts. */
+/** Mark → the reports of the provider for its attempts. */
 const reports = new Map<string, Report[]>();
 beforeAll(async () => {
   upstream = await startUpstream();
@@ -123,7 +123,7 @@ async function killAgainAndAgain(store: Store): Promise<void> {
         cutOff: (mark) => void cutOff.add(mark),
       }),
     );
-    await Promise.race([busy.promise, Promise.all(asking)]); // the clients end first where one of them fails
+    await Promise.race([busy.promise, Promise.all(asking)]); // the clients end first if one of them fails
     await pause(between(loadMs.min, loadMs.max));
     server.process.kill('SIGKILL');
     await server.exited;
@@ -208,7 +208,7 @@ function prepareServer(dataDir: string, config: object): Server {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   children.add(child);
-  child.stdin.on('error', () => {}); // it ended; its output says so
+  child.stdin.on('error', () => {}); // it has ended, as its output shows
   const exited = once(child, 'exit').then(() => children.delete(child));
   const lines = child.stdout.setEncoding('utf8')[Symbol.asyncIterator]() as AsyncIterator<string>;
   const readLine = async (): Promise<string> => {
@@ -264,7 +264,7 @@ async function askUntilKilled(
 
 // --- the provider ---
 
-/** Answers with counts of its own, and remembers them. The model `broken` breaks off and counts all the same. */
+/** Responds with random counts, and remembers them. The model `broken` is interrupted, but reports counts. */
 async function answerMarked({ path, text, body }: ScriptedRequest): Promise<ScriptedResponse> {
   const [mark] = /mark-\d+-\d+-\d+/.exec(text) as RegExpExecArray;
   const { model, stream: isStreamed } = body as { model: string; stream?: boolean };
@@ -280,7 +280,7 @@ async function answerMarked({ path, text, body }: ScriptedRequest): Promise<Scri
   return stream(wire, slowly(streamFrames(wire, ['Hello', ' ', 'there', '.']), wire, report));
 }
 
-/** With pauses here and there, so that a kill finds streams in every state. */
+/** Adds pauses, so that a kill hits streams in every state. */
 async function* slowly(frames: object[], wire: WireName, report: Report): AsyncGenerator<object> {
   for (const frame of frames) {
     if (random() < 0.3) await pause(between(0, 5));
@@ -303,7 +303,7 @@ function breakOff(wire: WireName, isStreamed: boolean, report: Report): Scripted
   return isStreamed ? stream(wire, [{ type: 'response.failed', response }]) : json(response);
 }
 
-/** Puts the counts in the place of those that the lab has. */
+/** Replaces the counts of the lab. */
 function withUsage(value: object, wire: WireName, { input, cached, output }: Report): object {
   const usage =
     wire === 'openai-chat'

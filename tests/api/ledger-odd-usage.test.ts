@@ -29,7 +29,7 @@ it.each([
   1.5,
   '12',
   null,
-])('a report of %j tokens is answered, booked as an estimate, and holds up nothing', async (count) => {
+])('a response with %j tokens succeeds, and is recorded as an estimate', async (count) => {
   const before = (await gateway.gateway.storage.ledger.readTotals()).entries;
   upstream.respond(
     json({

@@ -13,7 +13,7 @@ export interface LedgerRow {
   [column: string]: unknown;
 }
 
-/** The rows of a session, once there are any: what was just booked comes to the store a moment later. */
+/** Returns the rows of a session as soon as there are any: entries reach the store with a delay. */
 export function rowsOf(dataDir: string, sessionId: string): Promise<LedgerRow[]> {
   return vi.waitFor(
     () => {
@@ -25,7 +25,7 @@ export function rowsOf(dataDir: string, sessionId: string): Promise<LedgerRow[]>
   );
 }
 
-/** All that is in the store of a data folder, in no order. */
+/** Returns all rows in the store of a data folder, in any order. */
 export function readRows(dataDir: string): LedgerRow[] {
   const database = new DatabaseSync(join(dataDir, 'headgate.db'), { readOnly: true, timeout: 5000 });
   try {
@@ -36,5 +36,5 @@ export function readRows(dataDir: string): LedgerRow[] {
 }
 
 let sessions = 0;
-/** A session of one's own, by which a row is found. */
+/** Creates a unique session, by which a row is found. */
 export const newSession = (): string => `session-${++sessions}`;

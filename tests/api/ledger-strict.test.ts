@@ -6,7 +6,7 @@ import { readRows } from './ledger-rows.ts';
 
 const { fdatasync } = fs;
 type Callback = (error: NodeJS.ErrnoException | null) => void;
-/** Syncs that wait to be let through. */
+/** Pending syncs. */
 let waiting: Callback[] = [];
 let gateway: TestGateway;
 
@@ -66,7 +66,7 @@ describe('ledger.durability: strict', () => {
     expect(text).toMatch(/data: \[DONE\]\n\n$/);
   });
 
-  it('syncs once for all responses that end meanwhile', async () => {
+  it('syncs once for all responses that end during a sync', async () => {
     await start('strict');
     const first = ask();
     await expect.poll(() => waiting.length).toBe(1);
@@ -81,7 +81,7 @@ describe('ledger.durability: strict', () => {
     expect(waiting).toEqual([]);
   });
 
-  it('waits for the store when the disk fails, and takes no new work until it recovers', async () => {
+  it('waits for the store if the disk fails, and accepts no requests until it recovers', async () => {
     await start('strict');
     const response = ask();
     await expect.poll(() => waiting.length).toBe(1);
@@ -102,7 +102,7 @@ describe('ledger.durability: strict', () => {
     expect(waiting).toEqual([]);
   });
 
-  it('is taken over by a reload', async () => {
+  it('is applied by a reload', async () => {
     await start('standard');
     await gateway.reload({ ledger: { durability: 'strict' } });
     const response = ask();

@@ -17,7 +17,7 @@ import {
 import { newSession, readRows, rowsOf } from './ledger-rows.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Not a round one among them: sums of such prices show every rounding. */
+/** Prices that are not round, so that sums show every rounding. */
 const pricing = {
   prompt: '0.0000012345',
   completion: '0.0000067891',
@@ -52,11 +52,11 @@ const generationOf = async ({ headers }: Outcome, key?: string): Promise<Respons
 describe.each(cases)('$wire, $mode', (how) => {
   const { wire, mode } = how;
 
-  it('books an answer once, to the nano-dollar', async () => {
+  it('records a response once, exact to the nano-dollar', async () => {
     const session = newSession();
     lab.upstream.always(answer(how));
     const outcome = await lab.ask(how, { model: `${wire}/priced`, body: { session_id: session } });
-    // 15 fresh and 5 cached tokens in, 10 out, and the request.
+    // 15 uncached and 5 cached input tokens, 10 output tokens, and the request.
     const input = Math.round(15 * 1234.5 + 5 * 123.47) + 1000;
     const output = Math.round(10 * 6789.1);
     expect(await rowsOf(lab.gateway.dataDir, session)).toMatchObject([
@@ -94,7 +94,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     const hour = 3_600_000;
     for (const set of [hour, -hour]) {
       const session = newSession();
-      // The clock is set while the provider works.
+      // The clock is changed while the provider works.
       lab.upstream.respond(() => {
         vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + set });
         return answer(how);
@@ -112,7 +112,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     }
   });
 
-  it('tells of it at /generation, to keys of its workspace alone', async () => {
+  it('returns it at /generation to keys of its workspace only', async () => {
     lab.upstream.always(answer(how));
     const outcome = await lab.ask(how, { model: `${wire}/priced` });
     const own = await generationOf(outcome);
@@ -138,7 +138,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(await foreign.json()).toMatchObject({ error: { code: 404, metadata: { error_type: 'not_found' } } });
   });
 
-  it('says null, never zero, when no price is known', async () => {
+  it('returns null, never zero, without a known price', async () => {
     lab.upstream.always(answer(how));
     const session = newSession();
     const outcome = await lab.ask(how, { model: `${wire}/unpriced`, body: { session_id: session } });
@@ -150,7 +150,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(await rowsOf(lab.gateway.dataDir, session)).toMatchObject([{ priced: 0, cost_nano_usd: 0 }]);
   });
 
-  it('books no more than an answer can cost, whatever a provider counts, and what comes after it', async () => {
+  it('records at most the maximum cost of a response for any report, and the next responses', async () => {
     const session = newSession();
     lab.upstream.respond(recount(how, 1_000_000_000));
     const outcome = await lab.ask(how, { model: `${wire}/dearest`, body: { session_id: session } });
@@ -166,14 +166,14 @@ describe.each(cases)('$wire, $mode', (how) => {
     ]);
   });
 
-  it('says zero when the price is zero', async () => {
+  it('returns zero if the price is zero', async () => {
     lab.upstream.always(answer(how));
     const outcome = await lab.ask(how, { model: `${wire}/free` });
     expect(outcome.response?.usage).toMatchObject({ cost: 0 });
     expect(await (await generationOf(outcome)).json()).toMatchObject({ data: { total_cost: 0 } });
   });
 
-  it.each([400, 401, 429, 500])('books an answer of status %i at no cost', async (status) => {
+  it.each([400, 401, 429, 500])('records a response of status %i without cost', async (status) => {
     lab.upstream.always(json(complaint('No.'), { status }));
     const outcome = await lab.ask(how, { model: `${wire}/priced` });
     const generation = (await (await generationOf(outcome)).json()) as { data: object };
@@ -209,7 +209,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     });
   });
 
-  it('books the model and the price of the endpoint that answered', async () => {
+  it('records the model and the price of the endpoint that responded', async () => {
     lab.upstream.respond(json(complaint('No.'), { status: 500 }));
     lab.upstream.always(answer(how));
     const body = { model: `${wire}/free`, models: [`${wire}/priced`], session_id: newSession() };
@@ -220,7 +220,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(row?.cost_nano_usd).toBeGreaterThan(0);
   });
 
-  it('keeps the beginning of a model that nobody knows, however long its name', async () => {
+  it('truncates the name of an unknown model', async () => {
     const session = newSession();
     const model = `nobody/${'x'.repeat(1_000_000)}`;
     const { status } = await lab.ask(how, { model, body: { session_id: session } });
@@ -230,7 +230,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     ]);
   });
 
-  it('cuts what a provider calls its tier', async () => {
+  it('truncates the tier that a provider reports', async () => {
     const session = newSession();
     const tier = 'tier'.repeat(25_000);
     lab.upstream.always(json({ ...wholeBody(wire), service_tier: tier }));
@@ -239,7 +239,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(await rowsOf(lab.gateway.dataDir, session)).toMatchObject([{ tier: tier.slice(0, 200) }]);
   });
 
-  it('books nothing for a body that was refused', async () => {
+  it('records nothing for a rejected body', async () => {
     const body = { temperature: 'warm', session_id: newSession() };
     const refused = await lab.ask(how, { model: `${wire}/priced`, body });
     expect(refused.status).toBe(400);
@@ -253,12 +253,12 @@ it.each([
   ['?id=', 400],
   ['?id=gen-000000000000000000000000', 404],
   ['?id=a&id=b', 400],
-])('answers GET /generation%s with %i', async (query, status) => {
+])('GET /generation%s is a %i', async (query, status) => {
   expect((await lab.gateway.get(`/generation${query}`)).status).toBe(status);
 });
 
-/** An answer of "Hello there." from a provider that counts nothing. */
-/** An answer whose provider counts as many tokens of each kind. */
+/** A response "Hello there." without counts. */
+/** A response with the same count for each kind of token. */
 function recount({ wire, mode }: Case, count: number) {
   const counted = <Value extends object>(value: Value): Value =>
     JSON.parse(JSON.stringify(value), (key, member) =>

@@ -23,7 +23,7 @@ export function manage(gateway: () => TestGateway) {
 }
 export type Answer = Awaited<ReturnType<ReturnType<typeof manage>>>;
 
-/** A 400 with exactly these places in its issues, whose messages hold these texts. */
+/** Expects a 400 with exactly these paths in its issues, whose messages contain these texts. */
 export function expectIssues(answer: Answer, issues: Record<string, string>): void {
   expect(answer.status, JSON.stringify(answer.body)).toBe(400);
   const { metadata } = answer.body.error;
@@ -34,13 +34,13 @@ export function expectIssues(answer: Answer, issues: Record<string, string>): vo
   }
 }
 
-/** Books entries as if they had been asked for at their time. */
+/** Records entries as if they were requested at their time. */
 export const book = (gateway: TestGateway, ...entries: Partial<LedgerEntry>[]): Promise<void> =>
   gateway.gateway.storage.ledger.append(
     entries.map((fields) => createTestEntry({ id: createTimedId('gen-'), workspaceId: main, ...fields })),
   );
 
-/** What was done last, the newest first. */
+/** Returns the last audit entries, newest first. */
 export async function auditOf(ask: ReturnType<typeof manage>, count: number): Promise<Json[]> {
   return (await ask('GET', `/audit?limit=${count}`)).body.data;
 }

@@ -52,7 +52,7 @@ const makeKey = async (workspaceId: string, memberId?: string) => {
 };
 
 describe('the budget of the organization', () => {
-  it('holds for all keys of all workspaces, with 402 and if it begins anew', async () => {
+  it('holds for all keys of all workspaces, with 402 and the time of its reset', async () => {
     await start({ budgets: { organization: { daily: 0.02 } } });
     const elsewhere = await makeKey(other);
     expect((await ask()).status).toBe(200);
@@ -77,7 +77,7 @@ describe('the budget of the organization', () => {
     expect((await ask()).message).toContain('its monthly budget');
   });
 
-  it('that is taken away at a reload is gone', async () => {
+  it('ends when a reload removes it', async () => {
     await start({ budgets: { organization: { lifetime: 0.01 } } });
     await ask();
     expect((await ask()).status).toBe(402);
@@ -87,7 +87,7 @@ describe('the budget of the organization', () => {
 });
 
 describe('the budget of a member', () => {
-  it('holds for all keys of the member in all workspaces, with 403, and for each member alone', async () => {
+  it('applies to all keys of the member in all workspaces, with 403, and to each member separately', async () => {
     await start({ budgets: { member: { weekly: 0.02 } } });
     expect((await admin('POST', `/workspaces/${other}/members/add`, { user_ids: ['ada', 'bob'] })).status).toBe(200);
     const [adas, bobs] = [await makeKey(other, 'ada'), await makeKey(other, 'bob')];
@@ -100,11 +100,11 @@ describe('the budget of a member', () => {
       expect(refused.metadata).toMatchObject({ limit_source: 'member_budget', interval: 'weekly' });
     }
     expect((await ask(bobs)).status).toBe(200);
-    expect((await ask(testKeys.organizationKey)).status).toBe(200); // which is nobody's
+    expect((await ask(testKeys.organizationKey)).status).toBe(200); // a key without a member
   });
 });
 
-it('requests that a budget refuses take nothing of the rates, and are counted by the metrics', async () => {
+it('requests that a budget rejects do not count for the rates, and count in the metrics', async () => {
   const limits = { workspace: { requests_per_minute: 3 } };
   await start({ limits, budgets: { member: { daily: 0.005 } } });
   for (let at = 0; at < 5; at++) expect((await ask()).status).toBe(403);
@@ -133,7 +133,7 @@ describe('credits', () => {
     expect((await admin('GET', '/credits')).body).toMatchObject({ data: { total_credits: 0 } });
   });
 
-  it('must cover what a request may cost, and be at least 0 for one that costs nothing', async () => {
+  it('must cover the maximum cost of a request, and be at least 0 for a free one', async () => {
     await start();
     await add(2n * cent);
     await gateway.reload(parts()); // which reads limits at once
@@ -154,7 +154,7 @@ describe('credits', () => {
   });
 });
 
-it('a key of a workspace that is rejected by several limits names the narrowest of those who set them', async () => {
+it('a key that several limits reject gets the narrowest of them', async () => {
   await start({ budgets: { organization: { daily: 0.005 }, member: { daily: 0.005 } } });
   expect((await admin('PUT', `/workspaces/${main}/budgets/daily`, { limit_usd: 0.005 })).status).toBe(200);
   expect((await ask()).message).toMatch(/^The member ada/);
