@@ -3,7 +3,7 @@ import { array, assert, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { estimateTokens } from './estimate-tokens.ts';
 
-/** Texts, and how many tokens the tokenizer `o200k_base` makes of them. */
+/** Texts, and their numbers of tokens with the tokenizer `o200k_base`. */
 const texts: [name: string, text: string, tokens: number][] = [
   [
     'English',

@@ -5,13 +5,13 @@ import { costOf, estimateUsage, MAX_COST_NANO_USD, totalOf, usdOf, writeUsage } 
 
 const pricing = { promptNanoUsdPerMillion: 250_000_000, completionNanoUsdPerMillion: 2_000_000_000 };
 
-describe('the cost of an answer', () => {
-  it('is tokens times price, input and output apart', () => {
+describe('the cost of a response', () => {
+  it('is tokens times price, with input and output separate', () => {
     const cost = costOf(pricing, usage({ inputTokens: 1000, outputTokens: 100 }));
     expect(cost).toEqual({ inputNanoUsd: 250_000n, outputNanoUsd: 200_000n, priced: true });
   });
 
-  it('is bounded where counts or prices cannot be true, and then not known', () => {
+  it('is capped and unknown if counts or prices are impossible', () => {
     const dear = { promptNanoUsdPerMillion: 1e15, completionNanoUsdPerMillion: 1e15, webSearchNanoUsd: 1e13 };
     for (const [counts, inputNanoUsd] of [
       [{ inputTokens: 1e9, outputTokens: 1e9 }, MAX_COST_NANO_USD],
@@ -30,13 +30,13 @@ describe('the cost of an answer', () => {
     });
   });
 
-  it('takes cached and written tokens at their own prices, the rest at the price of input', () => {
+  it('prices cached and written tokens separately, and the rest as input', () => {
     const prices = { ...pricing, cacheReadNanoUsdPerMillion: 25_000_000, cacheWriteNanoUsdPerMillion: 300_000_000 };
     const counts = usage({ inputTokens: 1000, cachedTokens: 600, cacheWriteTokens: 100, outputTokens: 0 });
     expect(costOf(prices, counts).inputNanoUsd).toBe(BigInt(300 * 250 + 600 * 25 + 100 * 300));
   });
 
-  it('takes cached tokens at the price of input when they have none of their own', () => {
+  it('prices cached tokens as input if they have no price', () => {
     const counts = usage({ inputTokens: 1000, cachedTokens: 600, cacheWriteTokens: 100, outputTokens: 0 });
     expect(costOf(pricing, counts).inputNanoUsd).toBe(250_000n);
   });
@@ -46,13 +46,13 @@ describe('the cost of an answer', () => {
     expect(cost).toEqual({ inputNanoUsd: 7n, outputNanoUsd: 0n, priced: true });
   });
 
-  it('never counts a token twice when a provider says that more was cached than there was', () => {
+  it('never counts a token twice if a provider reports more cached tokens than input', () => {
     const prices = { ...pricing, cacheReadNanoUsdPerMillion: 25_000_000, cacheWriteNanoUsdPerMillion: 300_000_000 };
     const counts = usage({ inputTokens: 10, cachedTokens: 999, cacheWriteTokens: 999, outputTokens: 0 });
     expect(costOf(prices, counts).inputNanoUsd).toBe(250n);
   });
 
-  it('is 0 and not priced when no price is known', () => {
+  it('is 0 and not priced if no price is known', () => {
     const cost = costOf(undefined, usage({ inputTokens: 1000, outputTokens: 100 }));
     expect(cost).toEqual({ inputNanoUsd: 0n, outputNanoUsd: 0n, priced: false });
   });
@@ -62,7 +62,7 @@ describe('the cost of an answer', () => {
     ...{ cacheReadNanoUsdPerMillion: 100_000_000, cacheWriteNanoUsdPerMillion: 1_000_000_000 },
   };
 
-  it('takes what is kept for an hour at its own price, and without one at that of five minutes', () => {
+  it('prices one-hour cache writes separately, or else as five-minute writes', () => {
     const counts = usage({
       ...{ inputTokens: 10, cacheWriteTokens: 5, outputTokens: 0 },
       special: { cacheWrite1hTokens: 2 },
@@ -73,7 +73,7 @@ describe('the cost of an answer', () => {
     expect(costOf({ ...pricing, cacheWrite1hNanoUsdPerMillion: 0 }, counts).inputNanoUsd).toBe(8n * 250n);
   });
 
-  it('takes sound and pictures at prices of their own, each token once', () => {
+  it('prices audio and images separately, each token once', () => {
     const prices = {
       ...apart,
       ...{ audioNanoUsdPerMillion: 20_000_000, audioCacheReadNanoUsdPerMillion: 300_000_000 },
@@ -88,9 +88,9 @@ describe('the cost of an answer', () => {
       },
     });
     expect(costOf(prices, counts)).toEqual({
-      // 25 of the cache, 5 sound of the cache, 20 sound, 15 pictures, 35 plain
+      // 25 cached, 5 cached audio, 20 audio, 15 images, 35 text
       inputNanoUsd: 25n * 100n + 5n * 300n + 20n * 20n + 15n * 4n + 35n,
-      // 10 reasoning, 20 sound, 30 pictures, 40 plain
+      // 10 reasoning, 20 audio, 30 images, 40 text
       outputNanoUsd: 10n * 50n + 20n * 600n + 30n * 7000n + 40n * 10n,
       priced: true,
     });
@@ -98,7 +98,7 @@ describe('the cost of an answer', () => {
     expect(plain).toMatchObject({ inputNanoUsd: 70n + 30n * 100n, outputNanoUsd: 1000n });
   });
 
-  it('adds fees for searches apart: for each of them, or for the answer', () => {
+  it('adds search fees separately: for each search, or for the response', () => {
     const counts = usage({ inputTokens: 0, outputTokens: 0, special: { webSearches: 3 } });
     const cost = costOf({ ...pricing, webSearchNanoUsd: 10, searchedRequestNanoUsd: 7 }, counts);
     expect(cost).toEqual({ inputNanoUsd: 0n, outputNanoUsd: 0n, toolsNanoUsd: 37n, priced: true });
@@ -109,7 +109,7 @@ describe('the cost of an answer', () => {
     });
   });
 
-  it('lies between all tokens at the lowest price and all at the highest, whatever the counts say', () => {
+  it('is between all tokens at the lowest price and all at the highest, for any counts', () => {
     const count = integer({ min: 0, max: 1000 });
     const price = integer({ min: 0, max: 1_000_000_000 });
     const names = ['cacheWrite1hTokens', 'inputAudioTokens', 'cachedAudioTokens', 'inputImageTokens'] as const;
@@ -150,7 +150,7 @@ describe('the cost of an answer', () => {
     });
   });
 
-  it('is exact for every price and count, within half a nano-dollar a side', () => {
+  it('is exact for every price and count, within half a nano-dollar per side', () => {
     const count = integer({ min: 0, max: 2_000_000 });
     const price = integer({ min: 0, max: 1_000_000_000_000_000 });
     assert(
@@ -172,7 +172,7 @@ describe('the cost of an answer', () => {
 describe('usage on the wire', () => {
   const counts = usage({ inputTokens: 10, cachedTokens: 4, outputTokens: 6, reasoningTokens: 2 });
 
-  it('tells the cost in dollars, in all and by side', () => {
+  it('reports the cost in dollars, in total and per side', () => {
     expect(writeUsage(counts, { inputNanoUsd: 35_500n, outputNanoUsd: 4_500n, priced: true })).toEqual({
       input_tokens: 10,
       input_tokens_details: { cached_tokens: 4 },
@@ -185,7 +185,7 @@ describe('usage on the wire', () => {
     });
   });
 
-  it('tells fees and searches, and of an own key what it pays: what the provider says, else what the list does', () => {
+  it('reports fees and searches, and the upstream cost of a BYOK key: the reported one, else the list price', () => {
     const cost = { inputNanoUsd: 1_000n, outputNanoUsd: 2_000n, toolsNanoUsd: 10_000n, priced: true };
     const searched = { ...counts, special: { webSearches: 2 } };
     expect(writeUsage(searched, cost, true)).toMatchObject({
@@ -198,19 +198,19 @@ describe('usage on the wire', () => {
     expect(said).toMatchObject({ cost: 0.000013, cost_details: { upstream_inference_cost: 5e-9 }, is_byok: false });
   });
 
-  it('says null where no price is known', () => {
+  it('is null if no price is known', () => {
     const wire = writeUsage(counts, { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: false });
     expect(wire.cost).toBeNull();
     expect(wire).not.toHaveProperty('cost_details');
   });
 
-  it('names written cache tokens when the provider counts them', () => {
+  it('reports cache writes if the provider counts them', () => {
     const written = writeUsage({ ...counts, cacheWriteTokens: 0 }, costOf(undefined, counts));
     expect(written.input_tokens_details).toEqual({ cached_tokens: 4, cache_write_tokens: 0 });
   });
 });
 
-it('gives dollars that are the number one would write', () => {
+it('returns dollars without floating-point noise', () => {
   expect(usdOf(1n)).toBe(0.000000001);
   expect(usdOf(123_456_789_012n)).toBe(123.456789012);
 });

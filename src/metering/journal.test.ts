@@ -27,7 +27,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const files = () => readdirSync(folder).map((name) => join(folder, name));
 const sizes = () => files().map((file) => statSync(file).size);
-/** What a process that is started now would find. */
+/** Returns the records that the next process would find. */
 const readOrphanedRecords = () => {
   const { journal, orphaned } = openJournal(folder);
   journal.close();
@@ -35,7 +35,7 @@ const readOrphanedRecords = () => {
 };
 const readOrphaned = () => readOrphanedRecords().entries;
 
-it('keeps every field of what is appended, from the return of append on', () => {
+it('keeps every field of an entry as soon as append returns', () => {
   const { journal, orphaned } = openJournal(folder);
   expect(orphaned).toEqual({ entries: [], interrupted: 0, unreadable: [] });
   const entries = [
@@ -51,7 +51,7 @@ it('keeps every field of what is appended, from the return of append on', () => 
   expect(readOrphaned()).toEqual(entries);
 });
 
-it('reads what a build left that knew no routers and no cost of input', () => {
+it('reads entries of an earlier build without routers and input costs', () => {
   const { router, task, inputCostNanoUsd, ...rest } = createTestEntry();
   const { providerId, endpointId, tier, isByok, upstreamCostNanoUsd, ...known } = rest;
   writeFileSync(
@@ -64,7 +64,7 @@ it('reads what a build left that knew no routers and no cost of input', () => {
   ]);
 });
 
-it('passes a torn last line over, and tells of lines that are none', () => {
+it('skips a partial last line, and reports invalid lines', () => {
   const { journal } = openJournal(folder);
   const entry = createTestEntry();
   journal.append(entry);
@@ -74,14 +74,14 @@ it('passes a torn last line over, and tells of lines that are none', () => {
   expect(readOrphanedRecords()).toEqual({ entries: [entry], interrupted: 0, unreadable: lines });
 });
 
-it('looks at no other file of its folder', () => {
+it('ignores other files in its folder', () => {
   writeFileSync(join(folder, 'README'), 'not mine\n');
   writeFileSync(join(folder, 'ledger-1.jsonl.bak'), '{"costNanoUsd":"1"}\n');
   expect(readOrphaned()).toEqual([]);
   expect(readdirSync(folder)).toEqual(['README', 'ledger-1.jsonl.bak']);
 });
 
-it('forgets what stood before the mark once nothing stands behind it', () => {
+it('deletes lines before the mark once there are none after it', () => {
   const { journal } = openJournal(folder);
   journal.append(createTestEntry());
   const mark = journal.mark();
@@ -95,7 +95,7 @@ it('forgets what stood before the mark once nothing stands behind it', () => {
   expect(readOrphaned()).toEqual([later]);
 });
 
-it('goes on in a new file when one is large, and removes the old one with its last entry', () => {
+it('starts a new file if the old one is large, and deletes the old one with its last entry', () => {
   const { journal } = openJournal(folder);
   const large = createTestEntry({ requestedModel: 'm'.repeat(3_000_000) });
   for (let at = 0; at < 2; at++) journal.append(large);
@@ -113,7 +113,7 @@ it('goes on in a new file when one is large, and removes the old one with its la
   expect(files()).toEqual([]);
 });
 
-it('touches no file once it is closed, though another one may have its number', () => {
+it('does not write after it is closed, even if another file has its descriptor', () => {
   const { journal } = openJournal(folder);
   const entry = createTestEntry();
   const begun = journal.begin(entry);
@@ -121,7 +121,7 @@ it('touches no file once it is closed, though another one may have its number', 
   journal.settle(begun);
   journal.close();
   const path = join(folder, 'another');
-  const another = openSync(path, 'w+'); // gets the number that is free
+  const another = openSync(path, 'w+'); // reuses the descriptor
   writeSync(another, 'mine');
   expect(() => journal.append(entry)).toThrow();
   expect(() => journal.begin(entry)).toThrow();
@@ -130,7 +130,7 @@ it('touches no file once it is closed, though another one may have its number', 
   closeSync(another);
 });
 
-it('removes what an earlier process left only when told that it is stored', () => {
+it('deletes the records of an earlier process only on request', () => {
   const before = openJournal(folder);
   const entry = createTestEntry();
   before.journal.append(entry);
@@ -142,13 +142,13 @@ it('removes what an earlier process left only when told that it is stored', () =
   expect(readOrphaned()).toEqual([]);
 });
 
-describe('a request that goes out', () => {
+describe('a request in flight', () => {
   const createTestInFlight = (fields: Partial<InFlightEntry> = {}): InFlightEntry => {
     const { outcome, status, errorType, estimated, firstOutputMs, durationMs, ...known } = createTestEntry();
     const { cachedTokens, cacheWriteTokens, reasoningTokens, upstreamCostNanoUsd, special, ...underway } = known;
     return { ...underway, ...fields };
   };
-  /** What is booked of it when nobody knows how it ended. */
+  /** Its estimate if its outcome is unknown. */
   const estimateOf = (underway: InFlightEntry): LedgerEntry => ({
     ...underway,
     outcome: 'failed',
@@ -163,7 +163,7 @@ describe('a request that goes out', () => {
     durationMs: 0,
   });
 
-  it('is left as an estimate while it has no entry, and as its entry from then on', () => {
+  it('is an estimate until it has an entry', () => {
     const { journal } = openJournal(folder);
     const full = createTestInFlight({ router: 'router/auto', task: 'code', costNanoUsd: 2n ** 63n - 1n });
     const sparse = createTestInFlight({
@@ -185,7 +185,7 @@ describe('a request that goes out', () => {
     expect(readOrphanedRecords()).toEqual({ entries: [entry, estimateOf(sparse)], interrupted: 1, unreadable: [] });
   });
 
-  it('is left as its entry, whatever the entry says otherwise than its beginning', () => {
+  it('has the values of its entry, even if they differ from the start line', () => {
     const { journal } = openJournal(folder);
     const changes: Partial<LedgerEntry>[] = [
       {},
@@ -213,7 +213,7 @@ describe('a request that goes out', () => {
     expect(readOrphanedRecords()).toEqual({ entries, interrupted: 0, unreadable: [] });
   });
 
-  it('is left with the lines of its attempts, where some broke off before the one that was under way', () => {
+  it('keeps the lines of its failed attempts', () => {
     const { journal } = openJournal(folder);
     const lines = [
       createTestLine({ isByok: true, special: { webSearches: 1 } }),
@@ -227,12 +227,12 @@ describe('a request that goes out', () => {
       interrupted: 2,
       unreadable: [],
     });
-    const entry = createTestEntry({ ...composed, lines: undefined } as Partial<LedgerEntry>); // nobody answered, one had cost something
+    const entry = createTestEntry({ ...composed, lines: undefined } as Partial<LedgerEntry>); // none responded, one had a cost
     journal.append(entry, begun);
     expect(readOrphanedRecords().entries[0]).toEqual(entry);
   });
 
-  it('is told by its last attempt', () => {
+  it('has the values of its last attempt', () => {
     const { journal } = openJournal(folder);
     const first = createTestInFlight();
     const second = { ...first, provider: 'Bolt', costNanoUsd: 7n };
@@ -240,10 +240,10 @@ describe('a request that goes out', () => {
     expect(readOrphaned()).toEqual([estimateOf(second)]);
     journal.append(createTestEntry({ ...second }), begun);
     journal.forget(journal.mark());
-    expect(sizes()).toEqual([0]); // nothing of the first is open
+    expect(sizes()).toEqual([0]); // the first attempt is closed
   });
 
-  it('outlives it that the store has all entries, until its own is there', () => {
+  it('stays when all entries are stored, until it has its own', () => {
     const { journal } = openJournal(folder);
     const underway = createTestInFlight();
     const begun = journal.begin(underway);
@@ -253,13 +253,13 @@ describe('a request that goes out', () => {
     journal.append(createTestEntry({ id: underway.id }), begun);
     journal.forget(journal.mark());
     expect(sizes()).toEqual([0]);
-    journal.settle(journal.begin(underway)); // its entry went to the store without the journal
+    journal.settle(journal.begin(underway)); // its entry was stored without the journal
     journal.forget(journal.mark());
     journal.close();
     expect(files()).toEqual([]);
   });
 
-  it('goes along when the journal goes on in a new file', () => {
+  it('is copied to a new file', () => {
     const { journal } = openJournal(folder);
     const settled = createTestInFlight();
     const underway = createTestInFlight();
@@ -276,7 +276,7 @@ describe('a request that goes out', () => {
     expect(readOrphanedRecords()).toEqual({ entries: [entry], interrupted: 0, unreadable: [] });
   });
 
-  it('does not make the journal go on in a new file again and again, however many there are', () => {
+  it('does not make the journal start new files repeatedly, even if there are many', () => {
     const { journal } = openJournal(folder);
     const many = Array.from({ length: 3 }, () => createTestInFlight({ requestedModel: 'm'.repeat(4_000_000) }));
     for (const underway of many) journal.begin(underway);
@@ -287,15 +287,15 @@ describe('a request that goes out', () => {
     expect(readOrphanedRecords().interrupted).toBe(3);
   });
 
-  it('is refused when it cannot be written', () => {
+  it('is rejected if it cannot be written', () => {
     const { journal } = openJournal(folder);
     journal.close();
     expect(() => journal.begin(createTestInFlight())).toThrow('closed');
   });
 });
 
-describe('a disk that is full in the middle of a line', () => {
-  /** It takes `room` bytes more; what is overwritten takes none. */
+describe('a disk that becomes full within a line', () => {
+  /** Has `room` bytes left. Overwriting needs none. */
   function openFull() {
     const state = { room: Number.POSITIVE_INFINITY };
     const { journal } = openJournal(folder, {
@@ -313,7 +313,7 @@ describe('a disk that is full in the middle of a line', () => {
     return { journal, state };
   }
 
-  it('leaves no half of it in front of the next one', () => {
+  it('leaves no partial line before the next one', () => {
     const { journal, state } = openFull();
     const entries = [createTestEntry(), createTestEntry(), createTestEntry()];
     journal.append(entries[0]!);
@@ -324,7 +324,7 @@ describe('a disk that is full in the middle of a line', () => {
       expect(readOrphanedRecords()).toEqual({ entries: [entries[0]], interrupted: 0, unreadable: [] });
     }
     state.room = Number.POSITIVE_INFINITY;
-    journal.append(entries[1]!); // shorter than what was written of the one before
+    journal.append(entries[1]!); // shorter than the partial line
     expect(readOrphanedRecords()).toEqual({ entries: entries.slice(0, 2), interrupted: 0, unreadable: [] });
 
     state.room = 50;
@@ -337,7 +337,7 @@ describe('a disk that is full in the middle of a line', () => {
     expect(sizes()).toEqual([0]);
   });
 
-  it('takes the entry of every request that has gone out, in whatever order they end', () => {
+  it('accepts the entry of every request in flight, in any order', () => {
     const { journal, state } = openFull();
     const begun = Array.from({ length: 40 }, () => journal.begin(createTestEntry()));
     state.room = 0;
@@ -349,10 +349,10 @@ describe('a disk that is full in the middle of a line', () => {
     expect(readOrphanedRecords()).toEqual({ entries: entries.toReversed(), interrupted: 0, unreadable: [] });
     expect(() => {
       for (let time = 0; time < 100; time++) journal.begin(createTestEntry());
-    }).toThrow('ENOSPC'); // what is left of the space is not endless
+    }).toThrow('ENOSPC'); // the reserved space is bounded
   });
 
-  it('reserves the space also in the file in which the journal goes on', () => {
+  it('reserves the space in the next file as well', () => {
     const { journal, state } = openFull();
     const begun = Array.from({ length: 3 }, () => journal.begin(createTestEntry()));
     for (let at = 0; at < 3; at++) journal.append(createTestEntry({ requestedModel: 'm'.repeat(3_000_000) }));
@@ -361,13 +361,13 @@ describe('a disk that is full in the middle of a line', () => {
     state.room = 0;
     const entries = begun.map(({ underway }) => createTestEntry({ ...underway }));
     for (const [at, entry] of entries.entries()) journal.append(entry, begun[at]);
-    journal.forget({ ...journal.mark(), bytes: 0 }); // the first file goes
+    journal.forget({ ...journal.mark(), bytes: 0 }); // the first file is deleted
     expect(readOrphanedRecords()).toEqual({ entries, interrupted: 0, unreadable: [] });
   });
 });
 
 describe('a sync', () => {
-  /** Each waits to be let through. */
+  /** Each sync waits until the test releases it. */
   function openSlow() {
     const waiting: PromiseWithResolvers<void>[] = [];
     const { journal } = openJournal(folder, {
@@ -383,7 +383,7 @@ describe('a sync', () => {
     return { journal, waiting };
   }
 
-  it('is shared by all who ask while one is running', async () => {
+  it('is shared by all calls during a sync', async () => {
     const { journal, waiting } = openSlow();
     const done: number[] = [];
     const ask = (number: number) => journal.sync().then(() => done.push(number));
@@ -402,7 +402,7 @@ describe('a sync', () => {
     await Promise.all(all);
   });
 
-  it('of a file ends although the journal goes on in another one, or is closed', async () => {
+  it('of a file completes after the journal has started another file, or is closed', async () => {
     const { journal, waiting } = openSlow();
     for (let at = 0; at < 3; at++) journal.append(createTestEntry({ requestedModel: 'm'.repeat(3_000_000) }));
     journal.begin(createTestEntry());
@@ -420,7 +420,7 @@ describe('a sync', () => {
     await expect(journal.sync()).rejects.toThrow();
   });
 
-  it('rejects when the disk fails', async () => {
+  it('rejects if the disk fails', async () => {
     const { journal, waiting } = openSlow();
     const asked = journal.sync();
     waiting[0]!.reject(new Error('EIO: i/o error'));
@@ -428,7 +428,7 @@ describe('a sync', () => {
   });
 });
 
-it('says so when it cannot be written', () => {
+it('throws if it cannot be written', () => {
   const { journal } = openJournal(folder);
   journal.close();
   expect(() => journal.append(createTestEntry())).toThrow('closed');

@@ -17,13 +17,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A store in memory that can be taken away, or made to wait. */
+/** A store in memory that can fail or wait. */
 function createStore() {
   const entries = new Map<string, LedgerEntry>();
   const store = {
     entries,
     isGone: false,
-    /** An entry that it never takes. */
+    /** An entry that it always rejects. */
     refused: undefined as string | undefined,
     appends: 0,
     gate: Promise.resolve(),
@@ -55,7 +55,7 @@ async function open(store: LedgerOptions['store']): Promise<Ledger> {
 }
 
 describe('the ledger', () => {
-  it('brings what is booked to the store by itself, many at a time, in order', async () => {
+  it('stores entries in batches, in order', async () => {
     const store = createStore();
     const ledger = await open(store);
     const booked = Array.from({ length: 250 }, () => createTestEntry());
@@ -66,7 +66,7 @@ describe('the ledger', () => {
     expect(lines).toEqual([]);
   });
 
-  it('finds an entry that is on its way, also while the store takes it, for its workspace alone', async () => {
+  it('finds an entry that is not stored yet, only for its workspace', async () => {
     const store = createStore();
     const ledger = await open(store);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -83,7 +83,7 @@ describe('the ledger', () => {
     expect(await ledger.find('another', entry.id)).toBeUndefined();
   });
 
-  it('keeps entries while the store is gone, says so once, and stores each once when it is back', async () => {
+  it('keeps entries while the store is unavailable, logs it once, and stores each once afterwards', async () => {
     const store = createStore();
     const ledger = await open(store);
     store.isGone = true;
@@ -108,17 +108,17 @@ describe('the ledger', () => {
     store.isGone = true;
     ledger.record(createTestEntry());
     await expect(ledger.flush()).rejects.toThrow('gone');
-    expect(messages().slice(2)).toEqual(['ledger write failed']); // a new streak
+    expect(messages().slice(2)).toEqual(['ledger write failed']); // a new series of failures
   });
 
-  it('leaves to the next start what the store did not take, and that start stores it once', async () => {
+  it('leaves rejected entries to the next start, which stores each once', async () => {
     const store = createStore();
     const ledger = await open(store);
     store.isGone = true;
     const entry = createTestEntry();
     ledger.record(entry);
     await expect(ledger.close()).rejects.toThrow('gone');
-    await expect(open(store)).rejects.toThrow('gone'); // and the next one may find it gone, too
+    await expect(open(store)).rejects.toThrow('gone'); // the next start may fail as well
     expect(readdirSync(folder)).toHaveLength(1);
     store.isGone = false;
     await open(store);
@@ -127,7 +127,7 @@ describe('the ledger', () => {
     expect(store.entries.size).toBe(1);
   });
 
-  it('stores what was booked during a flush in the next one', async () => {
+  it('stores entries recorded during a flush in the next one', async () => {
     const store = createStore();
     const ledger = await open(store);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -145,10 +145,10 @@ describe('the ledger', () => {
   });
 });
 
-describe('an entry that the store refuses for what is in it', () => {
+describe('an entry whose content the store rejects', () => {
   const file = () => join(folder, 'set-aside.jsonl');
 
-  it('holds up no other, and stands in a file of its own that a later build can be given', async () => {
+  it('delays no other, and is quarantined in a file for a later build', async () => {
     const store = createStore();
     const ledger = await open(store);
     const booked = Array.from({ length: 900 }, () => createTestEntry());
@@ -174,7 +174,7 @@ describe('an entry that the store refuses for what is in it', () => {
     expect(store.entries.get(booked[500]!.id)).toEqual(booked[500]);
   });
 
-  it('stands in a line of its own, also behind one that a full disk has cut off', async () => {
+  it('is a separate line, even after one that a full disk truncated', async () => {
     const store = createStore();
     const ledger = await open(store);
     writeFileSync(file(), '{"id":"gen-cut');
@@ -189,7 +189,7 @@ describe('an entry that the store refuses for what is in it', () => {
     expect(lines.map((line) => JSON.parse(line).id)).toEqual(entries.map(({ id }) => id));
   });
 
-  it('keeps no gateway from starting, and no line of a journal does that nobody can read', async () => {
+  it('does not prevent a start, and neither does an unreadable line', async () => {
     const store = createStore();
     const ledger = await open(store);
     const [refused, other] = [createTestEntry(), createTestEntry()];
@@ -220,7 +220,7 @@ it('logs an entry whose cost was capped', async () => {
 });
 
 describe('a store that fails slowly', () => {
-  it('is asked no oftener, however many wait for it', async () => {
+  it('is called no more often if many calls wait', async () => {
     const store = createStore();
     const ledger = await open(store);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -231,15 +231,15 @@ describe('a store that fails slowly', () => {
     ledger.record(createTestEntry());
     resolve();
     for (const each of flushed) await expect(each).rejects.toThrow('gone');
-    expect(store.appends).toBe(2); // that which was under way, and one for all who came meanwhile
+    expect(store.appends).toBe(2); // the current one, and one for all calls in the meantime
     store.isGone = false;
     await ledger.flush();
     expect(store.entries.size).toBe(2);
   });
 });
 
-describe('a request that goes out', () => {
-  it('and is not booked by its process is booked by the next one as an estimate, once', async () => {
+describe('a request in flight', () => {
+  it('is recorded by the next process as an estimate, once', async () => {
     const store = createStore();
     const [cut, answered] = [createTestEntry(), createTestEntry()];
     const ledger = await open(store);
@@ -264,7 +264,7 @@ describe('a request that goes out', () => {
     expect(interrupted).toEqual([1]);
   });
 
-  it('stays in the journal while others come and go, and leaves nothing behind when it is booked', async () => {
+  it('stays in the journal until it is recorded, and leaves nothing then', async () => {
     const store = createStore();
     const ledger = await open(store);
     const slow = createTestEntry();
@@ -282,7 +282,7 @@ describe('a request that goes out', () => {
 });
 
 describe('a ledger whose journal cannot be written', () => {
-  /** Its journal is closed under it. */
+  /** The test closes its journal. */
   async function openBroken(store: LedgerOptions['store']) {
     const ledger = await open(store);
     await ledger.close();
@@ -290,7 +290,7 @@ describe('a ledger whose journal cannot be written', () => {
     return ledger;
   }
 
-  it('takes no new work until the store has what was booked', async () => {
+  it('accepts no requests until the store has all entries', async () => {
     const store = createStore();
     const ledger = await openBroken(store);
     expect(ledger.accepting).toBe(true);
@@ -303,7 +303,7 @@ describe('a ledger whose journal cannot be written', () => {
     expect([...store.entries.values()]).toEqual([entry]);
   });
 
-  it('lets no request go out', async () => {
+  it('rejects requests before they are sent', async () => {
     const ledger = await openBroken(createStore());
     expect(() => ledger.begin(createTestEntry())).toThrow(
       expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 5 }),
@@ -311,7 +311,7 @@ describe('a ledger whose journal cannot be written', () => {
     expect(messages()[0]).toBe('journal write failed');
   });
 
-  it('counts what was booked while the store took the ones before', async () => {
+  it('counts entries recorded during a write to the store', async () => {
     const store = createStore();
     const ledger = await openBroken(store);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -326,7 +326,7 @@ describe('a ledger whose journal cannot be written', () => {
     expect(ledger.accepting).toBe(true);
   });
 
-  it('tells at its end what the store did not take either', async () => {
+  it('logs the entries that the store rejects as well at shutdown', async () => {
     const store = createStore();
     const ledger = await openBroken(store);
     store.isGone = true;

@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A worker's journal as a kill leaves it. */
+/** Creates the journal of a killed worker. */
 function leave(slot: number, entry: LedgerEntry): string {
   const name = nameWorkerJournal(slot, 'x');
   openJournal(join(folder, name)).journal.append(entry);
@@ -48,7 +48,7 @@ function open(isInUse: (name: string) => boolean = () => false) {
     stored,
     lines,
     interrupted,
-    /** @param id of the entry that the store does not take; absent: none at all */
+    /** @param id of the entry that the store rejects; absent: none */
     fail: (error: Error | undefined, id?: string) => {
       failure = error;
       failingId = id;
@@ -56,7 +56,7 @@ function open(isInUse: (name: string) => boolean = () => false) {
   };
 }
 
-it('stores what workers left, and removes their folders', async () => {
+it('stores the journals of workers, and deletes their folders', async () => {
   const entries = [createTestEntry(), createTestEntry()];
   entries.forEach((entry, slot) => void leave(slot, entry));
   const { left, stored } = open();
@@ -65,7 +65,7 @@ it('stores what workers left, and removes their folders', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('books what a worker had under way when it died, and tells how much that was', async () => {
+it('records the requests in flight of a killed worker, and reports their number', async () => {
   const entry = createTestEntry();
   openJournal(join(folder, nameWorkerJournal(0, 'x'))).journal.begin(entry);
   const { left, stored, interrupted } = open();
@@ -74,7 +74,7 @@ it('books what a worker had under way when it died, and tells how much that was'
   expect(interrupted).toEqual([1]);
 });
 
-it('leaves alone the journal of a worker that lives, and of one that is about to', async () => {
+it('skips the journal of a running worker, and of one that is starting', async () => {
   const [entry, other] = [createTestEntry(), createTestEntry()];
   const living = leave(0, entry);
   const coming = leave(1, other);
@@ -88,7 +88,7 @@ it('leaves alone the journal of a worker that lives, and of one that is about to
   expect(readdirSync(folder)).toEqual([coming]);
 });
 
-it('tells once that the store does not take them, and tries again', async () => {
+it('logs once that the store rejects them, and retries', async () => {
   const entry = createTestEntry();
   const name = leave(0, entry);
   const { left, stored, lines, fail } = open();
@@ -102,7 +102,7 @@ it('tells once that the store does not take them, and tries again', async () => 
   await expect.poll(() => stored, { timeout: 5000 }).toEqual([entry]);
 });
 
-it('stores what others left, though one journal cannot be stored', async () => {
+it('stores the other journals if one cannot be stored', async () => {
   const entries = [createTestEntry(), createTestEntry(), createTestEntry()];
   const names = entries.map((entry, slot) => leave(slot, entry));
   const { left, stored, fail } = open();
@@ -112,7 +112,7 @@ it('stores what others left, though one journal cannot be stored', async () => {
   expect(readdirSync(folder)).toEqual([names[1]]);
 });
 
-it('sets aside what the store never takes, outside the folder that goes', async () => {
+it('quarantines rejected entries outside the deleted folder', async () => {
   const entries = [createTestEntry(), createTestEntry()];
   entries.forEach((entry, slot) => void leave(slot, entry));
   const { left, stored, lines, fail } = open();
@@ -123,7 +123,7 @@ it('sets aside what the store never takes, outside the folder that goes', async 
   expect(lines).toMatchObject([{ message: 'ledger entry quarantined', generation_id: entries[0]!.id }]);
 });
 
-it('has nothing to do where there is no journal', async () => {
+it('does nothing without journals', async () => {
   rmSync(folder, { recursive: true });
   await open().left.store();
 });

@@ -53,7 +53,7 @@ describe('a price', () => {
     [0, '0'],
   ])('of %i nano-dollars is written as %s', (price, text) => expect(writePerPiece(price)).toBe(text));
 
-  it('is the same after it was written and read', () => {
+  it('is unchanged after writing and reading', () => {
     assert(
       property(integer({ min: 0, max: 1e15 }), (price) => {
         const written = writePerToken(price);
@@ -65,7 +65,7 @@ describe('a price', () => {
     );
   });
 
-  it('in cents per million tokens is exact, however it is written', () => {
+  it('in cents per million tokens is exact in any notation', () => {
     assert(
       property(integer({ min: 0, max: 1_000_000 }), (cents) => {
         expect(perMillionTokens(cents / 100)).toBe(cents * 1e7);
@@ -97,7 +97,7 @@ describe('the prices of a long prompt (docs/reference/models.md)', () => {
     [2000, 2, 20],
     [2001, 3, 20],
     [1e9, 3, 20],
-  ])('of %i tokens are %i and %i: beyond a length, the last one counts, and what it does not say stays', (tokens, prompt, completion) => {
+  ])('of %i tokens are %i and %i: the last exceeded length applies, and other prices stay', (tokens, prompt, completion) => {
     expect(pricesFor(pricing, tokens)).toMatchObject({
       promptNanoUsdPerMillion: prompt,
       completionNanoUsdPerMillion: completion,
@@ -106,11 +106,11 @@ describe('the prices of a long prompt (docs/reference/models.md)', () => {
     });
   });
 
-  it('are those of every prompt where there are no others', () => {
+  it('are those of every prompt if there are no others', () => {
     expect(pricesFor(base, 1e9)).toBe(base);
   });
 
-  it('count in comparisons, three of input to one of output', () => {
+  it('count in comparisons, with three parts input to one part output', () => {
     expect(blendedPrice(base)).toBe((3 * 1 + 10) / 4);
     expect(blendedPrice(pricing, 1001)).toBe((3 * 2 + 20) / 4);
     expect(blendedPrice(undefined)).toBeUndefined();
@@ -137,7 +137,7 @@ describe('the prices of the tier that was used', () => {
     [undefined, undefined, usual],
     ['priority', 'scale', priority],
     ['priority', 'constructor', priority],
-  ] as const)('of an endpoint of %s that says %s', (tier, used, expected) => {
+  ] as const)('of an endpoint of %s that reports %s', (tier, used, expected) => {
     const pricing = tier === undefined ? usual : tierPricing.get(tier);
     expect(pricesOfTier({ pricing, tier, tierPricing }, used)).toBe(expected);
     expect(pricesOfTier({ pricing, tier, tierPricing: undefined }, used)).toBe(pricing);

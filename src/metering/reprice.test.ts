@@ -5,12 +5,12 @@ import type { Cost } from '../domain/usage.ts';
 import { totalOf } from './cost.ts';
 import { findCorrection, type PricedEndpoint, reprice } from './reprice.ts';
 
-/** A generation of 9 tokens in and 1332 out, of which 1120 are a picture. */
+/** A generation of 9 input and 1332 output tokens, of which 1120 are an image. */
 const entry = {
   ...{ apiType: 'image', model: 'acme/painter', endpointId: 'acme/painter@acme', providerId: 'acme', tier: null },
   ...{ inputTokens: 9, outputTokens: 1332, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 212 },
   special: { outputImageTokens: 1120 },
-} as unknown as LedgerEntry; // what pricing reads of it
+} as unknown as LedgerEntry; // the fields that pricing reads
 
 const pricing = {
   promptNanoUsdPerMillion: 2_000_000_000,
@@ -23,7 +23,7 @@ const endpoint = {
   ...{ pricing, generatesText: true, image },
 } satisfies PricedEndpoint;
 
-it('prices a generation again where tokens are all it is priced by', () => {
+it('reprices a generation with only token prices', () => {
   expect(reprice(entry, () => [endpoint])).toMatchObject({
     inputNanoUsd: 18_000n,
     outputNanoUsd: 212n * 12_000n + 1120n * 120_000n,
@@ -38,7 +38,7 @@ const asking = (...lines: ImagePrice[]) => [{ ...endpoint, image: { ...image, pr
 const images = { made: 2, madePixels: 3_000_000, references: 1, referencePixels: 1_000_000, variant: '1k' };
 const answer = { ...entry, apiType: undefined } as unknown as LedgerEntry;
 
-it('prices the pictures of a generation again, by number, size and tier', () => {
+it('reprices the images of a generation by number, size and tier', () => {
   const generation = { ...entry, pictures: images };
   expect(reprice(generation, () => asking(line({})))).toMatchObject({ outputNanoUsd: 200_000_000n });
   expect(
@@ -55,7 +55,7 @@ it('prices the pictures of a generation again, by number, size and tier', () => 
   expect(reprice(uncounted, () => [endpoint])).toBe('unpriced');
 });
 
-it('prices an answer again with its pictures, and without the tokens of these', () => {
+it('reprices a response with its images, without their tokens', () => {
   const words = 9n * 2000n + 212n * 12_000n;
   const cost = reprice({ ...answer, pictures: images }, () => asking(line({})));
   expect(totalOf(cost as Cost)).toBe(words + 200_000_000n);
@@ -63,7 +63,7 @@ it('prices an answer again with its pictures, and without the tokens of these', 
   expect(totalOf(reprice(none, () => asking(line({}))) as Cost)).toBe(words + 1120n * 120_000n);
 });
 
-it('leaves as it is what has a price for pictures that nobody counted, or measured', () => {
+it('skips entries with image prices but without image counts or sizes', () => {
   expect(reprice(entry, () => asking(line({})))).toBe('uncounted');
   expect(reprice(answer, () => [endpoint])).toMatchObject({ priced: true });
   expect(reprice(answer, () => asking(line({})))).toBe('uncounted');
@@ -73,14 +73,14 @@ it('leaves as it is what has a price for pictures that nobody counted, or measur
   expect(reprice(unmeasured, () => asking(line({}), line({ variant: '2k' })))).toBe('uncounted');
 });
 
-it('does not choose between two endpoints that ask differently for pictures', () => {
+it('does not choose between two endpoints with different image prices', () => {
   const gone = { ...entry, endpointId: 'x', pictures: images };
   const [each] = asking(line({}));
   expect(reprice(gone, () => [each!, each!])).toMatchObject({ priced: true });
   expect(reprice(gone, () => [each!, ...asking(line({ costUsd: 7 }))])).toBe('unpriced');
 });
 
-it('adds only what an entry lacks of which one part had a price', () => {
+it('adds only the missing part of a partly priced entry', () => {
   const booked = { ...entry, priced: false, costNanoUsd: 500n, inputCostNanoUsd: 100n };
   const cost = { inputNanoUsd: 300n, outputNanoUsd: 600n, otherKeysNanoUsd: 0n, priced: true };
   const correction = findCorrection(booked, cost);

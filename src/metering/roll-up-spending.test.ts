@@ -7,7 +7,7 @@ import { DAY_MS, windowStarts } from './windows.ts';
 
 const firstDay = Date.UTC(2027, 10, 20);
 
-it('keeps what was spent in every window that is open, today and yesterday, whatever is booked late', async () => {
+it('keeps the spending of every current window, of today and yesterday, despite late entries', async () => {
   const booking = fc.record({
     key: fc.nat(2),
     daysLate: fc.oneof(fc.nat(1), fc.nat(120)),
@@ -50,7 +50,7 @@ it('keeps what was spent in every window that is open, today and yesterday, what
   );
 });
 
-it('leaves a few rows of a key, however old it is', async () => {
+it('leaves a few rows per key of any age', async () => {
   const storage = await openSqliteStorage(':memory:');
   await storage.migrate();
   let gone = 0;

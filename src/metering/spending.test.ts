@@ -9,7 +9,7 @@ const limit = (scope: SpendingScope, fields: Partial<SpendingLimit> = {}): Spend
   ...{ kind: 'key', scope, window: 'daily', limitNanoUsd: 100n, name: 'The key k', includesByok: false },
   ...fields,
 });
-const caller = (keyHash: string): Caller => ({ keyHash, memberId: null, workspaceId: 'w' }) as Caller; // all that is asked of it
+const caller = (keyHash: string): Caller => ({ keyHash, memberId: null, workspaceId: 'w' }) as Caller; // the used methods
 
 function open(
   limits: () => SpendingLimit[],
@@ -31,7 +31,7 @@ const nothing = (scopes: readonly SpendingScope[], sinceMs: readonly number[]) =
   scopes.map(() => ({ costNanoUsd: sinceMs.map(() => 0n), byokNanoUsd: sinceMs.map(() => 0n) }));
 
 describe('spending', () => {
-  it('asks the store no more often for a thousand limited keys than for one, and for years of those alone that are limited for life', async () => {
+  it('reads the store as often for a thousand limited keys as for one, and full history only for lifetime limits', async () => {
     const limits = Array.from({ length: 1000 }, (_, at) =>
       limit({ keyHash: `k${at}` }, at < 3 ? { window: 'lifetime' } : {}),
     );
@@ -44,13 +44,13 @@ describe('spending', () => {
     ]);
   });
 
-  it('holds a key to all that it ever spent once it is limited for life, also where limits alone are read anew', async () => {
+  it('counts all earlier spending of a key with a new lifetime limit, even if only limits are reloaded', async () => {
     let window: SpendingLimit['window'] = 'daily';
     const { spending } = open(
       () => [limit({ keyHash: 'k' }, { window })],
       (scopes, sinceMs) =>
         scopes.map(() => ({
-          costNanoUsd: sinceMs.map((since) => (since === 0 ? 95n : 0n)), // before the windows that are open
+          costNanoUsd: sinceMs.map((since) => (since === 0 ? 95n : 0n)), // before the current windows
           byokNanoUsd: sinceMs.map(() => 0n),
         })),
     );
@@ -62,7 +62,7 @@ describe('spending', () => {
     expect(() => ask('gen-2')).toThrow(/has spent 0\.000000095 USD/);
   });
 
-  it('holds what broke off besides, once, in the accounts for which it counts, and frees it with the rest', async () => {
+  it('reserves the cost of failed attempts once, in the matching accounts, and releases it at the end', async () => {
     const { spending } = open(
       () => [limit({ keyHash: 'k' }), limit({ workspaceId: 'w' }, { includesByok: true, kind: 'workspace' })],
       nothing,
@@ -76,12 +76,12 @@ describe('spending', () => {
       { costNanoUsd: 5n, isByok: false },
     ];
     await held.raise([own]);
-    await held.raise([own]); // an endpoint that was not asked in between
+    await held.raise([own]); // an endpoint that was not tried in between
     await held.raise([own, shared]);
     expect(() => held.raise([own, shared, { costNanoUsd: 36n, isByok: true }])).toThrow(
       /^The key k may spend .* has spent 0 USD, and 0\.000000065 USD is reserved .*; failed attempts of this request have cost 0\.000000091 USD/,
     );
-    expect(() => ask('gen-2', 36n)).toThrow('may cost up to'); // 65 of the workspace are held
+    expect(() => ask('gen-2', 36n)).toThrow('may cost up to'); // 65 of the workspace are reserved
     held.settle(
       createTestEntry({ createdAtMs: Date.now(), lines: [createTestLine({ ...own }), createTestLine({ ...shared })] }),
     );

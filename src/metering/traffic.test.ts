@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A store in memory, read since which times, that can be taken away or made to wait. */
+/** A store in memory that records reads, and can fail or wait. */
 function createStore() {
   const store = {
     rows: [] as TrafficRow[],
@@ -35,7 +35,7 @@ function createStore() {
 function open(store: ReturnType<typeof createStore>) {
   const troubles: string[] = [];
   reader = createTraffic({ read: store.read, onTrouble: (error) => troubles.push(String(error)) });
-  const traffic: Traffic = reader.traffic; // what routers ask for
+  const traffic: Traffic = reader.traffic; // the values that routers read
   return { ...reader, traffic, troubles };
 }
 
@@ -58,7 +58,7 @@ async function ask(rows: TrafficRow[]): Promise<Traffic> {
   return traffic;
 }
 
-it('ranks models by the money spent on a task, the most first', async () => {
+it('ranks models by spending on a task, highest first', async () => {
   const traffic = await ask([
     row('code', 'a/small', 30, 100n),
     row('code', 'a/large', 5, 300n),
@@ -76,7 +76,7 @@ it('ranks models by the money spent on a task, the most first', async () => {
   expect(traffic.rank('travel')).toEqual([]);
 });
 
-it('puts the model that answered more often first where as much was spent, then goes by name', async () => {
+it('ranks equal spending by the number of responses, then by name', async () => {
   const traffic = await ask([
     row('code', 'a/b', 10, 50n),
     row('code', 'a/a', 10, 50n),
@@ -89,7 +89,7 @@ it('puts the model that answered more often first where as much was spent, then 
 it.each([
   [19, []],
   [20, ['a/small', 'a/large']],
-])('of %i answers to a task it ranks %j', async (answers, ranked) => {
+])('of %i responses for a task it ranks %j', async (answers, ranked) => {
   const traffic = await ask([
     row('code', 'a/small', answers - 4, 100n),
     row('code', 'a/large', 4, 10n),
@@ -98,13 +98,13 @@ it.each([
   expect(traffic.rank('code').map(({ model }) => model)).toEqual(ranked);
 });
 
-it('ranks nothing by money when none was spent', async () => {
+it('ranks nothing without spending', async () => {
   const traffic = await ask([row('code', 'local/a', 100, 0n), row('code', 'local/b', 50, 0n)]);
   expect(traffic.rank('code')).toEqual([]);
   expect(traffic.averageCost('code', 'local/a')).toBe(0);
 });
 
-it('tells what an answer cost on the average: to this task, else to any', async () => {
+it('returns the average cost of a response: for this task, else for any', async () => {
   const traffic = await ask([
     row('code', 'a/small', 4, 10n),
     row('chat', 'a/small', 2, 1n),
@@ -119,7 +119,7 @@ it('tells what an answer cost on the average: to this task, else to any', async 
   expect(traffic.averageCost('code', 'a/unknown')).toBeUndefined();
 });
 
-it('tells what a million tokens of input cost, over all tasks', async () => {
+it('returns the price of a million input tokens over all tasks', async () => {
   const traffic = await ask([
     row('code', 'a/small', 1, 10n, { inputCostNanoUsd: 3000n, inputTokens: 1000n }),
     row(null, 'a/small', 1, 10n, { inputCostNanoUsd: 1000n, inputTokens: 3000n }),
@@ -133,7 +133,7 @@ it('tells what a million tokens of input cost, over all tasks', async () => {
   expect(traffic.inputPrice('local/free')).toBe(0);
 });
 
-it('bears sums above 2^53', async () => {
+it('supports sums above 2^53', async () => {
   const large = 2n ** 62n;
   const traffic = await ask([
     row('code', 'a/a', 10, 0n, { costNanoUsd: large, inputCostNanoUsd: large, inputTokens: large }),
@@ -146,7 +146,7 @@ it('bears sums above 2^53', async () => {
   expect(traffic.inputPrice('a/a')).toBe(1_000_000);
 });
 
-it('reads seven days at once, waits for nothing, and reads them again every five minutes', async () => {
+it('reads seven days at start in the background, and again every five minutes', async () => {
   const store = createStore();
   const { promise, resolve } = Promise.withResolvers<void>();
   store.gate = promise;
@@ -168,7 +168,7 @@ it('reads seven days at once, waits for nothing, and reads them again every five
   expect(store.reads).toEqual([start - 7 * DAY_MS, start - 7 * DAY_MS + 5 * MINUTE_MS]);
 });
 
-it('keeps the last sums while the store fails, and tells it once per streak', async () => {
+it('keeps the previous sums while the store fails, and reports it once per series', async () => {
   const store = createStore();
   store.rows = [row('code', 'a/small', 20, 1n)];
   const { traffic, refresh, troubles } = open(store);
@@ -188,7 +188,7 @@ it('keeps the last sums while the store fails, and tells it once per streak', as
   expect(troubles).toHaveLength(2);
 });
 
-it('reads one at a time: a refresh during a read sees what came after it, and the timer waits', async () => {
+it('reads one at a time: a refresh during a read runs afterwards, and the timer waits', async () => {
   const store = createStore();
   const { promise, resolve } = Promise.withResolvers<void>();
   store.gate = promise;
@@ -204,7 +204,7 @@ it('reads one at a time: a refresh during a read sees what came after it, and th
   expect(traffic.rank('code')).toHaveLength(1);
 });
 
-it('reads no more once it is closed, and complains of nothing', async () => {
+it('stops reading when it is closed, without errors', async () => {
   const store = createStore();
   const { promise, resolve } = Promise.withResolvers<void>();
   store.gate = promise;

@@ -7,7 +7,7 @@ it.each([
   ['2026-11-15T23:59:59.999Z', '2026-11-15', '2026-11-09', '2026-11-01'], // the last of a Sunday
   ['2026-12-02T12:00:00Z', '2026-12-02', '2026-11-30', '2026-12-01'], // the week is older than the month
   ['2028-02-29T00:00:01Z', '2028-02-29', '2028-02-28', '2028-02-01'],
-])('at %s the day began on %s, the week on %s, the month on %s', (now, daily, weekly, monthly) => {
+])('at %s the day started on %s, the week on %s, the month on %s', (now, daily, weekly, monthly) => {
   const starts = windowStarts(Date.parse(now));
   expect(starts).toEqual({ daily: Date.parse(daily), weekly: Date.parse(weekly), monthly: Date.parse(monthly) });
 });
