@@ -22,7 +22,7 @@ it('keeps all of an error but its message', () => {
   expect(copy).toMatchObject({ kind: 'rate_limited', status: 429, message: 'Far too much.', ...options });
 });
 
-it('changes what it is told to change, also to nothing', () => {
+it('changes the given fields, also to undefined', () => {
   const error = new GatewayError('rate_limited', 'Too much.', options);
   const copy = copyError(error, error.message, { retryAfterSeconds: 9, cause: undefined });
   const { cause: _, ...kept } = options;

@@ -69,14 +69,14 @@ async function draw(request: Partial<ImageRequest>, cancellation = new Cancellat
 }
 
 describe('an image generation of the gateway itself', () => {
-  it('gives the pictures as bytes, the last with what all of it cost', async () => {
+  it('returns the images as bytes, the last one with the total cost', async () => {
     const events = await draw({ n: 2 });
     expect(events.map(({ type }) => type)).toEqual(['image_generation.completed', 'image_generation.completed']);
     expect(events[0]).toMatchObject({ image: { mediaType: 'image/png', width: 64, height: 64 }, isLast: false });
     expect(events[1]).toMatchObject({ isLast: true, usage: { cost: 0.2, completion_tokens: 512 } });
   });
 
-  it('gives partial pictures to whoever asks for a stream', async () => {
+  it('returns partial images if the request is for a stream', async () => {
     const events = await draw({ stream: true });
     expect(events.map(({ type }) => type.split('.')[1])).toEqual([
       ...['partial_image', 'partial_image', 'partial_image', 'completed'],

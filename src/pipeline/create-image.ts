@@ -16,8 +16,8 @@ import { walkPlan } from './steps/walk-plan.ts';
  * this file first. A generation is charged completely or not at all, so whatever interrupts it makes it free.
  *
  * @param run what `createImageRun` made of the request
- * @param client takes partial images and finished ones; the last says so
- * @throws {GatewayError} what went wrong; if the client has got a part, the caller of this function ends it
+ * @param client takes partial and finished images; the last one is marked
+ * @throws {GatewayError} what went wrong; if the client has received a part, the caller of this function ends the response
  */
 export async function createImage(pipeline: ImagePipeline, run: ImageRun, client: Sink<ImageEvent>): Promise<void> {
   const close = () => closeImages(pipeline, run);

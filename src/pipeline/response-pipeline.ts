@@ -7,7 +7,7 @@ import type { ServerTools } from './run/server-tools.ts';
 
 /** What serves responses. */
 export interface ResponsePipeline extends PipelineBase<Run> {
-  /** Asks a model what a conversation is about. Absent, or undefined: the words say so. @see findTask */
+  /** Classifies a conversation with a model. Absent, or undefined: keywords decide. @see findTask */
   findTask?: (run: Run) => Promise<string | undefined> | undefined;
   /** Look at the input, in order; the first that blocks it ends the run. */
   inspectors: readonly Inspector[];

@@ -17,11 +17,11 @@ export interface AttemptCost {
   cost: Cost;
   /** The service tier whose price counts. */
   tier: string | null;
-  /** Of an endpoint that can make some. */
+  /** Absent: the endpoint generates no images. */
   pictures?: ImageCounts;
 }
 
-/** Nobody made anything, so there is nothing to price. */
+/** No images were made, so there is nothing to price. */
 export const zeroCost: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
 
 /**
@@ -29,7 +29,7 @@ export const zeroCost: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: tru
  * else an estimate that says so.
  *
  * @param items finished items of its output; image calls among them may have a price
- * @returns undefined if it produced nothing that is known of: then a failure costs nothing
+ * @returns undefined if no output of it is known: then a failure costs nothing
  * @see docs/guides/money.md#interrupted-responses-and-crashes
  */
 export function measureAttempt(run: Run, attempt: TextAttempt, items: readonly OutputItem[]): AttemptCost | undefined {
@@ -41,7 +41,7 @@ export function measureAttempt(run: Run, attempt: TextAttempt, items: readonly O
   return undefined;
 }
 
-/** What an attempt used that produced nothing that is known of. */
+/** What an attempt used of which no output is known. */
 export const usedNothing = (estimated = false): Usage => createUsage({ inputTokens: 0, outputTokens: 0, estimated });
 
 function measureUsage({ request }: Run, attempt: TextAttempt, hasPricedImages: boolean): Usage | undefined {
@@ -76,7 +76,7 @@ export function priceAttempt(run: Run, attempt: TextAttempt, usage: Usage, image
   const counted = images && { pictures: images };
   if (isPaidByRouter(run, endpoint)) return { usage, cost: zeroCost, tier, ...counted };
   const pricing = pricesOfTier(endpoint, reported);
-  // Where each image has its price: no provider says how many it read.
+  // If each input image has a price: no provider reports how many it read.
   const all = pricing?.imageNanoUsd && sent.images > 0 ? withImages(usage, sent.images) : usage;
   const cost = images ? costOfResponse({ image: endpoint.image, pricing }, all, images) : costOf(pricing, all);
   return { usage: all, cost, tier, ...counted };

@@ -9,7 +9,7 @@ import { ImageNeeds } from '../../routing/image-needs.ts';
 import { Needs } from '../../routing/needs.ts';
 import type { Plan } from '../../routing/plan-route.ts';
 
-/** Where a request does not say how much it wants to hear. */
+/** Output tokens if the request sets no limit. */
 const USUAL_OUTPUT_TOKENS = 4096;
 
 /**
@@ -35,7 +35,7 @@ export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Es
   );
 }
 
-/** The same of an image generation: as many pictures as were asked for. */
+/** Estimates the same of an image generation, for all requested images. */
 export function estimateImagesCost(request: ImageRequest, plan: Plan<Endpoint>): Estimate {
   const needs = new ImageNeeds(request);
   const { n = 1 } = request;

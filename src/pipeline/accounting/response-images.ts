@@ -5,10 +5,10 @@ import { parseImage } from '../../domain/parse-image.ts';
 import { type ImagePricedEndpoint, imageLinesOf, needsSizes } from '../../metering/image-cost.ts';
 
 /**
- * The finished pictures of an answer whose endpoint can make some. Their sizes are looked at only where they make a
- * difference to its price, since all of a picture is decoded for it.
+ * Counts the finished images of a response whose endpoint can make some. Their sizes are measured only if they affect the
+ * price, because the whole image must be decoded for it.
  *
- * @param references pictures that were sent; nobody measures them
+ * @param references images of the request; they are not measured
  */
 export function countResponseImages(
   maker: ImagePricedEndpoint,
@@ -29,14 +29,14 @@ export function countResponseImages(
   return countImages(made, sent, largest && tierOf(largest).toLowerCase());
 }
 
-/** Items that are finished in what an attempt said. */
+/** Returns the finished items of an attempt's output. */
 export const itemsOf = (chunks: readonly Chunk[]): OutputItem[] =>
   chunks.flatMap((chunk) => (chunk.type === 'item_done' ? chunk.item : []));
 
 const unsized: Measured = { width: undefined, height: undefined };
 const areaOf = ({ width, height }: PixelSize): number => width * height;
 
-/** Base64, or a link; undefined when the item is no picture, or one that failed. */
+/** Base64, or a link; undefined if the item is not an image, or a failed one. */
 function readResult(item: OutputItem): string | undefined {
   if (item.type !== 'image_generation_call') return undefined;
   const { result } = item as { result?: unknown };

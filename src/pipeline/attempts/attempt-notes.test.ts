@@ -38,7 +38,7 @@ describe('the notes of an attempt', () => {
     expect(attempt.producedTokens).toBeCloseTo(estimateAll('1234', '567', 'x', '{}'));
   });
 
-  it('count what only a finished item says, and no text twice', () => {
+  it('count what only a finished item contains, and no text twice', () => {
     const message = (text: string) => ({ id: 'm', type: 'message', content: [{ type: 'output_text', text }] });
     note(
       { type: 'item', key: 1, item: message('') },

@@ -1,8 +1,8 @@
 const LONG = 2000;
 
 /**
- * A copy of an upstream body for `response.debug`: long texts (images, files) are cut to 2,000 characters and say so.
- * Keys of providers travel in headers, so none is in here.
+ * Copies an upstream body for `response.debug`. Long texts (images, files) are cut to 2,000 characters and marked.
+ * Provider keys are in headers, so the body has none.
  *
  * @see docs/reference/events.md#debug
  */

@@ -24,7 +24,7 @@ export async function dispatch(attempt: Attempt, exchange: () => Promise<void>):
   }
 }
 
-/** Where the provider is. @throws {GatewayError} `internal` if it has no address */
+/** Returns the address of the provider. @throws {GatewayError} `internal` if it has no address */
 export function upstreamOf({ id, upstream }: Provider): Upstream {
   if (!upstream) throw new GatewayError('internal', `The provider ${id} has no address.`);
   return upstream;
@@ -40,7 +40,7 @@ export function takeKey(attempt: Attempt): number {
 /**
  * Reads a response of any status, and releases it.
  *
- * @throws {GatewayError} what the provider says with a status that is not 2xx, and those of `readResponse`
+ * @throws {GatewayError} the provider's error if the status is not 2xx, and those of `readResponse`
  */
 export async function receive<C extends { type: string }>(
   response: UpstreamResponse,
@@ -56,7 +56,7 @@ export async function receive<C extends { type: string }>(
   }
 }
 
-/** What a response with another status than 2xx says. */
+/** Reads the error of a response whose status is not 2xx. */
 export async function readFailure(response: UpstreamResponse, readError: Wire['readError']): Promise<GatewayError> {
   const { status, headers } = response;
   return readError({ status, headers, body: await readErrorBody(response) });

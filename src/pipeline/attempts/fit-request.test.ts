@@ -52,7 +52,7 @@ describe('parameters that an endpoint does not support', () => {
     expect(settle({ temperature: 0, parallel_tool_calls: false }, { parameters: new Set() }).changed).toHaveLength(2);
   });
 
-  it('nothing is left out where nobody said what is taken', () => {
+  it('nothing is left out if the supported parameters are unknown', () => {
     const request = read(all);
     expect(fitRequest(request, endpoint('acme/one@a'), false)).toEqual({ request, changed: [] });
   });
@@ -177,7 +177,7 @@ describe('reasoning of an alias', () => {
     expect(changed).toEqual([]);
   });
 
-  it('is nothing to refuse where the request says nothing of it', () => {
+  it('is not rejected if the request does not mention it', () => {
     expect(settle({}, { reasoning: mandatory }).changed).toEqual([]);
     expect(settle({ reasoning: null }, { reasoning: mandatory }).changed).toEqual([]);
   });

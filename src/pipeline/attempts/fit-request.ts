@@ -5,7 +5,7 @@ import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts'
 import { efforts, nearestEffort } from '../../providers/kit/effort.ts';
 import { supports } from '../../routing/needs.ts';
 
-/** Fields that an endpoint may not take, by the name that the catalog has for them. */
+/** Fields that an endpoint may not support, by their names in the catalog. */
 const removable = {
   temperature: 'temperature',
   top_p: 'top_p',
@@ -21,12 +21,12 @@ const removable = {
 const removableFields = Object.entries(removable) as [keyof typeof removable, string][]; // the record's own entries
 
 /**
- * The request as an endpoint takes it: without the parameters that it is known not to take, in the tier that it is of,
- * with an effort that its model has.
+ * Fits a request to an endpoint: without the parameters that it is known not to accept, in its tier, with an effort that its
+ * model supports.
  *
- * @param isAlias the model was named by an alias: what it cannot leave out is then turned down as far as it goes
- * @returns `request` itself when nothing had to change, and the names of what was left out or changed
- * @throws {GatewayError} `invalid_request` when reasoning is turned off on a model that always reasons
+ * @param isAlias the model was named by an alias: reasoning that cannot be turned off then gets the lowest effort
+ * @returns `request` itself if nothing changed, and the names of what was left out or changed
+ * @throws {GatewayError} `invalid_request` if reasoning is turned off on a model that always reasons
  * @see docs/reference/routing.md#provider-preferences `require_parameters`, docs/reference/routing.md#service-tiers; docs/reference/routers.md#latest
  */
 export function fitRequest(
@@ -74,7 +74,7 @@ export function fitRequest(
 const isSent = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0) && value !== 'auto';
 
-/** @returns undefined when it fits as it is */
+/** @returns undefined if it fits unchanged */
 function fitEffort(
   asked: ReasoningSetting,
   { mandatory, supported_efforts: supported }: ModelReasoning,

@@ -2,7 +2,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { copyError } from '../copy-error.ts';
 
-/** Some providers repeat the key they refuse; it is the operator's, and no business of the caller. */
+/** Masks the operator's keys in an error: some providers repeat the key that they reject. */
 export function hideKeys(error: unknown, provider: Provider): unknown {
   if (!(error instanceof GatewayError)) return error;
   const { providerCode } = error;

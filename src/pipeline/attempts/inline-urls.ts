@@ -7,22 +7,22 @@ import { refuseBecause } from '../../providers/kit/draft.ts';
 import { copyError } from '../copy-error.ts';
 import type { Run } from '../run/run.ts';
 
-/** How addresses are fetched, for endpoints that take none. */
+/** How URLs are fetched, for endpoints that accept none. */
 export interface MediaSource {
   /**
-   * Undefined: nothing is fetched; a request that needs it is refused.
+   * Undefined: nothing is fetched; a request that needs it is rejected.
    *
    * @throws {GatewayError} that names the path
    */
   fetch: ((url: string, options: MediaOptions) => Promise<Media>) | undefined;
-  /** Of one request. */
+  /** Bounds of one request. */
   maxBytes: number;
   maxUrls: number;
 }
 
 export const noMediaSource: MediaSource = { fetch: undefined, maxBytes: 0, maxUrls: 0 };
 
-/** What the addresses of a run have led to so far: what was there, or why it was not to be had. */
+/** The results of a run's fetches so far: the data, or the failure. */
 export interface RunMedia {
   budget: { left: number };
   found: Map<string, Media | GatewayError>;
@@ -36,7 +36,7 @@ export function releaseMedia({ media }: Pick<Run, 'media'>): void {
   media.found.clear();
 }
 
-/** Fetches of one request that are under way at once. */
+/** Concurrent fetches of one request. */
 const PARALLEL = 4;
 
 /**
@@ -79,7 +79,7 @@ export async function inlineUrls(
   return mapParts(settled, (part) => replaceAddress(part, found));
 }
 
-/** A part that points elsewhere. */
+/** A part with a URL. */
 interface Address {
   url: string;
   kind: 'image' | 'file';
@@ -101,7 +101,7 @@ async function fetchMissing(
   let isOver = false;
   const work = async (): Promise<void> => {
     for (const address of queue) {
-      if (isOver) return; // with one of them the request has failed here
+      if (isOver) return; // one failure fails the request at this endpoint
       const { url, kind, path } = address;
       try {
         const media = await fetch(url, { kind, path, budget, cancellation });
@@ -111,7 +111,7 @@ async function fetchMissing(
       } catch (error) {
         isOver = true;
         if (!(error instanceof GatewayError) || cancellation.reason) throw error;
-        // Another endpoint may take the address as it is.
+        // Another endpoint may accept the URL unchanged.
         found.set(keyOf(address), copyError(error, error.message, { retryable: true }));
       }
     }
@@ -222,7 +222,7 @@ function replaceAddress(part: OpenPart, found: RunMedia['found']): OpenPart {
   return { ...rest, type: part.type, file_data: data, filename: part['filename'] ?? nameFile(url, media.mediaType) };
 }
 
-/** Some providers want a name: the last of the path, where it looks like one. */
+/** Returns a file name, which some providers require: the end of the path, if it looks like one. */
 function nameFile(url: string, mediaType: string): string {
   const last = URL.parse(url)?.pathname.split('/').at(-1) ?? '';
   return /^[\w.-]{1,128}$/.test(last) ? last : mediaType === 'application/pdf' ? 'file.pdf' : 'file';

@@ -6,10 +6,10 @@ import type { Frame, Reader } from '../../providers/wire.ts';
 import { FrameCutter } from '../../providers/sse-frames.ts';
 import type { UpstreamResponse } from '../../providers/transport.ts';
 
-/** Bytes of an error body that are read. */
+/** Maximum bytes of an error body that are read. */
 const ERROR_BODY_BYTES = 1024 * 1024;
 
-/** How a wire reads an answer, streamed and whole. */
+/** How a wire reads a response, streamed and whole. */
 export interface ResponseReader<C> {
   createReader(readerContext: unknown): Reader<C>;
   readWhole(body: unknown, readerContext: unknown): C[];
@@ -19,13 +19,13 @@ export interface ResponseReader<C> {
 interface AnswerLimit {
   /** The display name of the provider, for messages. */
   name: string;
-  /** The largest whole answer, single stream event, and sum of what is kept of a stream, in bytes. */
+  /** Maximum size of a whole response, of a stream event, and of what is kept of a stream, in bytes. */
   limitBytes: number;
-  /** The setting that says so; absent: `upstream_body_limit`. */
+  /** Name of its setting; absent: `upstream_body_limit`. */
   limitName?: string;
 }
 
-/** Measures what is kept of an answer while it is read. */
+/** Measures what is kept of a response while it is read. */
 export interface SizeMeter<C> {
   /** @param length of the frame or body that the chunks were read from, in UTF-16 units */
   add(chunks: readonly C[], length: number): void;
@@ -34,27 +34,28 @@ export interface SizeMeter<C> {
 
 export interface ReadResponseOptions<C> extends AnswerLimit {
   wire: ResponseReader<C>;
-  /** What `writeRequest` gave. */
+  /** The context that `writeRequest` returned. */
   readerContext: unknown;
-  /** Nothing is shown before the end, so that all is held in memory: then the limit is on the stream as a whole. */
+  /** Whether the client gets a buffered response. All of it is in memory, so the limit applies to the stream as a whole. */
   isBuffered: boolean;
-  /** Absent: what is kept is bounded elsewhere. */
+  /** Absent: another part bounds what is kept. */
   kept?: SizeMeter<C>;
-  /** Told what is held; a promise stops the reading. */
+  /** Called with the bytes that are held; a promise pauses the reading. */
   hold?: (bytes: number) => Promise<void> | undefined;
-  /** Told what the provider has counted so far, when the answer breaks off. */
+  /** Called with the provider's counts so far if the response is interrupted. */
   broken?: (counted: Usage | undefined) => void;
-  /** Makes a whole answer smaller before it is parsed. */
+  /** Makes a whole response smaller before it is parsed. */
   lift?: (pieces: readonly Buffer[]) => Buffer;
-  /** Told when the frames that were held have been taken. */
+  /** Called when the frames that were held have been passed on. */
   passed?: () => void;
 }
 
 /**
- * Reads an answer of status 2xx, streamed or whole, whatever was asked for, into chunks: a batch for each network read.
+ * Reads a response of status 2xx into chunks, a batch for each network read. It may be streamed or whole, whichever was
+ * requested.
  *
- * @param out is given chunks up to the first `finish`, which comes before the promise is fulfilled
- * @throws {GatewayError} when it makes no sense, is too large, breaks off, or says that the provider failed
+ * @param out gets chunks up to the first `finish`, which comes before the promise is fulfilled
+ * @throws {GatewayError} if the response is invalid, too large, interrupted, or reports a failure of the provider
  */
 export async function readResponse<C extends { type: string }>(
   answer: UpstreamResponse,
@@ -78,9 +79,9 @@ const isOfProvider = (error: unknown): boolean =>
   error instanceof GatewayError && (error.kind === 'upstream_failed' || error.kind === 'upstream_timeout');
 
 /**
- * A body as it comes.
+ * The pieces of a body as they arrive.
  *
- * @param onSize told how many bytes there are so far; it may let the answer go, or throw
+ * @param onSize is called with the bytes so far; it may release the response, or throw
  */
 export async function readPieces(answer: UpstreamResponse, onSize: (bytes: number) => void): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
@@ -98,7 +99,7 @@ export async function readPieces(answer: UpstreamResponse, onSize: (bytes: numbe
   return pieces;
 }
 
-/** The body of an answer with another status: parsed JSON, or the text when it is none. */
+/** Reads the body of a response with another status: parsed JSON, or the text if it is not JSON. */
 export async function readErrorBody(answer: UpstreamResponse): Promise<unknown> {
   const pieces = await readPieces(answer, (bytes) => {
     if (bytes > ERROR_BODY_BYTES) answer.release();
@@ -111,7 +112,7 @@ export async function readErrorBody(answer: UpstreamResponse): Promise<unknown> 
   }
 }
 
-/** Frames that are made inside this process. @see readResponse */
+/** Reads frames that this process creates. @see readResponse */
 export async function readInside<C extends { type: string }>(
   reader: Reader<C>,
   frames: AsyncIterable<Frame[]>,
@@ -133,7 +134,7 @@ export async function readInside<C extends { type: string }>(
   }
 }
 
-/** Passes chunks on up to the first `finish`; nothing counts after it. */
+/** Passes chunks on up to the first `finish`, and ignores the rest. */
 class ChunkPass<C extends { type: string }> {
   isFinished = false;
   private readonly out: Sink<C>;
@@ -154,7 +155,7 @@ class ChunkPass<C extends { type: string }> {
     return chunks.length > 0 ? this.out.write(chunks) : undefined;
   }
 
-  /** The chunks of one network read. Of a batch that breaks in the middle, what came before is given first. */
+  /** Passes on the chunks of one network read. If a frame is invalid, the chunks before it are passed on first. */
   readFrames(reader: Reader<C>, frames: readonly Frame[]): Promise<void> | undefined {
     const { kept, name } = this.how;
     const chunks: C[] = [];
@@ -171,14 +172,14 @@ class ChunkPass<C extends { type: string }> {
       const failure = blameProvider(name, error);
       if (!given) throw failure;
       return given.then(() => {
-        throw failure; // once what came before has been taken: another attempt begins with it
+        throw failure; // after what came before, because another attempt begins with it
       });
     }
     this.checkKept(reader);
     return this.give(chunks);
   }
 
-  /** @param length of the body, in UTF-16 units; absent: the end of a stream gives what was held back */
+  /** @param length of the body, in UTF-16 units; absent: these are the chunks that the end of a stream releases */
   readWhole(read: () => C[], length = 0): Promise<void> | undefined {
     const chunks = blamingProvider(this.how.name, read);
     this.how.kept?.add(chunks, length);
@@ -190,14 +191,14 @@ class ChunkPass<C extends { type: string }> {
     return this.isFinished ? undefined : this.readWhole(() => reader.end());
   }
 
-  /** @throws {GatewayError} when more must be kept than the limit allows */
+  /** @throws {GatewayError} if more must be kept than the limit allows */
   private checkKept(reader?: Reader<C>): void {
     const { kept, limitBytes } = this.how;
     if (!kept) return;
     if (kept.isMoreThan(limitBytes - (reader?.keptLength?.() ?? 0))) throw tooMuch(this.how);
   }
 
-  /** @throws {GatewayError} when there was no `finish`: an answer that is not whole never passes for one that is */
+  /** @throws {GatewayError} if there was no `finish`: an incomplete response must not pass for a complete one */
   end(): void {
     if (this.isFinished) return;
     throw new GatewayError('upstream_failed', `${this.how.name} ended its answer in the middle.`, {
@@ -207,21 +208,21 @@ class ChunkPass<C extends { type: string }> {
   }
 }
 
-/** The body of one answer on its way through decoder and reader. */
+/** The body of one response on its way through decoder and reader. */
 class BodyReading<C extends { type: string }> implements Sink<Buffer> {
   private readonly answer: UpstreamResponse;
   private readonly how: ReadResponseOptions<C>;
   private readonly pass: ChunkPass<C>;
   private readonly saysStream: boolean;
-  /** Of a whole answer, or of a stream that has not said anything yet. */
+  /** Pieces of a whole response, or of a stream without a frame so far. */
   private pieces: Buffer[] = [];
   private bytes = 0;
   private kind: 'unknown' | 'stream' | 'whole' = 'unknown';
   private reader: Reader<C> | undefined;
   private cutter: FrameCutter | undefined;
-  /** A whole answer. */
+  /** A whole response. */
   private body: unknown;
-  /** What goes wrong now goes wrong with what was said, not with the connection. */
+  /** Whether an error is about the content and not about the connection. */
   private isTaking = false;
 
   constructor(answer: UpstreamResponse, how: ReadResponseOptions<C>, pass: ChunkPass<C>) {
@@ -257,7 +258,7 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
     return this.how.hold?.(this.bytes);
   }
 
-  /** The body has ended in order. */
+  /** The body has ended regularly. */
   async end(): Promise<void> {
     this.isTaking = true;
     const { wire, readerContext, name, lift } = this.how;
@@ -276,9 +277,9 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
   }
 
   /**
-   * The connection broke or fell silent. A provider that had said why it stopped had said everything but its counts.
+   * The connection broke or became idle. A provider that had sent its finish reason had sent everything but its counts.
    *
-   * @returns whether it had
+   * @returns whether it had sent the reason
    */
   async endEarly(): Promise<boolean> {
     if (this.isTaking || !this.reader) return false;
@@ -286,12 +287,12 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
     return this.pass.isFinished;
   }
 
-  /** What the provider has counted so far. */
+  /** The provider's counts so far. */
   counted(): Usage | undefined {
     return this.reader ? this.reader.counted?.() : this.how.wire.countWhole?.(this.body);
   }
 
-  /** The first byte that says something tells what the body is; the header is believed where both are possible. */
+  /** Decides by the first significant byte whether the body is a stream, and by the header if both are possible. */
   private decide(batch: readonly Buffer[]): typeof this.kind {
     for (const piece of batch) {
       const byte = piece.find((each) => !meaningless.has(each));
@@ -316,7 +317,7 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
     const held = this.pass.readFrames(this.reader!, frames);
     const { passed } = this.how;
     if (this.pass.isFinished) {
-      this.answer.release(); // and nobody waits here: whoever takes slowly keeps the promise that it gave
+      this.answer.release(); // not awaited: a slow sink keeps its own promise
       if (!held) passed?.();
       else void held.then(passed, () => undefined);
       return undefined;
@@ -329,7 +330,7 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
 
 const bytesOf = (text: string) => new Set(Buffer.from(text));
 const meaningless = bytesOf(' \t\r\n\ufeff');
-// Some servers name one as the other. No JSON that could be an answer begins like a field of an event stream.
+// Some servers send the wrong content type. No JSON of a response begins like a field of an event stream.
 const beginsJson = bytesOf('{[');
 const beginsField = bytesOf('deir:'); // data, event, id, retry, and the colon of a comment
 
@@ -355,7 +356,7 @@ function blamingProvider<Result>(name: string, read: () => Result): Result {
   }
 }
 
-/** A reader that stumbles stumbles over what it was given. */
+/** An exception of a reader is caused by the data it read. */
 function blameProvider(name: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const text = `${name} gave an answer of a shape that makes no sense.`;

@@ -9,7 +9,7 @@ import type { Run } from '../run/run.ts';
 import type { RunKind } from '../run/run-kind.ts';
 import { findOtherWire } from './wire-fallback.ts';
 
-/** A run that asks for a response. */
+/** A run that produces a response. */
 export const responseKind: RunKind<Run, TextAttempt, Chunk, ResponsePipeline> = {
   createAttempt: createTextAttempt,
   attempt: attemptText,
@@ -20,14 +20,14 @@ export const responseKind: RunKind<Run, TextAttempt, Chunk, ResponsePipeline> = 
   measureFailed: (run, attempt, held) => measureAttempt(run, attempt, itemsOf(held)),
 };
 
-/** What an attempt says of its endpoint. */
+/** What an attempt shows about its endpoint. */
 function describeOutcome(run: Run, attempt: TextAttempt): AttemptOutcome {
   const { error, dispatchedAt, firstOutputAt, endedAt, finish } = attempt;
   if (error || dispatchedAt === undefined) return { atMs: Date.now(), error };
   return {
     atMs: Date.now(),
     error,
-    // A buffered response does not say when its first output was there.
+    // A buffered response does not show when its first output was ready.
     firstOutputMs: firstOutputAt === undefined || !run.request.stream ? undefined : firstOutputAt - dispatchedAt,
     durationMs: endedAt === undefined ? undefined : endedAt - dispatchedAt,
     outputTokens: finish?.usage?.outputTokens,

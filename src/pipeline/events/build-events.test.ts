@@ -22,7 +22,7 @@ const responseOf = (events: OtherEvent[]): ResponseObject => events.at(-1)!['res
 const text = (delta: string): Chunk => ({ type: 'text', delta });
 
 describe('the builder of events', () => {
-  it('says nothing until there is something to see', () => {
+  it('emits nothing before there is output', () => {
     const events = builder();
     expect(events.build([{ type: 'start', model: 'm' }])).toEqual([]);
     expect(events.started).toBe(false);
@@ -40,13 +40,13 @@ describe('the builder of events', () => {
     expect(last.find(({ type }) => type === 'response.output_text.done')?.['logprobs']).toHaveLength(count);
   });
 
-  it('tells an answer of nothing as completed and empty', () => {
+  it('completes a response without output as empty', () => {
     const events = build(stop);
     expect(types(events)).toEqual(['created', 'in_progress', 'completed']);
     expect(responseOf(events)).toMatchObject({ status: 'completed', completed_at: 7, output: [] });
   });
 
-  it('says nothing behind the end', () => {
+  it('emits nothing after the end', () => {
     const events = builder();
     events.build([text('a'), stop, text('b'), stop]);
     expect(events.ended).toBe(true);
@@ -110,7 +110,7 @@ describe('the builder of events', () => {
     expect(responseOf(build(text('a'), { type: 'finish', reason }))).toMatchObject(expected);
   });
 
-  it('tells a failure with what there is, open items marked', () => {
+  it('fails with the output so far, open items marked', () => {
     const events = builder();
     events.build([
       { type: 'reasoning', delta: 'hm' },
@@ -134,7 +134,7 @@ describe('the builder of events', () => {
     });
   });
 
-  it('tells a failure before anything else as a whole stream', () => {
+  it('fails before any output as a whole stream', () => {
     expect(types(builder().fail(new GatewayError('internal', 'No.')) as OtherEvent[])).toEqual([
       'created',
       'in_progress',
@@ -143,7 +143,7 @@ describe('the builder of events', () => {
     ]);
   });
 
-  it('tells of a whole item all that deltas would have told', () => {
+  it('emits for a whole item all events that deltas would have caused', () => {
     const content = [{ type: 'output_text', text: 'Hi', annotations: [{ type: 'file_path', file_id: 'f', index: 0 }] }];
     const item = { id: 'msg_9', type: 'message', role: 'assistant', status: 'completed', content } as OutputItem;
     const events = build({ type: 'item_done', key: 0, item }, stop);

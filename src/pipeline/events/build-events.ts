@@ -18,15 +18,15 @@ import { ItemWriter, remainderOf, truncateItem } from './item-writer.ts';
 import { createEmptyItem, hostedProgress, type OpenItem, type OpenPart } from './output-items.ts';
 import { type Ending, failResponse, finishResponse } from './response-object.ts';
 
-/** What the builder is told about the run it builds for. */
+/** What the builder must know about its run. */
 export interface BuilderContext {
-  /** The response object before any output; asked for once, when the first output comes. */
+  /** Creates the response object before any output. Called once, at the first output. */
   base(): ResponseObject;
   /** Called once at the end, regular (`finish`) or not, for usage and metadata. */
   settle(finish: FinishChunk | undefined): Omit<Ending, 'output'>;
   /** Unix seconds. */
   now(): number;
-  /** The most text that is kept, in bytes of JSON. */
+  /** Maximum text that is kept, in bytes of JSON. */
   readonly limitBytes: number;
 }
 
@@ -47,7 +47,7 @@ export class EventBuilder {
   private base: ResponseObject | undefined;
   private settings: ReportedSettings | undefined;
 
-  /** @param emitsDeltas false for a buffered answer: the stream is folded, so that of its events only the last is made */
+  /** @param emitsDeltas false for a buffered response: only the last event is created */
   constructor(context: BuilderContext, emitsDeltas = true) {
     this.context = context;
     this.writer = new ItemWriter(emitsDeltas, context.limitBytes);
@@ -58,17 +58,17 @@ export class EventBuilder {
     return this.base !== undefined;
   }
 
-  /** What has been built so far, as the client sees it. */
+  /** The items so far, as the client sees them. */
   get items(): readonly OutputItem[] {
     return this.writer.items.map((item) => item.wire);
   }
 
-  /** What the response object shows at the end; of a run that broke what came, marked incomplete. */
+  /** The output of the response object at the end. Open items of a failed run are marked incomplete. */
   get output(): readonly OutputItem[] {
     return this.writer.items.map((item) => (item.open ? truncateItem(item) : item.wire));
   }
 
-  /** @returns the events of these chunks, in order; call it with every batch, in order */
+  /** Returns the events of these chunks, in order. Call it with every batch, in order. */
   build(chunks: readonly Chunk[]): ResponseEvent[] {
     for (const chunk of chunks) {
       if (this.ended) break;
@@ -102,7 +102,7 @@ export class EventBuilder {
     return this.base;
   }
 
-  /** The item a text-like chunk belongs to: the one named, the one in progress, or a new one. */
+  /** Returns the item that a chunk of text belongs to: the named one, the one in progress, or a new one. */
   private itemFor(key: ItemKey | undefined, type: 'message' | 'reasoning'): OpenItem {
     if (key !== undefined) return this.byKey.get(key) ?? this.addNative(key, freshItem(type));
     if (this.current?.wire.type === type && !this.current.sealed) return this.current;
@@ -258,7 +258,7 @@ export class EventBuilder {
       this.writer.addAnnotation(item, annotation);
   }
 
-  /** @param last how the last of them ends */
+  /** @param last the status of the last one */
   private closeAll(last: 'completed' | 'incomplete'): void {
     const lastOpen = this.writer.items.findLast((item) => item.open);
     for (const item of this.writer.items) {
@@ -359,7 +359,7 @@ function isStreamed(type: unknown): type is 'output_text' | 'refusal' | 'reasoni
   return type === 'output_text' || type === 'refusal' || type === 'reasoning_text';
 }
 
-/** What is no object is no part: it is carried with its item, and nothing is told of it. */
+/** Entries that are not objects stay in their item and cause no events. */
 function partsOf(item: OutputItem, field: 'content' | 'summary'): Record<string, unknown>[] {
   const parts = item.type === 'message' || item.type === 'reasoning' ? item[field] : undefined;
   return Array.isArray(parts) ? parts.filter((part) => typeof part === 'object' && part !== null) : [];

@@ -5,12 +5,12 @@ import type { Sink } from '../../domain/sink.ts';
 
 const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
-/** Is this the event after which nothing but `[DONE]` follows? It carries the whole response object. */
+/** Whether only `[DONE]` follows the event. It contains the whole response object. */
 export function isTerminal(event: ResponseEvent): event is ResponseEvent & { response: ResponseObject } {
   return terminal.has(event.type);
 }
 
-/** Folds a stream into the response object: a buffered answer is the same stream, folded. */
+/** Folds a stream into the response object. A buffered response is the same stream, folded. */
 export class EventFold implements Sink<ResponseEvent> {
   private folded: ResponseObject | undefined;
 
@@ -19,7 +19,7 @@ export class EventFold implements Sink<ResponseEvent> {
     if (last && isTerminal(last)) this.folded = last.response;
   }
 
-  /** @throws {GatewayError} `internal` when there was no terminal event */
+  /** @throws {GatewayError} `internal` if there was no terminal event */
   get response(): ResponseObject {
     if (!this.folded) throw new GatewayError('internal', 'The run ended without a terminal event.');
     return this.folded;

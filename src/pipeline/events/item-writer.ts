@@ -20,13 +20,13 @@ export class ItemWriter implements TextCounter {
   private readonly emitsDeltas: boolean;
   private events: ResponseEvent[] = [];
   private sequence = 0;
-  private ids: Set<string> | undefined; // most answers are one item
+  private ids: Set<string> | undefined; // most responses have one item
   private readonly limitBytes: number;
   private textBytes = 0;
 
   /**
-   * @param emitsDeltas false: nobody follows, so that only the last event is made
-   * @param limitBytes the most text that is kept, as JSON
+   * @param emitsDeltas false: only the last event is created
+   * @param limitBytes maximum text that is kept, as JSON
    */
   constructor(emitsDeltas: boolean, limitBytes: number) {
     this.emitsDeltas = emitsDeltas;
@@ -98,7 +98,7 @@ export class ItemWriter implements TextCounter {
     this.push('response.output_item.done', { output_index: item.index, item: item.wire });
   }
 
-  /** Opens a part, unless one of this type is open; a summary part is always a new one. */
+  /** Opens a part, unless one of this type is open. A summary part is always a new one. */
   openPart(item: OpenItem, type: OpenPart['type']): OpenPart {
     if (item.part?.type === type && type !== 'summary_text') return item.part;
     this.closePart(item);
@@ -133,7 +133,7 @@ export class ItemWriter implements TextCounter {
     addPart(item, isSummary ? 'summary' : 'content', finished);
   }
 
-  /** A part of a kind that has no deltas here: shown as it was sent. */
+  /** Adds a part of a kind that has no deltas here. It is shown as it was sent. */
   addStrangePart(item: OpenItem, part: object): void {
     this.closePart(item);
     addPart(item, 'content', part);
@@ -222,10 +222,10 @@ export class ItemWriter implements TextCounter {
   }
 }
 
-/** Kinds that know no `incomplete`. @see docs/reference/items.md#output-items */
+/** Kinds without the status `incomplete`. @see docs/reference/items.md#output-items */
 const allOrNothing = new Set(['web_search_call', 'file_search_call', 'image_generation_call']);
 
-/** An item as far as it came when the run broke. */
+/** Returns an open item of a failed run, marked incomplete. */
 export function truncateItem(item: OpenItem): OutputItem {
   const status = allOrNothing.has(item.wire.type) ? 'failed' : 'incomplete';
   const wire: OutputItem = { ...item.wire, ...callFields(item), status };

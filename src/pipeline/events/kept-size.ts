@@ -1,7 +1,7 @@
 import type { Chunk, ItemKey } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
 
-/** UTF-16 units that an item, a part or an annotation counts besides its texts. */
+/** UTF-16 units that an item, a part or an annotation counts in addition to its texts. */
 const OBJECT_UNITS = 1024;
 
 /** UTF-16 units of an open item: in all, and in the part of this index that was last in progress. */

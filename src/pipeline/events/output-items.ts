@@ -12,7 +12,7 @@ export interface OpenPart {
   logprobs: unknown[];
 }
 
-/** An output item while it is being made. `wire` is its shape on the wire, complete when the item is closed. */
+/** An output item in progress. `wire` is its shape on the wire, complete when the item is closed. */
 export interface OpenItem {
   index: number;
   id: string;
@@ -25,9 +25,9 @@ export interface OpenItem {
   summaryNumber: number | undefined;
   /** Arguments of a function call, input of a custom tool call. */
   callText: GrowingText;
-  /** A reasoning item that has its signature or encrypted content takes no more text. */
+  /** A reasoning item with its signature or encrypted content gets no more text. */
   sealed: boolean;
-  /** A relayed event told of the item's progress already. */
+  /** A relayed event has reported the item's progress. */
   relayed: boolean;
   /** The list of finished parts, once it is one that no event shows. */
   grown: object[] | undefined;
@@ -95,8 +95,7 @@ export function createEmptyItem(item: OutputItem): OutputItem {
 }
 
 /**
- * The events that tell of a hosted call's progress, for an item that arrived whole: type and own fields, without place
- * and number.
+ * Returns the progress events of a hosted call that arrived whole: type and own fields, without place and number.
  *
  * @see docs/reference/events.md#order
  */

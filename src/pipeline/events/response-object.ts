@@ -12,7 +12,7 @@ import type { WireUsage } from '../../domain/usage.ts';
  * or their defaults, and null where there is nothing.
  *
  * @param createdAt Unix seconds
- * @param model the slug of the model that answers, not the alias that was sent
+ * @param model the slug of the model that responds, not the alias that was sent
  * @see docs/reference/responses.md#result
  */
 export function createResponseObject(

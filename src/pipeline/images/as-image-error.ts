@@ -1,6 +1,6 @@
 import { type ErrorKind, GatewayError } from '../../domain/errors.ts';
 
-/** 408, 422 and 503 are no answers of this path. @see docs/reference/images.md#errors */
+/** Replaces 408, 422 and 503, which this path does not have. @see docs/reference/images.md#errors */
 export function asImageError(error: GatewayError): GatewayError {
   const kind = kinds[error.kind];
   if (kind === undefined) return error;

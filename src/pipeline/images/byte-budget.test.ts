@@ -5,7 +5,7 @@ const MIB = 1024 * 1024;
 const isDone = async (promise: Promise<void> | undefined): Promise<boolean> =>
   promise === undefined || Promise.race([promise.then(() => true), Promise.resolve().then(() => false)]);
 
-it('lets small answers pass without asking', () => {
+it('does not count small responses', () => {
   const budget = new ByteBudget(() => 1);
   const shares = Array.from({ length: 100 }, () => budget.share());
   expect(shares.map((share) => share.hold(64 * 1024))).toEqual(shares.map(() => undefined));
@@ -24,7 +24,7 @@ it('lets large ones wait in order, and go on as others end', async () => {
   await waitsLonger;
 });
 
-it('asks once: an answer that grows goes on', () => {
+it('reserves once: a response that grows continues', () => {
   const budget = new ByteBudget(() => 8 * MIB);
   const share = budget.share();
   expect([share.hold(MIB), share.hold(100 * MIB)]).toEqual([undefined, undefined]);
@@ -40,7 +40,7 @@ it('lets one that is larger than all of it go alone', async () => {
   await waits;
 });
 
-it('lets go of who gives up while it waits', async () => {
+it('releases a waiter that is cancelled', async () => {
   const budget = new ByteBudget(() => 8 * MIB);
   const [first, leaves, last] = [budget.share(), budget.share(), budget.share()];
   first.hold(MIB);

@@ -1,11 +1,11 @@
-/** Bytes that anybody may hold without asking: an answer that is no picture. */
+/** Bytes that each response may hold without a reservation: one without an image. */
 const SMALL_BYTES = 64 * 1024;
-/** What is reserved for an answer of which nobody knows how large it gets. */
+/** Reservation for a response of unknown size. */
 const EXPECTED_BYTES = 8 * 1024 * 1024;
 
 /**
- * Memory for large answers, handed out to as many as it is enough for; the others wait, in order, and with them their
- * providers, whose connections are not read meanwhile. Whoever waits holds next to nothing, so that none waits for ever.
+ * Memory for large responses. Those that do not fit wait in order, and their connections are not read. A waiting response
+ * holds almost nothing, so none waits forever.
  */
 export class ByteBudget {
   private readonly limitBytes: () => number;
@@ -16,12 +16,12 @@ export class ByteBudget {
     this.limitBytes = limitBytes;
   }
 
-  /** For one answer. */
+  /** Opens the share of one response. */
   share(): ByteShare {
     return new ByteShare(this);
   }
 
-  /** @returns a promise when there is not enough left; an answer that is larger than all of it goes alone */
+  /** @returns a promise if too little is left; a response larger than the whole budget runs alone */
   reserve(share: ByteShare, bytes: number): Promise<void> | undefined {
     if (this.waiting.length === 0 && this.fits(bytes)) {
       this.reserved += bytes;
@@ -47,7 +47,7 @@ export class ByteBudget {
   }
 }
 
-/** What one answer holds of the budget. */
+/** The share of the budget that one response holds. */
 export class ByteShare {
   private readonly budget: ByteBudget;
   private reserved = 0;
@@ -57,9 +57,9 @@ export class ByteShare {
   }
 
   /**
-   * Tells how much is held now, in all. It is asked for once; an answer that grows beyond what was expected goes on.
+   * Sets how much is held now, in total. It reserves once; a response that exceeds its reservation continues.
    *
-   * @returns a promise when nothing more may be read before it is fulfilled
+   * @returns a promise if nothing more must be read before it is fulfilled
    */
   hold(bytes: number): Promise<void> | undefined {
     if (this.reserved > 0 || bytes <= SMALL_BYTES) return undefined;

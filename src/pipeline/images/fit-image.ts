@@ -37,11 +37,11 @@ export interface FittedImage {
 const SHAPE_TOLERANCE = 0.02;
 
 /**
- * Fits a request to what an endpoint can do: takes the nearest value where it has not the very one, leaves out what only
- * makes a picture better (`quality`, `output_compression`, `seed`), and refuses what would make it another picture.
+ * Fits a request to the capabilities of an endpoint: takes the nearest supported value, leaves out what only affects quality
+ * (`quality`, `output_compression`, `seed`), and rejects what would produce a different image.
  *
- * @param references those of the request, loaded
- * @throws {GatewayError} `invalid_request` for more pictures or references than the endpoint takes
+ * @param references of the request, loaded
+ * @throws {GatewayError} `invalid_request` for more images or references than the endpoint accepts
  * @see docs/reference/images.md#size
  */
 export function fitImage(
@@ -91,7 +91,7 @@ class Fit {
     throw this.refuse('input_references', `there are ${asked.length}, and ${rule}`);
   }
 
-  /** Pixels for an endpoint that is told pixels; a ratio and a tier for one that is told these. */
+  /** Pixels, or a ratio and a tier, whichever the endpoint accepts. */
   shape({
     size,
     aspect_ratio: ratio,

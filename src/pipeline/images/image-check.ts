@@ -17,16 +17,16 @@ import type { ImageRun } from '../run/image-run.ts';
 import { cleanName } from '../attempts/clean-names.ts';
 import { readPieces } from '../attempts/read-response.ts';
 
-/** How pictures are had and looked at. */
+/** How images are fetched and checked. */
 export interface ImageCheckParts {
   /**
-   * Fetches a picture that a provider has put on another host.
+   * Fetches an image that a provider has stored on another host.
    *
    * @throws {GatewayError} `upstream_failed`
    */
   fetchImage: (url: URL, cancellation: Cancellation, limitBytes: number) => Promise<Buffer>;
   /**
-   * Looks at bytes that a provider says are a picture.
+   * Checks bytes that a provider sent as an image.
    *
    * @param name of the provider, for messages
    * @throws {GatewayError} `upstream_failed`
@@ -36,31 +36,31 @@ export interface ImageCheckParts {
 
 /** The same for one attempt. */
 interface CheckParts extends ImageCheckParts {
-  /** Bytes of all pictures that lie elsewhere. */
+  /** Bytes of all images that must be fetched. */
   limitBytes: number;
-  /** Pictures that were asked for: what comes besides is not looked at, given or charged. */
+  /** Requested images. Further ones are not checked, returned or charged. */
   count: number;
 }
 
-/** The chunks of a picture whose bytes have been looked at. */
+/** The chunks of an image whose bytes have been checked. */
 export type CheckedImageChunk = Unfinished | { type: 'image'; image: EncodedImage };
 
 type Unfinished = Exclude<ImageChunk, CompletedImageChunk | ImageLinkChunk>;
 
-/** What a picture is expected to take that lies elsewhere. */
+/** Expected size of an image that must be fetched. */
 const LINKED_BYTES = 1024 * 1024;
 
 const isImage = (chunk: ImageChunk): chunk is CompletedImageChunk | ImageLinkChunk =>
   chunk.type === 'image' || chunk.type === 'image_link';
 
-/** A partial picture that may hold code; of others the head tells enough. */
+/** A partial image that may contain code. For others the head is enough. */
 const isDrawing = (chunk: ImageChunk): chunk is PartialImageChunk =>
   chunk.type === 'partial' && findMediaType(chunk.bytes) === 'image/svg+xml';
 
 /** Counts that cannot be true are as good as none. */
 const isTrue = ({ usage }: ImageFinishChunk): boolean => usage === undefined || isCredible(usage);
 
-/** Looks at every picture before anybody sees it, and fetches those that lie elsewhere. */
+/** Checks every image before the client sees it, and fetches those that are links. */
 export class ImageCheck implements Sink<ImageChunk> {
   private readonly run: ImageRun;
   private readonly attempt: ImageAttempt;
@@ -81,7 +81,7 @@ export class ImageCheck implements Sink<ImageChunk> {
 
   write(chunks: ImageChunk[]): Promise<void> | undefined {
     if (chunks.some((chunk) => isImage(chunk) || isDrawing(chunk))) return this.takeImages(chunks);
-    return this.out.write(chunks.map((chunk) => this.check(chunk as Unfinished))); // none is a picture
+    return this.out.write(chunks.map((chunk) => this.check(chunk as Unfinished))); // none is an image
   }
 
   /** The attempt has ended: what is still being looked at is let go, since another attempt may have begun. */
@@ -89,7 +89,7 @@ export class ImageCheck implements Sink<ImageChunk> {
     this.isStopped = true;
   }
 
-  /** Pictures that lie elsewhere take their memory as the answers do that hold theirs, and share one limit. */
+  /** Fetched images use memory as responses with images do, and share one limit. */
   private async takeImages(chunks: ImageChunk[]): Promise<void> {
     if (chunks.some(({ type }) => type === 'image_link')) await this.waitForMemory();
     if (this.isStopped) return; // the attempt failed meanwhile, and its memory is free
@@ -113,13 +113,13 @@ export class ImageCheck implements Sink<ImageChunk> {
     if (!this.isStopped) await this.out.write(checked);
   }
 
-  /** @throws the reason of the cancellation, as soon as it comes */
+  /** @throws the reason of the cancellation when it occurs */
   private async waitForMemory(): Promise<void> {
     const { memory } = this.attempt;
     const { cancellation } = this.run;
     const place = memory.hold(LINKED_BYTES);
     if (!place) return;
-    const listener = { cancelled: () => memory.free() }; // one who waits no more is let go
+    const listener = { cancelled: () => memory.free() }; // a cancelled waiter is released
     if (cancellation.reason) memory.free();
     else cancellation.add(listener);
     await place;
@@ -161,7 +161,7 @@ export class ImageCheck implements Sink<ImageChunk> {
     if (!url || !/^https?:$/.test(url.protocol)) throw this.failed('named no address for its picture');
     const own = provider.upstream && provider.upstreamOf(url);
     if (!own || url.protocol === 'https:') return fetchImage(url, cancellation, limitBytes);
-    // A server of the operator's own, on a host that nobody else may be sent to. It gets no key: the address is the right to it.
+    // A server of the operator, on a host that no other URL may name. It gets no key: the URL is the permission.
     const answer = await own.send(
       url.pathname + url.search,
       ['user-agent', 'headgate'],

@@ -7,10 +7,10 @@ import type { Wire } from '../../providers/wire.ts';
 import { readFailure, upstreamOf } from '../attempts/exchange.ts';
 import { wait } from '../steps/wait.ts';
 
-/** A wait between two polls is never shorter, whatever a wire says. Milliseconds. */
+/** Minimum wait between two polls, in milliseconds. */
 const MIN_WAIT_MS = 50;
 
-/** Nor longer than a day, whatever a provider says. */
+/** Maximum wait between two polls: a day. */
 const MAX_WAIT_SECONDS = 86_400;
 
 /** How many polls in a row may fail transiently: the image is being made, and charged, all the same. */
@@ -75,7 +75,7 @@ export class ImagePoller {
     throw new GatewayError('upstream_failed', text, { retryable: true });
   }
 
-  /** Milliseconds that the provider asks to wait; 0 if it does not. The deadline of the run ends every wait. */
+  /** Milliseconds that the provider requests to wait; 0 if none. The deadline of the run ends every wait. */
   private async readWait(response: UpstreamResponse): Promise<number> {
     try {
       const { retryAfterSeconds = 0 } = await readFailure(response, this.readError);

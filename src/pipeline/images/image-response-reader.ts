@@ -19,12 +19,12 @@ export class ImageResponseReader implements ResponseReader<ImageChunk> {
     this.name = name;
   }
 
-  /** Whether the last response says that the provider is still working. */
+  /** Whether the provider is still working according to its last response. */
   get isPending(): boolean {
     return this.next !== undefined;
   }
 
-  /** How to poll for the rest; undefined if there is none. The next call returns what the next response says. */
+  /** Returns how to poll for the rest; undefined if there is none. The next call depends on the next response. */
   takePoll(): Poll | undefined {
     const { next } = this;
     this.next = undefined;

@@ -59,7 +59,7 @@ async function loadReference(
   return image;
 }
 
-/** @see RFC 2397; what the media type says does not matter */
+/** @see RFC 2397; the media type does not matter */
 function decode(url: string, path: string): Buffer {
   const comma = url.indexOf(',');
   const head = url.slice(0, comma === -1 ? 0 : comma);

@@ -26,7 +26,7 @@ export interface Attempt {
   error: GatewayError | undefined;
   /** Index of the provider's key; undefined before it was sent, or without keys. */
   key: number | undefined;
-  /** The model that the provider says it ran, if it is not the one that the request names. */
+  /** The model that the provider reports, cleaned; undefined if it reports none. */
   upstreamModel: string | undefined;
   /** Request fields that were not sent, and response fields that were not passed on. */
   droppedFields: readonly string[];

@@ -4,14 +4,14 @@ import type { RunBase } from './run.ts';
 import { attemptsOf, committedOf, lastAttemptOf } from './step.ts';
 
 /**
- * Why the run went the way it went.
+ * Explains the route of a run.
  *
- * @returns undefined when the caller did not ask, or before there was a route to tell of
+ * @returns undefined if the caller did not request it, or before there was a route
  * @see router-metadata.md
  */
 export function createRouterMetadata(run: RunBase, region: string): RouterMetadata | undefined {
   const plan = run.steps.at(-1)?.plan;
-  if (!run.metadata || !plan || run.error?.rateLimit) return undefined; // of our own limits no route is told
+  if (!run.metadata || !plan || run.error?.rateLimit) return undefined; // our own limits show no route
   const attempts = attemptsOf(run);
   const selected = run.error ? undefined : committedOf(run)?.endpoint; // an interrupted attempt did not serve it
   const excluded = plan.excluded.map(({ endpoint }) => endpoint);

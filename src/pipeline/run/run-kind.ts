@@ -17,7 +17,7 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
   isOutput(run: R, chunk: C): boolean;
   /** Whether a chunk is passed on even if its attempt fails. */
   isKept(chunk: C): boolean;
-  /** What an attempt that has ended says of its endpoint. */
+  /** What an ended attempt shows about its endpoint. */
   describeOutcome(run: R, attempt: A): AttemptOutcome;
   /**
    * Finds the wire for another attempt, if the server does not have the path of this one. Absent: there is no other.

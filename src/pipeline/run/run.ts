@@ -19,8 +19,8 @@ export interface InnerRun {
 }
 
 /**
- * One request while it is served, whatever it asks for: its origin, its caller, what it asks for and the steps that serve
- * it. Routing, attempts, money and telemetry know no more than this. Every field is set once; what an attempt learns
+ * One request in progress, of any kind: its origin, its caller, the request and the steps that serve it. Routing, attempts,
+ * money and telemetry know no more than this. Every field is set once; what an attempt learns
  * belongs to the attempt.
  */
 export interface RunBase extends RunOrigin {
@@ -72,7 +72,7 @@ export interface Run extends RunBase {
   media: RunMedia | undefined;
 }
 
-/** Whether the caller's workspace may want to keep what this run was asked and what it returned. */
+/** Whether the caller's workspace may store the input and output of this run. */
 export const isLogged = ({ caller, origin }: RunBase): boolean =>
   caller.contentSampling !== undefined && origin !== undefined;
 
@@ -80,7 +80,7 @@ export const isLogged = ({ caller, origin }: RunBase): boolean =>
 export const isOverLimit = (run: Pick<RunBase, 'steps' | 'error'>): boolean =>
   !isDispatched(run) && (run.error?.metadata['limit_source'] !== undefined || run.error?.rateLimit !== undefined);
 
-/** What a run asks for, as a whole request. */
+/** Builds the whole request of a run. */
 export const buildRequest = ({ request, input }: Pick<Run, 'request' | 'input'>): ResponseRequest => ({
   ...request,
   input: input.read(),

@@ -111,7 +111,7 @@ describe('a retry is not made', () => {
   });
 });
 
-it('waits as long as the provider asks for, and not at all for one that asks for more than the bound', () => {
+it('waits as long as the provider requests, and not at all above the bound', () => {
   const asks = (seconds: number) => () => failure({ retryAfterSeconds: seconds });
   expect(openQueue(['m@a'], { random: 0 }).drain(asks(2))).toEqual(['m@a', 'm@a after 2000', 'm@a after 2000']);
   expect(openQueue(['m@a']).drain(asks(4))).toEqual(['m@a', 'm@a after 4200', 'm@a after 4400']);
@@ -121,7 +121,7 @@ it('waits as long as the provider asks for, and not at all for one that asks for
   ]);
 });
 
-it('says when no other endpoint is left', () => {
+it('shows when no other endpoint is left', () => {
   const { queue } = openQueue(['m@a', 'm@b']);
   const turns = [];
   for (let turn = queue.next(); turn; turn = queue.next()) {

@@ -6,10 +6,10 @@ import { RetryBudget } from '../../routing/retry-budget.ts';
 import { planRetry } from './plan-retry.ts';
 import { wait } from './wait.ts';
 
-/** What retries need besides the policy of a provider. */
+/** What retries need in addition to the policy of a provider. */
 export interface RetryParts {
   budget: Pick<RetryBudget, 'countRequest' | 'takeRetry'>;
-  /** Rejects with the reason of the cancellation as soon as it comes. */
+  /** Rejects with the reason of the cancellation when it occurs. */
   wait: (ms: number, cancellation: Cancellation) => Promise<void>;
   /** 0 up to 1. */
   random: () => number;

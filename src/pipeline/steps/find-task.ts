@@ -7,21 +7,21 @@ import { respond } from '../respond.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import { buildRequest, type Run } from '../run/run.ts';
 
-/** The model that says what a conversation is about. */
+/** The model that classifies conversations. */
 export interface Classifier {
   model: string;
   timeoutMs: number;
 }
 
-/** Of each turn so much is shown, and so many turns. */
+/** Characters of each turn that the model sees, and number of turns. */
 const MAX_CHARACTERS = 5_000;
 const MAX_TURNS = 12;
 
 /**
- * Asks a small model what a conversation for the auto router is about.
+ * Classifies a conversation for the auto router with a small model.
  *
- * @returns undefined if no model need be asked; a promise of undefined if the response was late or useless. Never
- *   rejects: then the words decide
+ * @returns undefined if no model is needed; a promise of undefined if the response was late or invalid. Never rejects:
+ *   keywords decide instead
  * @see docs/reference/routers.md#auto
  */
 export function findTask(
@@ -43,7 +43,7 @@ function wantsAuto({ model, models = [] }: RequestSettings): boolean {
   return [model ?? '', ...models].some((slug) => /^router\/auto(?:-beta)?(?::|$)/i.test(slug));
 }
 
-/** The conversation says itself which model it goes to. */
+/** Whether the conversation itself decides which model it goes to. */
 const isPinned = (request: ResponseRequest): boolean =>
   findSetting(request, 'auto-router')?.['pin_model'] === true && findPinnedModel(request.input) !== undefined;
 
@@ -64,7 +64,7 @@ function writeQuestion(request: ResponseRequest, model: string): ResponseRequest
   };
 }
 
-/** Who may not see the conversation may not classify it either; which of the others does is nobody's wish. */
+/** A provider that must not see the conversation must not classify it either. Other preferences do not apply. */
 function narrow(provider: Record<string, unknown>): Record<string, unknown> {
   const { order: _, sort: __, allow_fallbacks: ___, require_parameters: ____, ...rest } = provider;
   return rest;

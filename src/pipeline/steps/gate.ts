@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Sink } from '../../domain/sink.ts';
 import type { Attempt } from '../run/attempt.ts';
 
-/** What the gate asks of the kind of its run. */
+/** What the gate must know about the kind of its run. */
 interface OutputRules<R, C> {
   isOutput(run: R, chunk: C): boolean;
   isKept(chunk: C): boolean;

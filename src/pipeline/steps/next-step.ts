@@ -14,7 +14,7 @@ export function addStep(run: Run, { number, plan, committed }: ResponseStep, { s
   return next;
 }
 
-/** What the model said in a step, its calls of server tools included, in order. */
+/** Returns the output of a step in order, including its calls of server tools. */
 export function listOutput({ builder }: Run, { firstItem, toolCalls }: ResponseStep): InputItem[] {
   const items = builder?.items ?? [];
   const output: OutputItem[] = [];

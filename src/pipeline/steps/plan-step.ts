@@ -11,9 +11,9 @@ import { createStep, type Step } from '../run/step.ts';
  * Plans the first step of a run and reserves what it may cost. If the reservation is rejected, the run has no such step,
  * so the metadata shows no route.
  *
- * @param plan plans the route; `onRefused` is given what there is to tell if nothing is left
- * @returns a promise only if the money is reserved elsewhere
- * @throws {GatewayError} if there is nowhere to go, or it must not be spent
+ * @param plan plans the route; `onRefused` gets the explanation if no endpoint is left
+ * @returns a promise only if another process reserves the money
+ * @throws {GatewayError} if no endpoint is left, or the money must not be spent
  */
 export function planStep<A extends Attempt, R extends RunBase & { readonly steps: Step<A>[] }>(
   pipeline: PipelineBase<R>,

@@ -143,7 +143,7 @@ export class StepFilter implements Sink<Chunk> {
 
 const isEnd = ({ type }: Chunk): boolean => type === 'finish' || type === 'step_end';
 
-/** What the provider says of a finished call counts; else what has been gathered. */
+/** Reads a call. The finished item counts if there is one; otherwise the collected deltas do. */
 function readCall(item: OutputItem, text: string, index: number): ToolCall {
   const { arguments: told, call_id: callId, name } = item as Record<string, unknown>;
   const given = typeof told === 'string' && told !== '' ? told : text;

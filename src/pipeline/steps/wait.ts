@@ -1,7 +1,7 @@
 import type { Cancellation } from '../../domain/cancellation.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 
-/** Waits. @throws the reason of the cancellation, as soon as it comes */
+/** Waits. @throws the reason of the cancellation when it occurs */
 export function wait(ms: number, cancellation: Cancellation): Promise<void> {
   return new Promise((resolve, reject) => {
     if (cancellation.reason) return reject(cancellation.reason);

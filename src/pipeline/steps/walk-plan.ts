@@ -123,7 +123,7 @@ function skipModel({ plan, skipped }: Step, model: string, { message }: GatewayE
 
 /** Where a failed attempt may go on: to the next endpoint, to the next model only, or nowhere. */
 function whereNext(failure: GatewayError): 'endpoint' | 'model' | 'nowhere' {
-  // A wire that cannot carry a field says so before anything is sent; another wire may.
+  // A wire that cannot carry a field throws before anything is sent. Another wire may carry it.
   if (failure.retryable || failure.kind === 'invalid_request') return 'endpoint';
   switch (failure.kind) {
     case 'upstream_rejected':
