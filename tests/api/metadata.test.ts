@@ -23,7 +23,7 @@ afterAll(() => lab.close());
 const enabled = { 'x-router-metadata': 'enabled' };
 const metadataOf = ({ response, envelope }: Outcome): unknown => response?.router_metadata ?? envelope?.router_metadata;
 
-/** Headers → are there metadata? */
+/** Headers, and whether the response has metadata. */
 const asking: [Record<string, string>, boolean][] = [
   [{}, false],
   [{ 'x-router-metadata': 'enabled' }, true],
@@ -50,7 +50,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(outcome.text.includes('router_metadata')).toBe(expected);
   });
 
-  it('tells who answered', async () => {
+  it('names the provider', async () => {
     lab.upstream.always(answer(how));
     const outcome = await lab.ask(how, { headers: enabled });
     expect(metadataOf(outcome)).toEqual({
@@ -75,14 +75,14 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(withIt).toEqual([events.at(-1)]);
   });
 
-  it('is in an answer that is cut short', async () => {
+  it('is in a truncated response', async () => {
     lab.upstream.always(cutShort(how));
     const outcome = await lab.ask(how, { headers: enabled });
     expect(outcome.response?.status).toBe('incomplete');
     expect(metadataOf(outcome)).toMatchObject({ attempt: 1, attempts: [{ status: 200 }] });
   });
 
-  it('is in a failure, with nobody selected', async () => {
+  it('is in a failure, without a selected endpoint', async () => {
     lab.upstream.always(json(complaint('No.'), { status: 503 }));
     const before = await lab.ask(how, { headers: enabled });
     lab.upstream.always(stream(wire, openFrames(wire, ['Hi']), { done: false }));
@@ -96,7 +96,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     }
   });
 
-  it('names the fields that went no further', async () => {
+  it('names the fields that were not sent', async () => {
     lab.upstream.always(answer(how));
     const body = { sparkle: 1, glitter: { a: 1 }, max_tool_calls: 99, min_p: 0.1 };
     const outcome = await lab.ask(how, { headers: enabled, body });
@@ -109,7 +109,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(JSON.stringify(lab.upstream.requests.at(-1)?.body)).not.toContain('sparkle');
   });
 
-  it('names the fields of plugins that nobody knows, and the providers that nobody is', async () => {
+  it('names unknown fields of plugins, and unknown providers', async () => {
     lab.upstream.always(answer(how));
     const body = {
       plugins: [
@@ -130,14 +130,14 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(refused.envelope?.router_metadata).toMatchObject({ params: { unknown_providers: ['nobody'] } });
   });
 
-  it('names the fields that the wire has no place for', async () => {
+  it('names the fields that the wire cannot represent', async () => {
     lab.upstream.always(answer(how));
     const outcome = await lab.ask(how, { headers: enabled, body: { top_k: 5 } });
     expect(metadataOf(outcome)).toMatchObject({ params: { dropped_fields: ['top_k'] } });
     expect(lab.upstream.requests.at(-1)?.body).not.toHaveProperty('top_k');
   });
 
-  it('is not in answers that come before there is a route, or hide what went wrong', async () => {
+  it('is not in responses before routing, or in internal errors', async () => {
     const refused = [
       await lab.ask(how, { headers: enabled, key: 'wrong-key-000000' }),
       await lab.ask(how, { headers: enabled, key: null }),

@@ -51,11 +51,11 @@ async function read(from = gateway): Promise<Map<string, number>> {
   );
 }
 
-/** Answers are counted when they have left, which a client may see first. */
+/** Responses are counted after they are sent, which a client may see first. */
 const expectSoon = (name: string, from = gateway) => expect.poll(async () => (await read(from)).get(name));
 
 describe('GET /metrics', () => {
-  it('counts tokens, cost, attempts and answers of a model', async () => {
+  it('counts tokens, cost, attempts and responses of a model', async () => {
     upstream.respond(json(answer));
     expect((await gateway.post('/responses', { model: 'up/m', input: 'hi' })).status).toBe(200);
     const up = 'model="up/m",provider="up"';
@@ -83,7 +83,7 @@ describe('GET /metrics', () => {
     expect(metrics.get(`headgate_responses_total{${labels},status="2xx",streamed="false"}`)).toBe(20);
   });
 
-  it('tells the time to the first output and the parts of the latency of a stream', async () => {
+  it('has the time to the first output and the parts of the latency of a stream', async () => {
     const before = await read();
     await gateway.stream({ model: 'simulator/echo', input: '[[slow 20]] one two three four' });
     const metrics = await read();
@@ -94,8 +94,8 @@ describe('GET /metrics', () => {
     const overhead = metrics.get('headgate_overhead_seconds_sum{streamed="true"}')!;
     expect(first).toBeGreaterThan(0);
     expect(total).toBeGreaterThan(first);
-    expect(total).toBeGreaterThan(0.05); // it was slow,
-    expect(overhead).toBeLessThan(total - 0.05); // and not for our sake
+    expect(total).toBeGreaterThan(0.05); // the provider was slow,
+    expect(overhead).toBeLessThan(total - 0.05); // and the gateway was not
     expect(metrics.get('headgate_queue_seconds_count')! - before.get('headgate_queue_seconds_count')!).toBe(1);
     expect(metrics.get(`headgate_response_duration_seconds_bucket{${labels},streamed="true",le="+Inf"}`)).toBe(1);
   });
@@ -109,7 +109,7 @@ describe('GET /metrics', () => {
     expect(metrics.get(`headgate_attempts_total{${labels},outcome="upstream_failed"}`)).toBe(3);
   });
 
-  it('counts what never reached a model, by route', async () => {
+  it('counts requests that never reached a model, by route', async () => {
     await gateway.post('/responses', { model: 'nobody/knows', input: 'hi' });
     await gateway.post('/responses', { nonsense: true });
     await gateway.post('/responses', {}, { key: 'wrong' });
@@ -141,7 +141,7 @@ describe('GET /metrics', () => {
     );
   });
 
-  it('tells of the journal and the process', async () => {
+  it('describes the journal and the process', async () => {
     const metrics = await read();
     expect(metrics.get('headgate_journal_entries')).toBeGreaterThanOrEqual(0);
     expect(metrics.get('process_resident_memory_bytes')).toBeGreaterThan(1e7);
@@ -150,7 +150,7 @@ describe('GET /metrics', () => {
     expect(metrics.get('nodejs_eventloop_lag_max_seconds')).toBeGreaterThanOrEqual(0);
   });
 
-  it('is text that Prometheus reads: each name once, with type and help, buckets that grow to the count', async () => {
+  it('is text in the Prometheus format: each name once, with type and help, and cumulative buckets', async () => {
     const text = await (await fetch(`${gateway.url}/metrics`)).text();
     const types = new Map<string, string>();
     for (const line of text.trimEnd().split('\n')) {
@@ -172,12 +172,12 @@ describe('GET /metrics', () => {
   });
 });
 
-describe('who may read the metrics', () => {
+describe('access to the metrics', () => {
   const status = async (key?: string, headers: Record<string, string> = {}, from = gateway) =>
     (await fetch(`${from.url}/metrics`, { headers: { ...headers, ...(key && { authorization: `Bearer ${key}` }) } }))
       .status;
 
-  it('loopback: anybody of this machine, and behind a proxy who has a management key', async () => {
+  it('loopback: without a key on this machine, with a management key behind a proxy', async () => {
     expect(await status()).toBe(200);
     expect(await status(undefined, { 'x-forwarded-for': '203.0.113.7' })).toBe(401);
     expect(await status(gateway.managementKey, { forwarded: 'for=203.0.113.7' })).toBe(200);
@@ -189,7 +189,7 @@ describe('who may read the metrics', () => {
     ['[::1]:8787', 200],
     ['rebound.example.com:8787', 401],
     ['127.0.0.1.example.com', 401],
-  ])('loopback: a page whose name was led to this machine is not of it: %s', async (host, expected) => {
+  ])('loopback: a page with a rebound name is not from this machine: %s', async (host, expected) => {
     const answered = await new Promise<number | undefined>((resolve, reject) => {
       const asked = request(`${gateway.url}/metrics`, { headers: { host } }, (answer) => {
         answer.resume();
@@ -214,7 +214,7 @@ describe('who may read the metrics', () => {
   });
 });
 
-it('every answer has X-Request-Id, also to what is no request', async () => {
+it('every response has X-Request-Id, also for an invalid request', async () => {
   const odd = await fetch(`${gateway.url}/api/v1/models/%zz/x/endpoints`, {
     headers: { 'x-request-id': 'req_of_mine' },
   });

@@ -6,7 +6,7 @@ import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 
 const otherKey = 'test-key-of-other-0001';
 
-/** What the operator says of models, in place of the built-in catalog. */
+/** The catalog of the operator, which replaces the built-in one. */
 const catalogFile = {
   models: [
     {
@@ -119,7 +119,7 @@ async function list(query = '', key?: string, path = '/models'): Promise<Listed>
 const idsOf = ({ data }: Listed) => data.map(({ id }) => id);
 async function get(path: string, key?: string) {
   const response = await gateway.get(path, key === undefined ? {} : { key });
-  // The shapes are what these tests look at.
+  // These tests check the shapes.
   return {
     status: response.status,
     body: (await response.json()) as { data: Record<string, unknown>; error: { message: string } },
@@ -129,14 +129,14 @@ const routers = ['router/auto', 'router/auto-beta', 'router/bodybuilder', 'route
 const everyone = ['~acme/latest', 'acme/two', 'acme/one', 'bolt/free', 'bolt/free:free'];
 
 describe('GET /models', () => {
-  it('lists what writes text, the newest first: models, aliases that have a target, routers', async () => {
+  it('lists models for text, newest first: models, aliases with a target, routers', async () => {
     const listed = await list();
     expect(idsOf(listed)).toEqual(['acme/two', '~acme/latest', 'acme/one', 'bolt/free', 'bolt/free:free', ...routers]);
     expect(listed.total_count).toBe(10);
     expect(listed.links).toEqual({ next: null });
   });
 
-  it('writes a model with every field that the interface requires', async () => {
+  it('returns a model with every required field', async () => {
     const { data } = await list('?q=acme/one');
     expect(data).toEqual([
       {
@@ -168,7 +168,7 @@ describe('GET /models', () => {
     ]);
   });
 
-  it('writes prices that nobody knows, and those of routers, as -1, and what is free as 0', async () => {
+  it('returns unknown prices and those of routers as -1, and free ones as 0', async () => {
     const { data } = await list('?q=bolt/free');
     expect(data.map(({ pricing }) => pricing)).toEqual([
       { prompt: '-1', completion: '-1' },
@@ -184,7 +184,7 @@ describe('GET /models', () => {
     expect((await get('/model/router/free')).body.data).toMatchObject({ context_length: 8000 });
   });
 
-  it('writes prices for long prompts as overrides', async () => {
+  it('returns prices for long prompts as overrides', async () => {
     const { data } = await list('?q=two&model_authors=acme');
     expect(data[0]).toMatchObject({
       pricing: {
@@ -214,7 +214,7 @@ describe('GET /models', () => {
     expect(await list('', undefined, '/models/user')).toEqual(listed);
   });
 
-  it('shows the own endpoints of a workspace to that workspace alone', async () => {
+  it('shows the endpoints of a workspace to that workspace only', async () => {
     expect(idsOf(await list('?providers=own', otherKey))).toEqual(['acme/two', '~acme/latest', 'secret/one']);
     expect(idsOf(await list('?q=secret', otherKey))).toEqual(['secret/one']);
     for (const key of [gateway.key, gateway.managementKey]) {
@@ -227,7 +227,7 @@ describe('GET /models', () => {
     expect((await get('/model/secret/one', otherKey)).status).toBe(200);
   });
 
-  it('is open to a management key, which sees what all share', async () => {
+  it('accepts a management key, which sees the shared models', async () => {
     expect(idsOf(await list('', gateway.managementKey)).toSorted()).toEqual([...everyone, ...routers].toSorted());
   });
 
@@ -238,7 +238,7 @@ describe('GET /models', () => {
     '/model/acme/one',
     '/models/acme/one/endpoints',
     '/providers',
-  ])('asks for a key: %s', async (path) => {
+  ])('requires a key: %s', async (path) => {
     expect((await gateway.get(path, { key: null })).status).toBe(401);
     expect((await gateway.get(path, { key: 'wrong-key-wrong-key' })).status).toBe(401);
   });
@@ -278,7 +278,7 @@ describe('GET /models', () => {
     expect(ids.filter((id) => !String(id).startsWith('~'))).toEqual(expected);
   });
 
-  it('gives pages to who asks for them, with the way to the next', async () => {
+  it('returns pages on request, with a link to the next one', async () => {
     const all = idsOf(await list('?sort=newest&output_modalities=all'));
     const seen: unknown[] = [];
     let next: string | null = '/api/v1/models?output_modalities=all&limit=4';
@@ -309,7 +309,7 @@ describe('GET /models', () => {
     ['?output_modalities=smell', 'output_modalities: "smell" is not one of all, text'],
     ['?sort=newest&sort=newest', 'sort: "newest, newest" is not one value: the parameter is repeated.'],
     ['?limit=0&offset=x', '(and 1 more: see error.metadata.issues)'],
-  ])('returns 400 to %s', async (query, message) => {
+  ])('returns 400 for %s', async (query, message) => {
     for (const path of ['/models', '/models/user', '/models/count']) {
       const { status, body } = await get(`${path}${query}`);
       expect(status).toBe(400);
@@ -318,7 +318,7 @@ describe('GET /models', () => {
     }
   });
 
-  it('does not take a POST', async () => {
+  it('rejects a POST', async () => {
     expect((await gateway.post('/models', {})).status).toBe(405);
   });
 });
@@ -329,7 +329,7 @@ describe('GET /models/count', () => {
     '?output_modalities=all',
     '?q=acme',
     '?providers=second&limit=1',
-  ])('counts what the list has: %s', async (query) => {
+  ])('counts the models of the list: %s', async (query) => {
     const { total_count: count } = await list(query);
     expect((await get(`/models/count${query}`)).body).toEqual({ data: { count } });
   });
@@ -368,14 +368,14 @@ describe('GET /model/{author}/{slug}', () => {
     ['~gone/latest', 'There is no model ~gone/latest here'],
     ['router/fusion', 'There is no model router/fusion here'],
     ['__proto__', 'There is no model __proto__ here'],
-  ])('returns 404 to %s', async (slug, message) => {
+  ])('returns 404 for %s', async (slug, message) => {
     const { status, body } = await get(`/model/${slug}`);
     expect(status).toBe(404);
     expect(body.error).toMatchObject({ code: 404, metadata: { error_type: 'not_found' } });
     expect(body.error.message).toContain(message);
   });
 
-  it('returns 400 to a path that is not properly encoded', async () => {
+  it('returns 400 for an invalid encoding of the path', async () => {
     expect((await get('/model/acme/%zz')).status).toBe(400);
   });
 });
@@ -455,14 +455,14 @@ describe('GET /models/{author}/{slug}/endpoints', () => {
     expect(tags(found)).toEqual(expected);
   });
 
-  it('tells what a variant that is not there is called', async () => {
+  it('names the model of an unknown variant', async () => {
     expect((await get('/models/acme/one:free/endpoints')).body.data).toMatchObject({
       id: 'acme/one:free',
       endpoints: [],
     });
   });
 
-  it('tells the little that is known of a slug that only a wildcard carries', async () => {
+  it('returns the known facts of a slug that only a wildcard matches', async () => {
     expect((await get('/models/wild/thing/endpoints')).body.data).toMatchObject({
       id: 'wild/thing',
       name: 'wild/thing',
@@ -485,11 +485,11 @@ describe('GET /models/{author}/{slug}/endpoints', () => {
     'nobody/has',
     '~gone/latest',
     'x/y%2Fz',
-  ])('returns 404 to %s', async (slug) => {
+  ])('returns 404 for %s', async (slug) => {
     expect((await get(`/models/${slug}/endpoints`)).status).toBe(404);
   });
 
-  it('shows how an endpoint does once it has been asked', async () => {
+  it('shows the health of an endpoint after a request', async () => {
     const asked = await gateway.post('/responses', {
       model: 'acme/one',
       input: 'hello',
@@ -513,7 +513,7 @@ describe('GET /models/{author}/{slug}/endpoints', () => {
 });
 
 describe('GET /providers', () => {
-  it('lists those that the caller may use', async () => {
+  it('lists those that the caller can use', async () => {
     const nothing = {
       privacy_policy_url: null,
       terms_of_service_url: null,

@@ -1,20 +1,20 @@
 import { expect } from 'vitest';
 import type { RequestOptions, TestGateway } from '../../src/testing/test-gateway.ts';
 
-/** A streamed answer that is read as it comes. */
+/** A streamed response that is read as it arrives. */
 export interface OpenStream {
   response: Response;
-  /** All that has come so far. */
+  /** Everything that has arrived so far. */
   readonly text: string;
-  /** Reads on until the text holds this. @throws when the stream ends before */
+  /** Reads until the text contains this. @throws if the stream ends before */
   readUntil(mark: string | RegExp): Promise<string>;
   /** Reads to the end. */
   readAll(): Promise<string>;
-  /** Leaves. */
+  /** Disconnects. */
   leave(): void;
 }
 
-/** Asks for a stream and gives it as soon as its headers are there. */
+/** Requests a stream and returns it as soon as its headers arrive. */
 export async function openStream(
   gateway: TestGateway,
   body: object,

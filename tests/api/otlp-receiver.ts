@@ -1,7 +1,7 @@
 import { json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 
-/** A span as OTLP has it in JSON, its attributes as a plain object. */
+/** A span of OTLP in JSON, with its attributes as a plain object. */
 export interface ReceivedSpan {
   traceId: string;
   spanId: string;
@@ -14,7 +14,7 @@ export interface ReceivedSpan {
   attributes: Record<string, unknown>;
   /** 2: error. */
   status: { code?: number; message?: string };
-  /** Of the program that made it. */
+  /** Attributes of the program that created it. */
   resource: Record<string, unknown>;
 }
 
@@ -49,7 +49,7 @@ function readValue({ stringValue, intValue, doubleValue, boolValue, arrayValue }
 const readAttributes = (list: WireAttributes) =>
   Object.fromEntries(list.map(({ key, value }) => [key, readValue(value)]));
 
-/** Starts a collector on loopback. What it answers is scripted; `spans` are those that it was sent. */
+/** Starts a collector on loopback with scripted responses; `spans` are the received ones. */
 export async function startReceiver(): Promise<{ upstream: ScriptedUpstream; url: string; spans(): ReceivedSpan[] }> {
   const upstream = await startUpstream();
   upstream.always(json({}));

@@ -8,7 +8,7 @@ import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { provider, type WireName, wholeBody } from './lab.ts';
 
-/** What callers point to: a server that the operator has opened, and one that he has not. */
+/** Targets of callers: an allowed server, and one that is not allowed. */
 let files: Server;
 let inside: Server;
 let filesUrl: string;
@@ -57,7 +57,7 @@ beforeEach(() => {
   upstream.always(({ path }) => json(wholeBody(path.endsWith('/responses') ? 'openai-responses' : 'openai-chat')));
 });
 
-/** `<wire>/fetch` takes no addresses, `<wire>/pass` takes them. */
+/** `<wire>/fetch` accepts no addresses, `<wire>/pass` accepts them. */
 const providers = () => [
   provider('openai-chat', 'fetch', upstream, { urls: 'fetch' }),
   provider('openai-chat', 'pass', upstream),
@@ -90,13 +90,13 @@ interface Answer {
   router_metadata: { pipeline?: object[] };
 }
 
-/** What the provider was sent last, as far as a test looks at it. */
+/** The tested part of the last request to the provider. */
 const sent = (): Record<string, never> => upstream.requests.at(-1)!.body as Record<string, never>;
 const asked = () => upstream.requests.length;
 const dataOf = (bytes: Buffer, mediaType = 'image/png') => `data:${mediaType};base64,${bytes.toString('base64')}`;
 
-describe('an endpoint that takes no addresses', () => {
-  it('is sent what is there', async () => {
+describe('an endpoint that accepts no addresses', () => {
+  it('gets the fetched data', async () => {
     const { status } = await ask([{ type: 'input_text', text: 'What is it?' }, image(`${filesUrl}/a.jpg`)]);
 
     expect(status).toBe(200);
@@ -112,19 +112,19 @@ describe('an endpoint that takes no addresses', () => {
     });
   });
 
-  it('may be one model of a provider', async () => {
+  it('can be one model of a provider', async () => {
     await ask([image(`${filesUrl}/a`)], 'openai-responses/fetch' satisfies `${WireName}/fetch`);
 
     expect(sent()).toMatchObject({ input: [{ content: [{ type: 'input_image', image_url: dataOf(png) }] }] });
   });
 
-  it('may be one of which only the pattern is configured', async () => {
+  it('can be matched by a wildcard only', async () => {
     await ask([image(`${filesUrl}/a`)], 'any/model');
 
     expect(JSON.stringify(sent())).toContain(dataOf(png));
   });
 
-  it('is sent files, with the name that they have', async () => {
+  it('gets files with their names', async () => {
     serve = (_request, response) => response.setHeader('content-type', 'text/csv; charset=utf-8').end('a,b');
 
     await ask([{ type: 'input_file', file_url: `${filesUrl}/dir/numbers.csv?x=1` }]);
@@ -140,7 +140,7 @@ describe('an endpoint that takes no addresses', () => {
     });
   });
 
-  it('is sent a PDF as one, whatever its server calls it', async () => {
+  it('gets a PDF as such, with any Content-Type', async () => {
     serve = (_request, response) => response.setHeader('content-type', 'text/html').end('%PDF-1.7 …');
 
     await ask([{ type: 'input_file', file_data: `${filesUrl}/`, filename: 'mine.pdf' }]);
@@ -149,7 +149,7 @@ describe('an endpoint that takes no addresses', () => {
     expect(JSON.stringify(sent())).toContain('"filename":"mine.pdf"');
   });
 
-  it('is sent videos', async () => {
+  it('gets videos', async () => {
     serve = (_request, response) => response.setHeader('content-type', 'video/mp4').end('video');
 
     await ask([{ type: 'input_video', video_url: `${filesUrl}/a.mp4` }]);
@@ -159,7 +159,7 @@ describe('an endpoint that takes no addresses', () => {
     });
   });
 
-  it('is sent base64 alone as a data URL, which nothing takes for the path of a file', async () => {
+  it('gets bare base64 as a data URL, which is never a file path', async () => {
     const { status } = await ask([{ type: 'input_file', file_data: '/etc/pam', filename: 'notes.txt' }]);
 
     expect(status).toBe(200);
@@ -168,7 +168,7 @@ describe('an endpoint that takes no addresses', () => {
     });
   });
 
-  it('is sent what the output of a tool points to', async () => {
+  it('gets data that the output of a tool refers to', async () => {
     const response = await gateway.post('/responses', {
       model: 'openai-responses/fetch',
       input: [
@@ -181,7 +181,7 @@ describe('an endpoint that takes no addresses', () => {
     expect(sent()).toMatchObject({ input: [{}, { output: [{ image_url: dataOf(png) }] }] });
   });
 
-  it('is asked for nothing more when the same address stands there twice', async () => {
+  it('fetches an address once if it occurs twice', async () => {
     await ask([image(`${filesUrl}/same`), image(`${filesUrl}/same`)]);
 
     expect(served).toEqual(['/same']);
@@ -201,7 +201,7 @@ describe('an endpoint that takes no addresses', () => {
     expect(JSON.stringify(sent())).toContain(dataOf(large));
   });
 
-  it('has it told in the metadata', async () => {
+  it('is reported in the metadata', async () => {
     const { body } = await ask([image(`${filesUrl}/a`), image(`${filesUrl}/b`)]);
 
     expect(body.router_metadata.pipeline).toEqual([
@@ -214,7 +214,7 @@ describe('an endpoint that takes no addresses', () => {
     ]);
   });
 
-  it('is asked as ever when there is no address', async () => {
+  it('gets an unchanged request without addresses', async () => {
     const { status, body } = await ask([{ type: 'input_text', text: 'http://127.0.0.1/' }, image(dataOf(png))]);
 
     expect(status).toBe(200);
@@ -222,7 +222,7 @@ describe('an endpoint that takes no addresses', () => {
     expect(JSON.stringify(sent())).toContain(dataOf(png));
   });
 
-  it('answers in a stream, too', async () => {
+  it('streams, too', async () => {
     upstream.respond(json({ error: { message: 'no' } }, { status: 400 }));
 
     const { status } = await gateway.stream({ model: 'openai-chat/fetch', input: message(image(`${filesUrl}/a`)) });
@@ -232,8 +232,8 @@ describe('an endpoint that takes no addresses', () => {
   });
 });
 
-describe('an endpoint of which nothing is said', () => {
-  it('is given the address', async () => {
+describe('an endpoint without this setting', () => {
+  it('gets the address', async () => {
     const url = `${insideUrl}/a.png`;
 
     const { status } = await ask([image(url)], 'openai-chat/pass');
@@ -244,11 +244,11 @@ describe('an endpoint of which nothing is said', () => {
   });
 });
 
-describe('what is not fetched is a 400 that names the part', () => {
+describe('a failed fetch is a 400 that names the part', () => {
   const refused = async (content: object[], at = gateway) => {
     const before = asked();
     const { status, body } = await ask(content, 'openai-chat/fetch', at);
-    expect(asked()).toBe(before); // nothing of it reaches the provider
+    expect(asked()).toBe(before); // nothing reaches the provider
     return { status, message: body.error.message, ...body.error.metadata };
   };
 
@@ -306,7 +306,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     expect([status, body.error.metadata.param]).toEqual([400, 'prompt.variables.shown.image_url']);
   });
 
-  it('a redirect inside', async () => {
+  it('a redirect to an internal address', async () => {
     serve = (_request, response) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
 
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
@@ -320,13 +320,13 @@ describe('what is not fetched is a 400 that names the part', () => {
     expect(await refused([image(url)])).toMatchObject({ status: 400, error_type: 'invalid_request' });
   });
 
-  it('what is too large', async () => {
+  it('a response that is too large', async () => {
     serve = (_request, response) => response.end(Buffer.alloc(64 * 1024 + 1));
 
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({ status: 400, error_type: 'image_too_large' });
   });
 
-  it('what is too large together', async () => {
+  it('responses that are too large in total', async () => {
     serve = (_request, response) => response.setHeader('content-type', 'text/plain').end(Buffer.alloc(60 * 1024, 'a'));
     const file = (name: string) => ({ type: 'input_file', file_url: `${filesUrl}/${name}` });
 
@@ -338,7 +338,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     });
   });
 
-  it('more addresses than may be', async () => {
+  it('more addresses than allowed', async () => {
     const { status, message } = await refused(['a', 'b', 'c', 'd'].map((name) => image(`${filesUrl}/${name}`)));
 
     expect([status, message]).toEqual([
@@ -348,7 +348,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     expect(served).toEqual([]);
   });
 
-  it('what is no image', async () => {
+  it('a response that is no image', async () => {
     serve = (_request, response) => response.setHeader('content-type', 'image/png').end('<html>');
 
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
@@ -358,19 +358,19 @@ describe('what is not fetched is a 400 that names the part', () => {
     });
   });
 
-  it('what is an image of a kind that nobody reads', async () => {
+  it('an image in an unsupported format', async () => {
     serve = (_request, response) => response.end('<svg xmlns="http://www.w3.org/2000/svg"/>');
 
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({ error_type: 'unsupported_image_format' });
   });
 
-  it('what is not there, with the 404 of the interface', async () => {
+  it('a missing resource, with the 404 of the interface', async () => {
     serve = (_request, response) => response.writeHead(404).end('no');
 
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({ status: 404, error_type: 'image_not_found' });
   });
 
-  it('a file that is not there', async () => {
+  it('a missing file', async () => {
     serve = (_request, response) => response.writeHead(404).end('no');
 
     expect(await refused([{ type: 'input_file', file_url: `${filesUrl}/a` }])).toMatchObject({
@@ -380,7 +380,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     });
   });
 
-  it('a server that hangs up', async () => {
+  it('a server that closes the connection', async () => {
     serve = (request) => request.socket.resetAndDestroy();
 
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
@@ -389,7 +389,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     });
   });
 
-  it('a server that says nothing', async () => {
+  it('a server that does not respond', async () => {
     serve = () => {};
 
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
@@ -399,7 +399,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     });
   });
 
-  it('a server that is not there', async () => {
+  it('an unreachable server', async () => {
     const gone = createServer();
     const url = await listen(gone);
     gone.close();
@@ -413,7 +413,7 @@ describe('what is not fetched is a 400 that names the part', () => {
     await other.close();
   });
 
-  it('anything, where the operator wants nothing fetched', async () => {
+  it('any address, if fetching is off', async () => {
     const other = await open({ fetch: false });
 
     expect(await refused([image(`${filesUrl}/a`)], other)).toMatchObject({
@@ -441,7 +441,7 @@ describe('several endpoints', () => {
     return response.status;
   };
 
-  it('the next one that takes no addresses is sent what was fetched for the first', async () => {
+  it('the next one without addresses gets the data that was fetched for the first', async () => {
     const parts = { providers: [same('one', { urls: 'fetch' }), same('two', { urls: 'fetch' })] };
     const other = await testGateway({ ...parts, outbound: settings() });
     upstream.respond(json({ error: { message: 'down' } }, { status: 503 }));
@@ -452,7 +452,7 @@ describe('several endpoints', () => {
     await other.close();
   });
 
-  it('one that takes addresses is asked when the gateway could not fetch', async () => {
+  it('one that accepts addresses is called if the gateway could not fetch', async () => {
     const parts = { providers: [same('one', { urls: 'fetch' }), same('two')] };
     const other = await testGateway({ ...parts, outbound: settings() });
     serve = (_request, response) => response.writeHead(500).end();
@@ -464,7 +464,7 @@ describe('several endpoints', () => {
 });
 
 describe('the operator', () => {
-  it('opens and closes addresses while it runs', async () => {
+  it('allows and blocks addresses at run time', async () => {
     const other = await open({ allow: [] });
     expect((await ask([image(`${filesUrl}/a`)], 'openai-chat/fetch', other)).status).toBe(400);
 
@@ -474,14 +474,14 @@ describe('the operator', () => {
     await other.close();
   });
 
-  it('is told at the start of an entry that makes no sense', async () => {
+  it('gets an error for an invalid entry at the start', async () => {
     await expect(open({ allow: ['10.0.0.0/99'] })).rejects.toThrow(
       'outbound.allow[0]: "10.0.0.0/99" has no length from 0 to 32 after its /',
     );
   });
 });
 
-it('a client that disconnects ends the fetch', async () => {
+it('a client that disconnects aborts the fetch', async () => {
   const came = Promise.withResolvers<IncomingMessage>();
   serve = (request) => came.resolve(request);
   const other = await open({ idle_ms: 60_000, timeout_ms: 60_000 });

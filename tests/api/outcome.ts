@@ -4,11 +4,11 @@ import type { ResponseObject } from '../../src/domain/response.ts';
 import type { StreamedResponse } from '../../src/testing/test-gateway.ts';
 import { checkEvents } from './check-events.ts';
 
-/** What came of a request, however it was asked. */
+/** The result of a request, buffered or streamed. */
 export interface Outcome {
   status: number;
   headers: Headers;
-  /** The body as it came. */
+  /** The unchanged body. */
   text: string;
   /** The envelope of a request that failed before any output. */
   envelope: ErrorEnvelope | undefined;
@@ -24,7 +24,7 @@ export interface ErrorEnvelope {
   router_metadata?: Record<string, unknown>;
 }
 
-/** Reads an answer, and holds every stream to the rules that hold for all of them. */
+/** Reads a response, and checks every stream against the rules of all streams. */
 export function readOutcome(answer: StreamedResponse): Outcome {
   const { status, headers, text, events, comments } = answer;
   const outcome: Outcome = {
@@ -50,7 +50,7 @@ export function readOutcome(answer: StreamedResponse): Outcome {
   return outcome;
 }
 
-/** The request failed with a status of its own, told in the envelope. @returns the envelope */
+/** Expects a failure with a status and the envelope. @returns the envelope */
 export function expectFailure(outcome: Outcome, status: number, errorType: string, message?: RegExp): ErrorEnvelope {
   expect({ status: outcome.status, body: outcome.text }).toMatchObject({ status });
   expect(outcome.headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -60,7 +60,7 @@ export function expectFailure(outcome: Outcome, status: number, errorType: strin
   return envelope!;
 }
 
-/** The stream had begun, and ends with the failure as its last event. @returns the failed response object */
+/** Expects a stream that ends with a failure. @returns the failed response object */
 export function expectBroken(outcome: Outcome, errorType: string, textSoFar: string): ResponseObject {
   const { response } = outcome;
   expect({ status: outcome.status, text: outcome.text }).toMatchObject({ status: 200 });
@@ -76,7 +76,7 @@ export function expectBroken(outcome: Outcome, errorType: string, textSoFar: str
   return response!;
 }
 
-/** All went well, and the text is this. */
+/** Expects a success with this text. */
 export function expectText(outcome: Outcome, text: string): ResponseObject {
   expect({ status: outcome.status, body: outcome.text }).toMatchObject({ status: 200 });
   const { response } = outcome;

@@ -19,7 +19,7 @@ const createKey = async (fields: object = {}): Promise<{ key: string; data: Json
   return answer.body;
 };
 
-/** Where limits can be set: the path, how a message names the holder, and a key that they hold for. */
+/** Holders of limits: the path, their name in messages, and a key that the limits apply to. */
 const holders: [string, () => Promise<{ path: string; key: string; name: string; place: string }>][] = [
   [
     'a key',
@@ -39,7 +39,7 @@ const holders: [string, () => Promise<{ path: string; key: string; name: string;
 ];
 
 describe.each(holders)('rate limits of %s', (_, open) => {
-  it('reject with 429 that says which limit of whom, buffered and streamed, and survive a restart', async () => {
+  it('reject with a 429 that names the limit and its holder, buffered and streamed, and survive a restart', async () => {
     gateway = await testGateway();
     const { path, key, name, place } = await open();
     const limits = { requests_per_minute: 2, tokens_per_minute: null, concurrent_streams: null };
@@ -113,14 +113,14 @@ describe.each(holders)('rate limits of %s', (_, open) => {
     [{ concurrent_streams: '5' }, { concurrent_streams: 'got "5"' }],
     [{ concurrent_streams: 1e13 }, { concurrent_streams: 'got 10000000000000' }],
     [{ request_per_minute: 5 }, { request_per_minute: '' }],
-  ])('refuse %j', async (fields, issues) => {
+  ])('reject %j', async (fields, issues) => {
     gateway = await testGateway();
     const { path } = await open();
     expectIssues(await ask('PATCH', path, fields), issues as Record<string, string>);
   });
 });
 
-it('the stricter of the limit of a key and that of the configuration wins, for each limit by itself', async () => {
+it('the stricter of the limit of a key and of the configuration applies, separately for each limit', async () => {
   gateway = await testGateway({ limits: { requests_per_minute: 2, tokens_per_minute: 1_000_000 } });
   const strict = await createKey({ requests_per_minute: 1 });
   const loose = await createKey({ requests_per_minute: 3, tokens_per_minute: 1 });
@@ -133,7 +133,7 @@ it('the stricter of the limit of a key and that of the configuration wins, for e
   expect((await infer(loose.key)).text).toContain('2 requests a minute (limits.requests_per_minute)');
 });
 
-it('limits of each member in the configuration hold for all its keys together', async () => {
+it('limits of each member in the configuration apply to all its keys together', async () => {
   gateway = await testGateway({ limits: { member: { requests_per_minute: 2 } } });
   const second = await createKey({ creator_user_id: 'ada' });
   expect([await statusOf(), await statusOf(second.key)]).toEqual([200, 200]);
@@ -143,7 +143,7 @@ it('limits of each member in the configuration hold for all its keys together', 
   expect(await statusOf(testKeys.organizationKey)).toBe(200); // has no member
 });
 
-it('limits that a key is created with hold from its first request, also for images, and are rotated with it', async () => {
+it('limits of a new key apply from its first request, also to images, and are rotated with it', async () => {
   gateway = await testGateway();
   const { key, data } = await createKey({ requests_per_minute: 1 });
   expect(data).toMatchObject({ requests_per_minute: 1, tokens_per_minute: null, concurrent_streams: null });
@@ -188,7 +188,7 @@ describe('members', () => {
     expect((await ask('PATCH', '/members/cleo', {})).status).toBe(404);
   });
 
-  it('are left as they are by a change of nothing, without an audit entry', async () => {
+  it('stay unchanged, without an audit entry, if nothing changes', async () => {
     gateway = await testGateway();
     await ask('PATCH', '/members/ada', { requests_per_minute: 5 });
     const before = (await ask('GET', '/audit')).body.total_count;

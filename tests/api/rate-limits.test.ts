@@ -6,12 +6,12 @@ afterEach(() => gateway.close());
 
 const body = { model: 'simulator/echo', input: 'Hello' };
 
-it('a key that asks too often is answered 429 with the limit, streamed or not, and other keys are not', async () => {
+it('a key with too many requests gets 429 with the limit, streamed or not, and other keys do not', async () => {
   gateway = await testGateway({ limits: { requests_per_minute: 2 } });
   for (let count = 0; count < 2; count++) {
     const response = await gateway.post('/responses', body);
     expect(response.status).toBe(200);
-    expect(response.headers.get('x-ratelimit-limit')).toBeNull(); // a success says nothing of limits
+    expect(response.headers.get('x-ratelimit-limit')).toBeNull(); // a success has no limit headers
   }
   for (const stream of [false, true]) {
     const response = await gateway.post(
@@ -41,13 +41,13 @@ it('a body that is rejected does not count', async () => {
   expect((await gateway.post('/responses', body)).status).toBe(200);
 });
 
-it('tokens are counted by what was used', async () => {
+it('tokens are counted by the usage', async () => {
   gateway = await testGateway({ limits: { models: [{ model: 'simulator/*', tokens_per_minute: 3 }] } });
   expect((await gateway.post('/responses', body)).status).toBe(200);
   expect((await gateway.post('/responses', body)).status).toBe(429);
 });
 
-it('a model is limited with the suffixes that sort its endpoints as without', async () => {
+it('a limit of a model includes its slugs with sorting suffixes', async () => {
   gateway = await testGateway({ limits: { models: [{ model: 'simulator/echo', requests_per_minute: 2 }] } });
   expect((await gateway.post('/responses', body)).status).toBe(200);
   expect((await gateway.post('/responses', { ...body, model: 'Simulator/Echo:nitro' })).status).toBe(200);
@@ -55,7 +55,7 @@ it('a model is limited with the suffixes that sort its endpoints as without', as
   expect((await gateway.post('/responses', { ...body, model: 'simulator/writer' })).status).toBe(200);
 });
 
-it('a model that a request may fall back to counts when its turn comes, and is passed over at its limit', async () => {
+it('a fallback model counts when it is called, and is skipped at its limit', async () => {
   const models = [{ model: 'simulator/echo', requests_per_minute: 1 }];
   gateway = await testGateway({ limits: { requests_per_minute: 4, models } });
   const ask = async (...names: string[]) => {
@@ -65,7 +65,7 @@ it('a model that a request may fall back to counts when its turn comes, and is p
     return { status: response.status, headers: response.headers, answer };
   };
   expect((await ask('simulator/writer', 'simulator/echo')).answer.model).toBe('simulator/writer');
-  expect((await ask('simulator/echo', 'simulator/writer')).answer.model).toBe('simulator/echo'); // it had not been asked
+  expect((await ask('simulator/echo', 'simulator/writer')).answer.model).toBe('simulator/echo'); // it had not been called
   const third = await ask('simulator/echo', 'simulator/writer');
   expect(third.answer.model).toBe('simulator/writer');
   const reason = expect.stringContaining('is limited to 1 requests a minute (limits.models[0].requests_per_minute)');
@@ -73,14 +73,14 @@ it('a model that a request may fall back to counts when its turn comes, and is p
   for (let count = 0; count < 3; count++) {
     const refused = await ask('simulator/echo', 'Simulator/Echo:nitro');
     expect(refused.status).toBe(429);
-    expect(refused.headers.get('x-ratelimit-limit')).toBe('1'); // and not 4: it does not count for the key
+    expect(refused.headers.get('x-ratelimit-limit')).toBe('1'); // not 4, because it does not count for the key
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(refused.answer).not.toHaveProperty('router_metadata');
   }
   expect((await gateway.post('/responses', { ...body, model: 'simulator/writer' })).status).toBe(200);
 });
 
-it('a model that a router chooses counts as if it were named', async () => {
+it('a model that a router chooses counts like a named one', async () => {
   gateway = await testGateway({ limits: { models: [{ model: 'simulator/*', requests_per_minute: 1 }] } });
   const ask = async (model: string) => (await gateway.post('/responses', { model, input: 'Hello' })).status;
   expect(await ask('router/free')).toBe(200);
@@ -88,7 +88,7 @@ it('a model that a router chooses counts as if it were named', async () => {
   expect(await ask('simulator/echo')).toBe(429);
 });
 
-it('open streams are counted, and are free again if the client disconnects', async () => {
+it('open streams are counted, and are released if the client disconnects', async () => {
   gateway = await testGateway({ limits: { workspace: { concurrent_streams: 1 } } });
   const client = new AbortController();
   const slow = { model: 'simulator/echo', input: '[[slow 200]] one two three four five six seven eight', stream: true };
@@ -96,12 +96,12 @@ it('open streams are counted, and are free again if the client disconnects', asy
   expect(first.status).toBe(200); // its headers come with its first words
   const refused = await gateway.post('/responses', { ...body, stream: true });
   expect(refused.status).toBe(429);
-  expect((await gateway.post('/responses', body)).status).toBe(200); // one that is no stream
+  expect((await gateway.post('/responses', body)).status).toBe(200); // a buffered request
   client.abort();
   await expect.poll(async () => (await gateway.post('/responses', { ...body, stream: true })).status).toBe(200);
 });
 
-it('a limit that is taken away at a reload is gone', async () => {
+it('a limit ends when a reload removes it', async () => {
   gateway = await testGateway({ limits: { requests_per_minute: 1 } });
   await gateway.post('/responses', body);
   expect((await gateway.post('/responses', body)).status).toBe(429);

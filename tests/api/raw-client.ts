@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { type TestGateway, testKeys } from '../../src/testing/index.ts';
 
-/** A bare connection to a gateway, for requests that no HTTP client would send. */
+/** A raw connection to a gateway, for requests that no HTTP client would send. */
 export interface RawClient {
   readonly socket: Socket;
-  /** All that came back. */
+  /** Everything received. */
   text: string;
   /** Sends the head of a `POST /responses` with the test key, unless `authorization` says otherwise. */
   sendHead(headers: Record<string, string | number>): void;

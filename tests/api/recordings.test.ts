@@ -47,7 +47,7 @@ afterAll(async () => {
   await Promise.all(upstreams.map((upstream) => upstream.close()));
 });
 
-/** Every stream is held to the order of events while it is read. */
+/** The order of events is checked while a stream is read. */
 function askFor({ wire, file }: Recorded, mode: 'streamed' | 'buffered'): Promise<Outcome> {
   const asked = readRecordedRequest(findRequestFile(fileURLToPath(new URL(file, folderOf(wire)))));
   return ask(gateway, mode, { ...asked?.request, model: `${wire}/${file.replace(/\.http$/, '')}` });
@@ -67,7 +67,7 @@ describe.each(all.filter(({ status }) => status < 300))('$wire, the recorded ans
       return;
     }
     expectEnvelope(buffered);
-    // Of what has begun only the event can tell.
+    // After the start only the event has the status.
     if (last) expect(buffered.envelope!.error.metadata['error_type']).toBe(last['error_type']);
     else expect(envelopeOf(buffered)).toEqual(envelopeOf(expectEnvelope(streamed)));
   });
@@ -75,13 +75,13 @@ describe.each(all.filter(({ status }) => status < 300))('$wire, the recorded ans
 
 it.each(
   all.filter(({ file }) => file.startsWith('custom-tool.')),
-)('$wire, the recorded answer $file, is read as the answer to the request beside it', async (recorded) => {
+)('$wire, the recorded response $file, is read as the response to its request', async (recorded) => {
   const { response } = await askFor(recorded, 'buffered');
   expect(response?.output.map(({ type }) => type)).toContain('custom_tool_call');
 });
 
 describe.each(all.filter(({ status }) => status >= 300))('$wire, the recorded error $file', (recorded) => {
-  it.each(['streamed', 'buffered'] as const)('keeps a status that says whose fault it was, %s', async (mode) => {
+  it.each(['streamed', 'buffered'] as const)('keeps a status that shows the responsible side, %s', async (mode) => {
     const outcome = expectEnvelope(await askFor(recorded, mode));
     expect(statusesFor(recorded.status)).toContain(outcome.status);
     const wait = recorded.headers['retry-after'];
@@ -94,7 +94,7 @@ describe.each(all.filter(({ status }) => status >= 300))('$wire, the recorded er
 function statusesFor(upstream: number): number[] {
   switch (upstream) {
     case 400:
-      return [400, 502]; // the request's fault, unless it speaks of our key
+      return [400, 502]; // the request's fault, unless it names our key
     case 404:
       return [404]; // the provider does not have the model: another one may
     case 408:

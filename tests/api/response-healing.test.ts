@@ -58,7 +58,7 @@ async function ask(model: string, content: string, body: object, finish?: string
 }
 
 describe.each(['a/chat', 'a/native'])('response-healing on %s', (model) => {
-  it('repairs the JSON of a buffered answer that was asked for as JSON, and says so', async () => {
+  it('repairs the JSON of a buffered response with a JSON format, and reports it', async () => {
     const { said, pipeline } = await ask(model, broken, { plugins, text });
     expect(JSON.parse(said)).toEqual({ city: 'Zürich', population: 434000 });
     expect(pipeline).toEqual([
@@ -76,13 +76,13 @@ describe.each(['a/chat', 'a/native'])('response-healing on %s', (model) => {
     ['with the plugin disabled', { plugins: [{ id: 'response-healing', enabled: false }], text }, undefined],
     ['when no JSON was asked for', { plugins }, undefined],
     ['when the token limit cut the answer', { plugins, text }, 'length'],
-  ])('leaves the text as it is %s', async (_when, body, finish) => {
+  ])('keeps the text unchanged %s', async (_when, body, finish) => {
     const { said, pipeline } = await ask(model, broken, body, finish);
     expect(said).toBe(broken);
     expect(pipeline).toBeUndefined();
   });
 
-  it('leaves no stage when the text parses already', async () => {
+  it('adds no stage if the text is valid JSON', async () => {
     const { said, pipeline } = await ask(model, '{"ok": true}', { plugins, text });
     expect(said).toBe('{"ok": true}');
     expect(pipeline).toBeUndefined();

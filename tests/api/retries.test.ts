@@ -15,8 +15,8 @@ import { main, manage } from './manage.ts';
 import { expectBroken, expectFailure, expectText, type Outcome } from './outcome.ts';
 
 /*
- * A failed attempt is repeated at the same endpoint when no other one is left. Delays are 0 here; `endpoint-queue.test.ts`
- * looks at how long they are.
+ * A failed attempt is repeated at the same endpoint if no other one is left. Delays are 0 here; `endpoint-queue.test.ts`
+ * tests the delays.
  */
 
 let gateway: TestGateway;
@@ -34,7 +34,7 @@ interface Parts extends Record<string, unknown> {
   retry?: object;
   /** Fields of the providers `<wire>-first`. */
   first?: object;
-  /** Whether `<wire>/m` is at `<wire>-second`, too, behind the first. */
+  /** Whether `<wire>/m` is at `<wire>-second`, too, after the first. */
   hasSecond?: boolean;
 }
 
@@ -145,7 +145,7 @@ describe.each(cases)('$wire, $mode, with one endpoint', (how) => {
     expect(upstream.requests).toHaveLength(2);
   });
 
-  it('a wait that the deadline of the request does not leave is not begun', async () => {
+  it('a delay beyond the deadline of the request does not begin', async () => {
     await open({ retry: { max_retry_after_ms: 900_000, budget_ms: 900_000 } });
     upstream.always(failing(503, { 'retry-after': '700' }));
     expect((await askFor(how)).status).toBe(529);
@@ -214,7 +214,7 @@ describe.each(cases)('$wire, $mode, with one endpoint', (how) => {
     expect(keys.length).toBeGreaterThan(2);
   });
 
-  it('what failed attempts cost is in the ledger, and must fit into what the key may spend', async () => {
+  it('the cost of failed attempts is in the ledger, and must fit into the limit of the key', async () => {
     await open();
     const usage = { prompt_tokens: 100, completion_tokens: 40, total_tokens: 140 };
     const choice = { index: 0, finish_reason: 'error', [mode === 'streamed' ? 'delta' : 'message']: { content: '' } };
@@ -222,7 +222,7 @@ describe.each(cases)('$wire, $mode, with one endpoint', (how) => {
     const failed = { status: 'failed', error: { code: 'server_error', message: 'No.' } };
     const body = { ...wholeBody('openai-responses'), ...failed, output: [] };
     const counted = { ...body, usage: { input_tokens: 100, output_tokens: 40, total_tokens: 140 } };
-    /** A response that the provider broke off, and counted. */
+    /** An interrupted response with a report. */
     const inPart = (): ScriptedResponse => {
       if (wire === 'openai-chat') return mode === 'streamed' ? stream(wire, [broken]) : json(broken);
       return mode === 'streamed' ? stream(wire, [{ type: 'response.failed', response: counted }]) : json(counted);

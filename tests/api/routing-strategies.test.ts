@@ -55,7 +55,7 @@ describe.each<{ mode: Mode }>([{ mode: 'buffered' }, { mode: 'streamed' }])('$mo
     expect(await askMany(1)).toEqual([11, 1]);
   });
 
-  it('lets `provider.order` and `provider.sort` of the request win', async () => {
+  it('gives precedence to `provider.order` and `provider.sort` of the request', async () => {
     await open({ stable: 1, canary: 0 });
     expect(await askMany(3, { provider: { order: ['canary'] } })).toEqual([0, 3]);
     await gateway.reload(config({ stable: 1_000_000, canary: 1 }));

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 
 /**
- * A process that answers every generation with an image of about 4 MB, as large as one of 1,184 × 1,184 pixels of noise
- * is. It says its URL.
+ * A process that responds to every generation with an image of about 4 MB, the size of 1,184 × 1,184 pixels of noise.
+ * It prints its URL.
  */
 const edge = 1184;
 const noise = randomBytes(edge * edge * 3);

@@ -7,7 +7,7 @@ import { testGateway } from '../../src/testing/test-gateway.ts';
  * loaded when it writes `ready`, begins on request, and prints its URL.
  */
 const [dataDir, config] = process.argv.slice(2) as [string, string];
-flushCompileCache(); // who is killed has no time for it at its end
+flushCompileCache(); // a killed process cannot do it at its end
 process.stdout.write('ready\n');
 await once(process.stdin, 'data');
 const gateway = await testGateway(JSON.parse(config) as Record<string, unknown>, dataDir);

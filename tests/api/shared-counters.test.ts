@@ -26,7 +26,7 @@ describe.skipIf('skipped' in server)('shared counters that are killed', () => {
   };
   const limits = { requests_per_minute: 2 };
 
-  it('leave each process to count for itself, and take over when they are back', async () => {
+  it('let each process count separately, and take over when they are back', async () => {
     await start({}, { limits });
     await redis.kill();
     for (const status of [200, 200, 429]) expect((await ask()).status).toBe(status);
@@ -34,12 +34,12 @@ describe.skipIf('skipped' in server)('shared counters that are killed', () => {
     expect(await metrics.text()).toMatch(/^headgate_counter_failures_total [1-9]/m);
 
     await redis.start();
-    await expect.poll(async () => (await ask()).status, { timeout: 10_000 }).toBe(200); // which counts anew there
+    await expect.poll(async () => (await ask()).status, { timeout: 10_000 }).toBe(200); // the count starts over there
     expect((await ask()).status).toBe(200);
     expect((await ask()).status).toBe(429);
   });
 
-  it('let nothing in that has a limit if it is set so: 503, never 401', async () => {
+  it('reject requests with limits if configured: 503, never 401', async () => {
     await start({ on_failure: 'closed' }, { limits });
     await redis.kill();
     for (let at = 0; at < 3; at++) {
@@ -52,7 +52,7 @@ describe.skipIf('skipped' in server)('shared counters that are killed', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  it('let budgets be held in memory for a while, then 503', async () => {
+  it('let budgets be reserved in memory for a while, then return 503', async () => {
     await start({ grace_ms: 0 });
     const made = await manage(() => gateway)('POST', '/keys', { name: 'limited', limit: 1, workspace_id: main });
     expect((await ask(made.body.key)).status).toBe(200);
@@ -68,7 +68,7 @@ describe.skipIf('skipped' in server)('shared counters that are killed', () => {
     return { status: answer.status, body: await answer.json() };
   };
 
-  it('make a gateway unready whose requests are all rejected for them, and no other', async () => {
+  it('make a gateway unready if all its requests are rejected for them', async () => {
     await start({ on_failure: 'closed' }, { limits });
     expect(await ready()).toEqual({ status: 200, body: { status: 'ready' } });
     await redis.kill();
@@ -90,7 +90,7 @@ describe.skipIf('skipped' in server)('shared counters that are killed', () => {
     await expect.poll(ready, { timeout: 10_000 }).toEqual({ status: 200, body: { status: 'ready' } });
   });
 
-  it('do not keep a gateway from starting', async () => {
+  it('do not prevent a start', async () => {
     await redis.kill();
     await start({}, { limits });
     expect((await ask()).status).toBe(200);

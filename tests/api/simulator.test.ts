@@ -23,13 +23,13 @@ const idsOf = async (path: string, at = gateway): Promise<string[]> => {
 };
 
 describe('beside another provider the simulator', () => {
-  it.each(['buffered', 'streamed'] as const)('answers a request that names it, %s', async (mode) => {
+  it.each(['buffered', 'streamed'] as const)('responds to a request that names it, %s', async (mode) => {
     const outcome = await ask(gateway, mode, { model: 'simulator/echo', input: 'Hello there' });
 
     expect(outcome.response).toMatchObject({ output: [{ content: [{ text: 'Hello there' }] }], usage: { cost: 0 } });
   });
 
-  it('draws an image', async () => {
+  it('generates an image', async () => {
     const response = await gateway.post('/images', { model: 'simulator/image', prompt: 'A fox' });
 
     expect(response.status).toBe(200);

@@ -10,7 +10,7 @@ import { readRows } from './ledger-rows.ts';
 import { expectText, readOutcome } from './outcome.ts';
 
 const MiB = 1024 * 1024;
-/** What the kernel may hold on the two connections, each with two ends: about 6 MiB each way on loopback. */
+/** The buffers of the kernel for the two connections, each with two ends: about 6 MiB each way on loopback. */
 const kernelBytes = 16 * MiB;
 /** One delta of 32 KiB. */
 const word = 'slow '.repeat(6554);
@@ -24,7 +24,7 @@ afterAll(() => lab.close());
 const frameText = (frames: object[]): Buffer =>
   Buffer.from(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(''));
 
-/** A stream of so many deltas that counts the bytes which the connection has taken. */
+/** A stream of deltas that counts the bytes that the connection accepted. */
 function counted(wire: WireName, deltas: number, said = word): { answer: ScriptedResponse; written: number } {
   const piece = frameText(openFrames(wire, [said]).slice(-1));
   const counter = { written: 0, answer: sse('') };
@@ -40,7 +40,7 @@ function counted(wire: WireName, deltas: number, said = word): { answer: Scripte
   return counter;
 }
 
-/** Sends the request and reads nothing until it is told to. */
+/** Sends the request and reads nothing until requested. */
 function askSlowly(wire: WireName, { gateway }: Lab = lab): Socket {
   const { port, hostname } = new URL(gateway.url);
   const body = JSON.stringify({ model: `${wire}/patient`, input: 'x', stream: true });
@@ -56,17 +56,17 @@ function askSlowly(wire: WireName, { gateway }: Lab = lab): Socket {
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes that this process really holds on to, in the heap and outside. */
+/** Returns the bytes that this process uses, in the heap and outside. */
 async function heldBytes(): Promise<number> {
   for (let round = 0; round < 3; round++) {
     collectGarbage();
-    await delay(20); // buffers are given back in the background
+    await delay(20); // buffers are freed in the background
   }
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-/** Resolves when the count has stood still for a while, having moved before. */
+/** Resolves when the count has been constant for a while after a change. */
 async function standstill(counter: { written: number }): Promise<number> {
   let last = -1;
   for (let still = 0; still < 10; await delay(30)) {
@@ -77,7 +77,7 @@ async function standstill(counter: { written: number }): Promise<number> {
 }
 
 describe.each(wires)('%s, a client that does not read', (wire) => {
-  it('holds the provider back, and nothing piles up', async () => {
+  it('slows the provider down, and nothing accumulates', async () => {
     const counter = counted(wire, 3200); // 100 MiB
     lab.upstream.always(counter.answer);
     const before = await heldBytes();
@@ -93,7 +93,7 @@ describe.each(wires)('%s, a client that does not read', (wire) => {
     expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
   });
 
-  it('is not waited for when the deadline has passed: the provider is let go, and the run is booked', async () => {
+  it('is not waited for after the deadline: the request to the provider is aborted, and the run is recorded', async () => {
     const hasty = await openLab({ timeouts: { request_ms: 1500 } });
     hasty.upstream.always(counted(wire, 3200).answer);
     const socket = askSlowly(wire, hasty);
@@ -116,7 +116,7 @@ describe.each(wires)('%s, a client that does not read', (wire) => {
     ['letters', word, 400],
     // A connection that counts bytes is full where one that counts characters is not.
     ['characters of three bytes', '慢'.repeat(30_000), 140],
-  ])('gets all of it, in order, as soon as it reads: %s', async (_name, said, deltas) => {
+  ])('gets the complete stream in order as soon as it reads: %s', async (_name, said, deltas) => {
     const counter = counted(wire, deltas, said); // 12.5 MiB
     lab.upstream.always(counter.answer);
     const socket = askSlowly(wire);

@@ -36,7 +36,7 @@ describe('openai-chat', () => {
     });
   });
 
-  it('streams a refusal as a part of its own kind', async () => {
+  it('streams a refusal as a separate part', async () => {
     const outcome = await streamed(lab, wire, [
       chatChunk({ refusal: 'I will ' }),
       chatChunk({ refusal: 'not.' }),
@@ -47,7 +47,7 @@ describe('openai-chat', () => {
     expect(outcome.response?.output[0]).toMatchObject({ content: [{ type: 'refusal', refusal: 'I will not.' }] });
   });
 
-  it('streams a function call, with its name in the last word on its arguments', async () => {
+  it('streams a function call, with its name in the last event of its arguments', async () => {
     const outcome = await streamed(lab, wire, [
       begin(0, 'weather'),
       more(0, '{"city":'),
@@ -123,13 +123,13 @@ describe('openai-chat', () => {
     expect(new Set(response?.output.map((item) => item.call_id)).size).toBe(2);
   });
 
-  it('takes a number as the id of a call', async () => {
+  it('accepts a number as the id of a call', async () => {
     const numbered = call(0, { id: 7, function: { name: 'look', arguments: '{}' } });
     const outcome = await streamed(lab, wire, [numbered, stop('tool_calls')]);
     expect(outcome.response?.output).toMatchObject([{ call_id: '7' }]);
   });
 
-  it('closes the text before a call, and opens new text behind it', async () => {
+  it('closes the text before a call, and opens a new one after it', async () => {
     const outcome = await streamed(lab, wire, [
       chatChunk({ content: 'Look: ' }),
       begin(0, 'look', '{}'),
@@ -154,7 +154,7 @@ describe('openai-chat', () => {
     expect(field(outcome.events, 'custom_tool_call_input.done', 'input')).toEqual(['print(1)\n"2"']);
   });
 
-  it('tells annotations before the last word on their text', async () => {
+  it('sends annotations before the last event of their text', async () => {
     const annotation = {
       type: 'url_citation',
       url_citation: { url: 'https://a.example/', title: 'A', start_index: 0, end_index: 2 },
@@ -174,7 +174,7 @@ describe('openai-chat', () => {
   it.each([
     ['length', 'max_output_tokens', 'incomplete'],
     ['content_filter', 'content_filter', 'completed'],
-  ])('ends with response.incomplete if it is cut by %s', async (reason, told, itemStatus) => {
+  ])('ends with response.incomplete if it is truncated by %s', async (reason, told, itemStatus) => {
     const outcome = await streamed(lab, wire, [chatChunk({ content: 'Hal' }), stop(reason)]);
     expect(order(outcome).at(-1)).toBe('incomplete');
     expect(outcome.response).toMatchObject({

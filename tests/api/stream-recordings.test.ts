@@ -41,7 +41,7 @@ const served = ({ wire, name }: Recorded, kind: 'stream' | 'whole'): ScriptedRes
   recording(new URL(`${name}.${kind}.http`, folderOf(wire)));
 
 describe.each(pairs)('$wire, the recording $name', (recorded) => {
-  it('ends in the same response, streamed or not, however the provider answers', async () => {
+  it('ends in the same response, streamed or not, for a buffered and a streamed provider', async () => {
     const expected = settled((await askFor(recorded, 'streamed', served(recorded, 'stream'))).response);
     expect(expected).toMatchObject({ status: expect.stringMatching(/^(completed|incomplete)$/) });
     expect(settled((await askFor(recorded, 'buffered', served(recorded, 'whole'))).response)).toEqual(expected);
@@ -51,7 +51,7 @@ describe.each(pairs)('$wire, the recording $name', (recorded) => {
 });
 
 describe.each(all)('$wire, the recorded stream $name', (recorded) => {
-  it('gives the same events wherever the network cuts it', async () => {
+  it('has the same events for any split by the network', async () => {
     const whole = await askFor(recorded, 'streamed', served(recorded, 'stream'));
     for (const sizes of [[1], [3], [17, 5, 290]]) {
       const cut = await askFor(recorded, 'streamed', cutInTurn(served(recorded, 'stream'), sizes));
@@ -61,7 +61,7 @@ describe.each(all)('$wire, the recorded stream $name', (recorded) => {
   });
 });
 
-it('gives the same events for any cut of any recording', async () => {
+it('has the same events for any split of any recording', async () => {
   const known = new Map<Recorded, Outcome>();
   for (const recorded of all) known.set(recorded, await askFor(recorded, 'streamed', served(recorded, 'stream')));
   const sizes = array(integer({ min: 1, max: 2000 }), { minLength: 1, maxLength: 12 });
@@ -74,7 +74,7 @@ it('gives the same events for any cut of any recording', async () => {
   );
 });
 
-it('never ends like a success, and never with a 500, when a recording stops anywhere before its end', async () => {
+it('never ends like a success, and never with a 500, if a recording stops before its end', async () => {
   const streams = pairs.map((recorded) => ({ recorded, answer: served(recorded, 'stream') }));
   await assert(
     asyncProperty(constantFrom(...streams), integer({ min: 1, max: 90 }), async ({ recorded, answer }, percent) => {
@@ -82,7 +82,7 @@ it('never ends like a success, and never with a 500, when a recording stops anyw
       const outcome = await askFor(recorded, 'streamed', { ...cutInTurn(answer, [length, Infinity]), ...firstOnly });
       if (outcome.status === 200) {
         const { status, output } = outcome.response!;
-        // The last words may have been said before the usage: nothing is lost then.
+        // The text may be complete before the usage: then nothing is lost.
         if (status !== 'failed') expect(textLength(output)).toBe(await wholeLength(recorded));
       } else expect(outcome.status).toBe(502);
     }),
@@ -99,7 +99,7 @@ async function wholeLength(recorded: Recorded): Promise<number> {
 
 const textLength = (output: object): number => JSON.stringify(output).replaceAll(/_[0-9A-Za-z]{24}\b/g, '').length;
 
-/** The body in pieces of these sizes, in turn. */
+/** The body in pieces of these sizes, repeated. */
 function cutInTurn(answer: ScriptedResponse, sizes: number[]): ScriptedResponse {
   async function* pieces(): AsyncGenerator<Buffer> {
     const whole: Buffer[] = [];
@@ -114,12 +114,12 @@ function cutInTurn(answer: ScriptedResponse, sizes: number[]): ScriptedResponse 
   return { ...answer, contentLength: undefined, pieces, pauseMs: 0 };
 }
 
-/** Without what differs from one response to the next: ids that the gateway draws, times, and the number of the run. */
+/** Removes what differs between responses: ids of the gateway, times, and the number of the run. */
 function settled(response: ResponseObject | undefined): object {
   return named([{ ...response, created_at: 0, completed_at: null }])[0] as object;
 }
 
-/** Ids that the gateway draws are told apart by the order in which they appear. */
+/** Replaces ids of the gateway by the order of their first use. */
 function named(values: readonly (ResponseEvent | object)[]): unknown[] {
   const seen = new Map<string, string>();
   const text = JSON.stringify(values)

@@ -70,7 +70,7 @@ describe('openai-responses', () => {
     expect(outcome.response?.output[0]).toMatchObject({ summary, encrypted_content: 'sealed' });
   });
 
-  it('lets items overlap: reasoning that is sealed behind the message', async () => {
+  it('lets items overlap: reasoning that is encrypted after the message', async () => {
     const message = { type: 'message', role: 'assistant', content: [] as object[] };
     const content = [{ type: 'output_text', text: 'Hi', annotations: [] }];
     const outcome = await streamed(
@@ -88,7 +88,7 @@ describe('openai-responses', () => {
     expect(textOf(outcome.response)).toBe('Hi');
   });
 
-  it('numbers items anew if the provider leaves gaps', async () => {
+  it('renumbers items if the provider leaves gaps', async () => {
     const outcome = await streamed(
       lab,
       wire,
@@ -150,7 +150,7 @@ describe('openai-responses', () => {
     expect(outcome.events[4]).toEqual({ type: 'response.rumour', sequence_number: 4, text: 'psst' });
   });
 
-  it('relays no field `error`, which clients take for the end of the stream, and names it', async () => {
+  it('drops a field `error`, which clients treat as the end of the stream, and reports it', async () => {
     const rumour = { type: 'response.rumour', text: 'psst', error: { message: 'boo' } };
     lab.upstream.respond(stream(wire, answered(rumour)));
     const outcome = await lab.ask({ wire, mode: 'streamed' }, { headers: { 'x-router-metadata': 'enabled' } });
@@ -272,13 +272,13 @@ describe('openai-responses', () => {
       ],
       ['whole, one by one', [done(0, ended[0]!), done(1, ended[1]!)]],
       ['in the last event alone', []],
-    ])('are all told, under ids of their own: %s', async (_name, frames) => {
+    ])('are all sent, with separate ids: %s', async (_name, frames) => {
       const outcome = await streamed(lab, wire, [begin!, ...frames, end]);
       expect(outcome.response?.output.map(wordsOf)).toEqual(['one', 'two']);
       expect(new Set(outcome.response?.output.map(({ id }) => id)).size).toBe(2);
     });
 
-    it('are all in a whole answer', async () => {
+    it('are all in a buffered response', async () => {
       lab.upstream.respond(json(responseObject('completed', ended)));
       const { response } = await lab.ask({ wire, mode: 'buffered' });
       expect(response?.output.map(wordsOf)).toEqual(['one', 'two']);
@@ -286,7 +286,7 @@ describe('openai-responses', () => {
     });
   });
 
-  it('gives a call its arguments as text, and an id to answer to', async () => {
+  it('sends the arguments of a call as text, with an id for its output', async () => {
     lab.upstream.respond(
       json(responseObject('completed', [item('function_call', { name: 'f', arguments: { city: 'Bern' } })])),
     );

@@ -20,7 +20,7 @@ describe.each(wires)('%s', (wire) => {
     expect(outcome.text).toMatch(/^(data: .*\n\n)+$/);
   });
 
-  it('begins with the settings of the request and nothing of the answer', async () => {
+  it('begins with the settings of the request and without output', async () => {
     lab.upstream.always(answer({ wire, mode: 'streamed' }));
     const { events } = await lab.ask(
       { wire, mode: 'streamed' },
@@ -42,7 +42,7 @@ describe.each(wires)('%s', (wire) => {
     }
   });
 
-  it('gives one id to the response and one to each item', async () => {
+  it('has one id for the response and one for each item', async () => {
     lab.upstream.always(answer({ wire, mode: 'streamed' }));
     const { events, response } = await lab.ask({ wire, mode: 'streamed' });
     const ids = (events as OtherEvent[]).flatMap(
@@ -53,7 +53,7 @@ describe.each(wires)('%s', (wire) => {
     expect([...itemIds]).toEqual([response!.output[0]!.id]);
   });
 
-  it('echoes the upstream body first, once per attempt, when asked for', async () => {
+  it('echoes the upstream body first, once per attempt, on request', async () => {
     lab.upstream.always(answer({ wire, mode: 'streamed' }));
     const outcome = await lab.ask(
       { wire, mode: 'streamed' },
@@ -68,19 +68,19 @@ describe.each(wires)('%s', (wire) => {
     expect(shown).not.toContain('sk-upstream');
   });
 
-  it('echoes nothing if it is not asked to stream', async () => {
+  it('echoes nothing in a buffered response', async () => {
     lab.upstream.always(answer({ wire, mode: 'buffered' }));
     const { response } = await lab.ask({ wire, mode: 'buffered' }, { body: { debug: { echo_upstream_body: true } } });
     expect(response).not.toHaveProperty('debug');
   });
 
-  it('carries deltas of every character, escaped as JSON must be', async () => {
+  it('sends deltas with every character, escaped as JSON', async () => {
     const odd = 'a"b\\c\n\u2028\u0000\u001f</script>\ud83d\ude00 data: [DONE]\n\n';
     lab.upstream.always(answer({ wire, mode: 'streamed' }, odd));
     expectText(await lab.ask({ wire, mode: 'streamed' }), odd);
   });
 
-  it('marks what was open when the stream broke, and numbers on', async () => {
+  it('marks the open items if the stream is interrupted, and continues the numbers', async () => {
     lab.upstream.always(stream(wire, [...openFrames(wire, ['Hel', 'lo']), complaint('Gone.', { code: 500 })]));
     const outcome = await lab.ask({ wire, mode: 'streamed' });
     expectBroken(outcome, 'provider_unavailable', 'Hello');

@@ -43,7 +43,7 @@ const spans = async (count: number): Promise<ReceivedSpan[]> => {
 };
 
 describe('a traced request', () => {
-  it('has the times of a clock that was set since the start', async () => {
+  it('has the times of a clock that was changed after the start', async () => {
     await open();
     upstream.always(json(answer));
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
@@ -56,7 +56,7 @@ describe('a traced request', () => {
     }
   });
 
-  it('is one span, with one below it for each attempt', async () => {
+  it('is one span, with a child span for each attempt', async () => {
     await open({ headers: { 'x-collector-key': 'collector-secret' } });
     upstream.always(json(answer));
     const response = await gateway.post(
@@ -124,7 +124,7 @@ describe('a traced request', () => {
     }
   });
 
-  it('hangs on the span that traceparent names, and on that of `trace` before it', async () => {
+  it('is a child of the span in traceparent, or of `trace`, which takes precedence', async () => {
     await open();
     const headers = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
     const body = { model: 'simulator/echo', input: 'hi' };
@@ -145,7 +145,7 @@ describe('a traced request', () => {
     expect(requests[2]!.parentSpanId ?? '').toBe('');
   });
 
-  it('that fails says with what, and not in words', async () => {
+  it('has the kind of its failure, and no text', async () => {
     await open();
     upstream.always(json({ error: { message: 'You said: my secret prompt' } }, { status: 400 }));
     await gateway.post('/responses', { model: 'm', input: 'hi', provider: { only: ['google'] } });
@@ -155,7 +155,7 @@ describe('a traced request', () => {
     expect(receiver.upstream.requests.map((each) => each.text).join('')).not.toContain('secret prompt');
   });
 
-  it('is told of at a shutdown, too', async () => {
+  it('is exported at a shutdown, too', async () => {
     await open();
     await gateway.post('/responses', { model: 'simulator/echo', input: 'hi' });
     await gateway.close();
@@ -171,7 +171,7 @@ describe('sampling', () => {
     expect(receiver.upstream.requests).toHaveLength(0);
   });
 
-  it('traces a session whole or not at all', async () => {
+  it('traces a session completely or not at all', async () => {
     await open({ sampling: 0.5 });
     const sessions = Array.from({ length: 20 }, (_, at) => `session-${at}`);
     for (const session_id of [...sessions, ...sessions, ...sessions]) {
@@ -193,7 +193,7 @@ describe('a collector that', () => {
     ['refuses', bytes('no', { status: 400 })],
     ['fails', bytes('no', { status: 503 })],
     ['says nothing', stallBeforeHeaders()],
-  ])('%s is no business of requests, nor of a shutdown', async (_, script) => {
+  ])('%s affects neither requests nor a shutdown', async (_, script) => {
     receiver.upstream.always(script);
     await open();
     for (let at = 0; at < 50; at++) {
@@ -205,7 +205,7 @@ describe('a collector that', () => {
     expect(performance.now() - begun).toBeLessThan(6000);
   });
 
-  it('is not there is no business of requests either', async () => {
+  it('is unreachable does not affect requests', async () => {
     await receiver.upstream.down();
     await open();
     expect((await gateway.post('/responses', { model: 'simulator/echo', input: 'hi' })).status).toBe(200);

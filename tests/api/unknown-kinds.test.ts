@@ -44,7 +44,7 @@ const sent = () => upstream.requests.at(-1)!;
 const sentInput = () => (sent().body as { input: object[] }).input;
 
 describe('an item of a kind that the gateway does not know', () => {
-  it('goes back to a provider with items of its own as it came from it', async () => {
+  it('is sent back unchanged to a provider with native items', async () => {
     const recording = new URL(
       '../../src/providers/openai-responses/recordings/unknown-kinds.whole.http',
       import.meta.url,
@@ -62,7 +62,7 @@ describe('an item of a kind that the gateway does not know', () => {
     expect(sentInput().slice(0, -1)).toEqual(output);
   });
 
-  it('is carried whatever it holds', async () => {
+  it('is sent with any content', async () => {
     expect((await send('openai-responses/one', unknown)).status).toBe(200);
     expect(sentInput()[0]).toEqual(unknown);
   });
@@ -83,7 +83,7 @@ describe('an item of a kind that the gateway does not know', () => {
     expect(upstream.requests.length).toBe(before);
   });
 
-  it('chooses an endpoint that has a place for it', async () => {
+  it('chooses an endpoint that can represent it', async () => {
     const { status } = await ask(gateway, 'buffered', {
       model: 'both/m',
       input: [unknown, user],
@@ -93,7 +93,7 @@ describe('an item of a kind that the gateway does not know', () => {
     expect([status, sent().path]).toEqual([200, '/v1/responses']);
   });
 
-  it('is not sent to an endpoint that takes no addresses, since it may hold one', async () => {
+  it('is not sent to an endpoint that accepts no addresses, because it may contain one', async () => {
     const { status, envelope } = await send('openai-responses/fetch', unknown);
 
     expect([status, envelope?.error.message]).toEqual([
@@ -102,7 +102,7 @@ describe('an item of a kind that the gateway does not know', () => {
     ]);
   });
 
-  it.each(['simulator/echo', 'openai-chat/one'])('may be a misspelled one: %s names the nearest', async (model) => {
+  it.each(['simulator/echo', 'openai-chat/one'])('may be misspelled: %s names the nearest one', async (model) => {
     const { status, envelope } = await send(model, { type: 'mesage', role: 'user', content: 'a' });
 
     expect([status, envelope?.error.message]).toEqual([
@@ -120,7 +120,7 @@ describe('a part of a kind that the gateway does not know', () => {
     { type: 'function_call_output', call_id: 'c', output: [hologram] },
   ];
 
-  it('goes to a provider with items of its own', async () => {
+  it('is sent to a provider with native items', async () => {
     expect((await send('openai-responses/one', message, ...output)).status).toBe(200);
     expect(sentInput().slice(0, 3)).toEqual([message, ...output]);
   });
@@ -143,7 +143,7 @@ describe('a part of a kind that the gateway does not know', () => {
     }
   });
 
-  it.each(['__proto__', 'constructor', 'toString'])('is nothing else for being called %s', async (type) => {
+  it.each(['__proto__', 'constructor', 'toString'])('is not special if it is named %s', async (type) => {
     for (const model of ['openai-chat/one', 'anthropic-messages/one', 'gemini/one', 'simulator/echo']) {
       expect((await send(model, { type: 'message', role: 'user', content: [{ type }] })).status).toBe(400);
       expect((await send(model, { type })).status).toBe(400);

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-/** The body of a good answer, whole or streamed as it was asked for. */
+/** The body of a valid response, buffered or streamed by the request. */
 const good = ({ wire, mode }: Case): string =>
   mode === 'buffered'
     ? JSON.stringify(wholeBody(wire, said))
@@ -34,7 +34,7 @@ const send = (how: Case, body: string | Buffer, type = typeOf(how)): ScriptedRes
   bytes(body, { headers: { 'content-type': type } });
 const other = ({ wire, mode }: Case): Case => ({ wire, mode: mode === 'buffered' ? 'streamed' : 'buffered' });
 
-describe.each(cases)('$wire, $mode, a body in an odd dress', (how) => {
+describe.each(cases)('$wire, $mode, a body in an unusual form', (how) => {
   const { wire, mode } = how;
 
   it.each([
@@ -46,7 +46,7 @@ describe.each(cases)('$wire, $mode, a body in an odd dress', (how) => {
     'APPLICATION/JSON',
     'application/x-ndjson',
     '',
-  ])('is read for what it is when its content type is "%s"', async (type) => {
+  ])('is read by its content if its content type is "%s"', async (type) => {
     lab.upstream.always(send(how, good(how), type));
     expectText(await lab.ask(how), said);
   });
@@ -60,14 +60,12 @@ describe.each(cases)('$wire, $mode, a body in an odd dress', (how) => {
     expectText(await lab.ask(how), said);
   });
 
-  it.each([
-    1, 2, 3, 7, 64,
-  ])('is read when the network cuts it every %i bytes, through characters and all', async (size) => {
+  it.each([1, 2, 3, 7, 64])('is read if the network splits it every %i bytes, also inside characters', async (size) => {
     lab.upstream.always(splitIntoPieces(send(how, good(how), 'text/plain'), size));
     expectText(await lab.ask(how), said);
   });
 
-  it('is read behind a byte order mark and white space', async () => {
+  it('is read after a byte order mark and white space', async () => {
     lab.upstream.always(splitIntoPieces(send(how, `\ufeff\r\n\n${good(how)}`, 'text/plain'), 1));
     if (mode === 'buffered') expectText(await lab.ask(how), said);
     lab.upstream.always(send(how, `\ufeff${good(how)}`));
@@ -86,7 +84,7 @@ describe.each(cases)('$wire, $mode, a body in an odd dress', (how) => {
     expectText(await lab.ask(how), said);
   });
 
-  it('is a failure when its compression is unknown, broken or cut off', async () => {
+  it('is a failure if its compression is unknown, damaged or truncated', async () => {
     for (const make of [
       () => encoded('zstd', send(how, good(how))),
       () => encoded('gzip', send(how, good(how))),
@@ -147,7 +145,7 @@ describe.each(cases)('$wire, $mode, a streamed body', (how) => {
   });
 });
 
-describe.each(cases)('$wire, $mode, a body that is no answer', (how) => {
+describe.each(cases)('$wire, $mode, an invalid body', (how) => {
   const { wire, mode } = how;
   const bodies: [string, ScriptedResponse, RegExp][] = [
     ['empty', emptyBody(), /an empty body/],
@@ -188,13 +186,13 @@ describe.each(cases)('$wire, $mode, a body that is no answer', (how) => {
     expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
   });
 
-  it('is not unpacked past upstream_body_limit', async () => {
+  it('is not decompressed past upstream_body_limit', async () => {
     lab.upstream.always(gzip(hugeBody(50 * 1024 * 1024)));
     expectFailure(await lab.ask(how), 502, 'provider_unavailable', /upstream_body_limit/);
   });
 
   if (mode === 'buffered') {
-    it('is not held past upstream_body_limit if it is a stream of small frames without end', async () => {
+    it('is not kept past upstream_body_limit if it is an endless stream of small frames', async () => {
       const delta = openFrames(wire, ['word '.repeat(1000)]).at(-1)!;
       const start = streamText('openai-responses', openFrames(wire, []));
       lab.upstream.always(endless(start, `data: ${JSON.stringify(delta)}\n\n`));
@@ -215,7 +213,7 @@ function brotli(body: ScriptedResponse): ScriptedResponse {
   return { ...encoded('br', body), pieces };
 }
 
-/** A stream that never stops saying the text. */
+/** An endless stream of the text. */
 function endless(start: string, text: string): ScriptedResponse {
   async function* pieces(): AsyncGenerator<Buffer> {
     yield Buffer.from(start);

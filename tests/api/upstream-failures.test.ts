@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-/** The beginning of a stream, with its words, and then what happens. */
+/** The beginning of a stream, with its text, and then an event. */
 const words = (wire: WireName): ScriptedResponse => stream(wire, openFrames(wire, ['Hel', 'lo']), { done: false });
 
 describe.each(cases)('$wire, $mode', (how) => {
@@ -62,7 +62,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expectText(await lab.ask(how), 'Hello there.');
   });
 
-  it('books a failed request at no cost', async () => {
+  it('records a failed request without cost', async () => {
     lab.upstream.always(resetBeforeHeaders());
     const { headers } = await lab.ask(how);
     const generation = await lab.gateway.get(`/generation?id=${headers.get('x-generation-id')}`);
@@ -72,7 +72,7 @@ describe.each(cases)('$wire, $mode', (how) => {
   });
 });
 
-describe.each(cases)('$wire, $mode, answered by a stream that breaks behind its first words', (how) => {
+describe.each(cases)('$wire, $mode, a stream that is interrupted after its first words', (how) => {
   const { wire, mode } = how;
   const breaks: [string, ScriptedResponse, number, string, RegExp][] = [
     ['is reset', { ...words(wire), end: 'reset' }, 502, 'provider_unavailable', /closed the connection/],
@@ -80,7 +80,7 @@ describe.each(cases)('$wire, $mode, answered by a stream that breaks behind its 
     ['ends without its last frame', words(wire), 502, 'provider_unavailable', /ended its answer in the middle/],
   ];
 
-  it.each(breaks)('never passes for whole if it %s', async (_name, broken, status, errorType, message) => {
+  it.each(breaks)('never looks complete if it %s', async (_name, broken, status, errorType, message) => {
     lab.upstream.always(broken);
     const outcome = await lab.ask(how);
     if (mode === 'buffered') return void expectFailure(outcome, status, errorType, message);
@@ -102,7 +102,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a provider that has said why it s
 
   it.each(
     said.flatMap(([wire, frames]) => ends.map((end) => [wire, end, frames] as const)),
-  )('has answered, whatever becomes of its connection: %s, %s', async (wire, end, frames) => {
+  )('has succeeded, whatever happens to its connection: %s, %s', async (wire, end, frames) => {
     lab.upstream.respond({ ...stream(wire, frames, { done: false }), end });
     const outcome = await lab.ask({ wire, mode }, { model: `${wire}/hasty` });
     expectText(outcome, 'Hello');
@@ -112,7 +112,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a provider that has said why it s
   it.each([
     ['an error', '{"error":{"message":"Out of memory.","type":"server_error"}}'],
     ['nonsense', 'nonsense'],
-  ])('has failed all the same when %s follows', async (_what, frame) => {
+  ])('has failed if %s follows', async (_what, frame) => {
     const frames = [...openFrames('openai-chat', ['Hel', 'lo']), chatChunk({}, 'stop'), frame];
     lab.upstream.respond({ ...stream('openai-chat', frames, { done: false }), end: 'reset' });
     const outcome = await lab.ask({ wire: 'openai-chat', mode });

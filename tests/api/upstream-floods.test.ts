@@ -5,10 +5,10 @@ import { newSession, rowsOf } from './ledger-rows.ts';
 import { expectFailure, expectText } from './outcome.ts';
 
 const limit = 256 * 1024;
-/** What is on its way when the limit is reached. */
+/** The bytes in transit when the limit is reached. */
 const onTheWay = 1024 * 1024;
 const word = 'flood '.repeat(1000);
-/** Keeps a single network read from being a flood. */
+/** Prevents that a single network read is a flood. */
 const padding = { obfuscation: word };
 
 let lab: Lab;
@@ -17,13 +17,13 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-/** Frames that come before, and the frame that then comes again and again; `count` numbers it. */
+/** The first frames, and the frame that is then repeated; `count` numbers it. */
 interface Flood {
   wire: WireName;
   of: string;
   before?: object[];
   frame: (count: number) => object;
-  /** Nothing of it is visible, so that the failure keeps its HTTP status. */
+  /** Whether nothing of it is visible, so that the failure keeps its HTTP status. */
   isSilent?: true;
 }
 
@@ -176,10 +176,10 @@ async function* endless({ before = [], frame }: Flood, counter: { bytes: number 
   }
 }
 
-describe.each(floods)('$wire, a stream of $of without end', (flood) => {
+describe.each(floods)('$wire, an endless stream of $of', (flood) => {
   const { wire, isSilent } = flood;
 
-  it('ends as an interrupted stream of the provider, which is let go, and is in the ledger', async () => {
+  it('ends as an interrupted stream, its request is aborted, and it is in the ledger', async () => {
     const counter = { bytes: 0 };
     lab.upstream.always(stream(wire, endless(flood, counter)));
     const session_id = newSession();
@@ -202,7 +202,7 @@ describe.each(floods)('$wire, a stream of $of without end', (flood) => {
     expect(row).toMatchObject({ outcome: 'failed', status: 502 });
   });
 
-  it('is a failure for a client that wants it whole', async () => {
+  it('is a failure for a buffered client', async () => {
     lab.upstream.always(stream(wire, endless(flood, { bytes: 0 })));
 
     const outcome = await lab.ask({ wire, mode: 'buffered' });
@@ -231,8 +231,8 @@ describe.each<WireName>(['openai-chat', 'openai-responses'])('%s, a long stream 
   });
 });
 
-describe('short things that a provider makes long or many', () => {
-  it('a whole body of very many annotations is a failure', async () => {
+describe('small values that a provider makes long or many', () => {
+  it('a body with very many annotations is a failure', async () => {
     const annotations = Array.from({ length: 5000 }, () => ({ type: 'file_path' }));
     const choice = { index: 0, message: { role: 'assistant', content: 'a', annotations }, finish_reason: 'stop' };
     lab.upstream.always(json({ choices: [choice] }));
@@ -243,7 +243,7 @@ describe('short things that a provider makes long or many', () => {
     }
   });
 
-  it('names of what no wire carries are cut, and listed up to a hundred', async () => {
+  it('names of dropped fields are truncated, and at most a hundred are listed', async () => {
     const names = Array.from({ length: 300 }, (_, index) => [`name_${index}_${'z'.repeat(300)}`, 1]);
     const frames = openFrames('openai-chat', ['Hello']).map((frame) => ({ ...frame, ...Object.fromEntries(names) }));
     lab.upstream.always(stream('openai-chat', [...frames.slice(0, 1), ...endFrames('openai-chat', '')]));

@@ -23,14 +23,14 @@ const files = (wire: WireName, kind: string): string[] =>
 const streams = wires.flatMap((wire) => files(wire, '.stream.http').map((file) => ({ wire, text: read(wire, file) })));
 const wholes = wires.flatMap((wire) => files(wire, '.whole.http').map((file) => ({ wire, text: read(wire, file) })));
 
-/** Something that JSON can say and no provider would. */
+/** JSON values that no provider would send. */
 const junk = anything({ maxDepth: 2, withObjectString: true }).map(
   (value) => JSON.parse(JSON.stringify(value) ?? 'null') as unknown,
 );
-/** What a careless provider would say. */
+/** Values that a careless provider may send. */
 const slip = constantFrom<unknown>(null, '', 0, -1, true, [], {}, [null], 'x', 1e9, undefined);
 
-/** Puts the value in the place of one of the members, however deep; undefined takes it out. */
+/** Replaces one of the members, at any depth, by the value; undefined removes it. */
 function spoil(text: string, place: number, value: unknown): string {
   const root = { root: JSON.parse(text) as unknown };
   const places: [Record<string, unknown>, string][] = [];
@@ -47,7 +47,7 @@ function spoil(text: string, place: number, value: unknown): string {
   return JSON.stringify(root.root) ?? 'null';
 }
 
-/** Whatever the provider said, it is the provider who said it: never our 500, never a hang, always an end. */
+/** Expects that any output of a provider is the provider's failure: never a 500, never a hang, always an end. */
 function expectSense({ status, text, events, done }: StreamedResponse, spoilt: string): void {
   const told = `${text.slice(-600)}\nfor ${spoilt.slice(0, 3000)}`;
   expect([200, 400, 422, 429, 502, 524, 529], told).toContain(status);
@@ -94,7 +94,7 @@ it.each([
 it.each([
   ['junk', junk],
   ['a slip', slip],
-])('is never confused by %s in a whole answer', async (_name, values) => {
+])('is never confused by %s in a buffered response', async (_name, values) => {
   await assert(
     asyncProperty(constantFrom(...wholes), nat(), values, async ({ wire, text }, place, value) => {
       const spoilt = spoil(text, place, value);
@@ -105,7 +105,7 @@ it.each([
   );
 });
 
-it('is never confused by frames that are left out, doubled or in another order', async () => {
+it('is never confused by missing, repeated or reordered frames', async () => {
   await assert(
     asyncProperty(constantFrom(...streams), nat(), nat(), nat(2), async ({ wire, text }, from, to, how) => {
       const frames = text.split(/(?<=\n\r?\n)/);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-/** Asks in all ways at once, since each of them takes its time, and waits until the upstream has been let go. */
+/** Sends all kinds of requests concurrently, because each takes time, and waits until the upstream requests are aborted. */
 async function inAllWays(
   respond: (how: Case) => ScriptedResponse,
   judge: (outcome: Outcome, how: Case) => void,
@@ -44,25 +44,25 @@ function caseOf({ path, body }: ScriptedRequest): Case {
 
 const words = (wire: WireName): ScriptedResponse => stream(wire, openFrames(wire, ['Hel', 'lo']), { done: false });
 
-it('returns 524 when the headers do not come in time', () =>
+it('returns 524 if the headers do not arrive in time', () =>
   inAllWays(
     () => stallBeforeHeaders(),
     (outcome) => expectFailure(outcome, 524, 'timeout', /no answer within 300 ms/),
   ));
 
-it('returns 524 if the provider falls silent before any output', () =>
+it('returns 524 if the provider stops before any output', () =>
   inAllWays(
     (how) => stallAfter(20, answer(how)),
     (outcome) => expectFailure(outcome, 524, 'timeout', /silent for 300 ms/),
   ));
 
-it('returns 524 to an answer that drips without end before any output', () =>
+it('returns 524 for an endless slow response without output', () =>
   inAllWays(
     () => throttle(json(' '.repeat(10_000)), 1, 20),
     (outcome) => expectFailure(outcome, 524, 'timeout', /longer than 900 ms in all/),
   ));
 
-it('breaks the answer off if the provider falls silent behind its first words', () =>
+it('interrupts the response if the provider stops after its first words', () =>
   inAllWays(
     ({ wire }) => ({ ...words(wire), end: 'silence' }),
     (outcome, { mode }) => {
@@ -71,7 +71,7 @@ it('breaks the answer off if the provider falls silent behind its first words', 
     },
   ));
 
-it('breaks the answer off if it drips without end behind its first words', () =>
+it('interrupts an endless slow response after its first words', () =>
   inAllWays(
     ({ wire }) => stream(wire, dripping(wire)),
     (outcome, { mode }) => {
@@ -82,7 +82,7 @@ it('breaks the answer off if it drips without end behind its first words', () =>
     },
   ));
 
-it('does not cut an answer whose pauses stay below the limit', async () => {
+it('does not interrupt a response whose pauses stay below the limit', async () => {
   lab.upstream.always((request) => throttle(answer(caseOf(request)), 300, 60));
   await Promise.all(
     cases.map(async (how) => expectText(await lab.ask(how, { model: `${how.wire}/hasty` }), 'Hello there.')),

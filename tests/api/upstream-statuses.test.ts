@@ -59,7 +59,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(outcome.text).not.toContain('1234567890');
   });
 
-  it.each([429, 503, 529])('passes on how many seconds a %i asks to wait', async (status) => {
+  it.each([429, 503, 529])('returns the seconds that a %i asks to wait', async (status) => {
     lab.upstream.always(json(complaint('Slow down.'), { status, headers: { 'retry-after': '17' } }));
     expect((await lab.ask(how)).headers.get('retry-after')).toBe('17');
   });
@@ -72,12 +72,12 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(seconds).toBeLessThanOrEqual(30);
   });
 
-  it.each([401, 403, 500])('gives no Retry-After for a %i', async (status) => {
+  it.each([401, 403, 500])('returns no Retry-After for a %i', async (status) => {
     lab.upstream.always(json(complaint('No.'), { status, headers: { 'retry-after': '17' } }));
     expect((await lab.ask(how)).headers.get('retry-after')).toBeNull();
   });
 
-  it('tells the code that the provider gave', async () => {
+  it('returns the code of the provider', async () => {
     lab.upstream.always(json(complaint('Bad size.', { code: 'bad_size' }), { status: 400 }));
     const { error } = expectFailure(await lab.ask(how), 400, 'invalid_request');
     expect(error.metadata['provider_code']).toBe('bad_size');
@@ -124,7 +124,7 @@ describe.each(cases)('$wire, $mode, an error object inside a 200', (how) => {
     expect(outcome.text).not.toContain('1234567890');
   });
 
-  it.each(inside)('%j behind the first words ends the answer, as %i %s', async (fields, status, errorType) => {
+  it.each(inside)('%j after the first words ends the response, as %i %s', async (fields, status, errorType) => {
     const frames = [...openFrames(wire, ['Hel', 'lo']), complaint(`Gone: ${providerKey}`, fields)];
     lab.upstream.always(stream(wire, frames));
     const outcome = await lab.ask(how);
@@ -133,7 +133,7 @@ describe.each(cases)('$wire, $mode, an error object inside a 200', (how) => {
     expect(outcome.text).not.toContain('1234567890');
   });
 
-  it('is asked again on the same connection after an error', async () => {
+  it('serves again on the same connection after an error', async () => {
     lab.upstream.always(json(complaint('No.'), { status: 500 }));
     await lab.ask(how);
     const before = lab.upstream.connectionCount;
@@ -143,12 +143,12 @@ describe.each(cases)('$wire, $mode, an error object inside a 200', (how) => {
   });
 });
 
-// Looking for secrets in them once took minutes, in which nobody was served.
+// The search for secrets in them once blocked the process for minutes.
 it.each([
   ['letters', 'A'],
   ['beginnings of keys', 'sk-'],
   ['signs', '_='],
-])('takes a message of 900,000 %s, as long as the request that it may repeat', async (_what, piece) => {
+])('accepts a message of 900,000 %s, as long as a request that it may repeat', async (_what, piece) => {
   lab.upstream.always(json(complaint(piece.repeat(900_000 / piece.length)), { status: 400 }));
   const { error } = expectFailure(await lab.ask({ wire: 'openai-chat', mode: 'buffered' }), 400, 'invalid_request');
   expect(error.message.length).toBeLessThan(600);

@@ -22,7 +22,7 @@ const midnight = expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/);
 const missing = '00000000-0000-4000-8000-00000000ffff';
 
 describe('POST /workspaces', () => {
-  it('makes a workspace', async () => {
+  it('creates a workspace', async () => {
     const answer = await ask('POST', '/workspaces', { name: 'Größe 📦', slug: 'groesse-1' });
     expect(answer.status).toBe(201);
     expect(answer.body).toEqual({
@@ -49,7 +49,7 @@ describe('POST /workspaces', () => {
     });
   });
 
-  it('keeps every setting, and is found by id and by slug', async () => {
+  it('stores every setting, and finds it by id and by slug', async () => {
     const settings = {
       description: 'two\nlines',
       default_text_model: 'acme/one',
@@ -68,7 +68,7 @@ describe('POST /workspaces', () => {
     }
   });
 
-  it('keeps contents of keys that it has: others are named and nothing is changed', async () => {
+  it('stores contents of its own keys: others are an error, and nothing changes', async () => {
     const { id } = await create();
     const makeKey = async (workspace_id: string) => (await ask('POST', '/keys', { name: 'k', workspace_id })).body.data;
     const [own, gone, foreign] = [await makeKey(id), await makeKey(id), await makeKey(other)];
@@ -91,7 +91,7 @@ describe('POST /workspaces', () => {
     expect(again.body.data.io_logging_api_key_ids).toEqual([gone.id, own.id]);
   });
 
-  it('may have keys at once', async () => {
+  it('can have keys at once', async () => {
     const { id } = await create();
     const { key, data } = (await ask('POST', '/keys', { name: 'k', workspace_id: id })).body;
     expect(data.workspace_id).toBe(id);
@@ -128,7 +128,7 @@ describe('POST /workspaces', () => {
 });
 
 describe('GET /workspaces', () => {
-  it('lists them, the oldest first, page by page', async () => {
+  it('lists them, oldest first, page by page', async () => {
     const [first, second] = [await create(), await create()];
     const all = (await ask('GET', '/workspaces?limit=100')).body;
     expect(all.data.slice(0, 2).map((one: Json) => one.slug)).toEqual(['main', 'other']);
@@ -144,7 +144,7 @@ describe('GET /workspaces', () => {
 });
 
 describe('PATCH /workspaces/{id}', () => {
-  it('changes what is sent and nothing else, by id or slug, and says so in the audit log', async () => {
+  it('changes the given fields only, by id or slug, and records it in the audit log', async () => {
     const made = await create({ description: 'old', default_text_model: 'acme/one' });
     const body = { name: `${made.name}!`, slug: `${made.slug}-x`, description: null, io_logging_sampling_rate: 0.5 };
     const changed = (await ask('PATCH', `/workspaces/${made.slug}`, body)).body.data;
@@ -162,7 +162,7 @@ describe('PATCH /workspaces/{id}', () => {
     });
   });
 
-  it('keeps its own name and slug, and leaves no trace when nothing changes', async () => {
+  it('accepts its own name and slug, and adds no audit entry if nothing changes', async () => {
     const made = await create();
     const [last] = await auditOf(ask, 1);
     const answer = await ask('PATCH', `/workspaces/${made.id}`, { name: made.name, slug: made.slug });
@@ -184,7 +184,7 @@ describe('PATCH /workspaces/{id}', () => {
 });
 
 describe('DELETE /workspaces/{id}', () => {
-  it('deletes one without keys, with all that belongs to it', async () => {
+  it('deletes one without keys, with everything that belongs to it', async () => {
     const { id, slug } = await create();
     await ask('PUT', `/workspaces/${id}/budgets/daily`, { limit_usd: 5 });
     await ask('POST', `/workspaces/${id}/members/add`, { user_ids: ['ada'] });
@@ -195,7 +195,7 @@ describe('DELETE /workspaces/{id}', () => {
     expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'workspace.delete', object_id: id });
   });
 
-  it('is rejected while there are keys, disabled ones too', async () => {
+  it('is rejected while there are keys, including disabled ones', async () => {
     const { id, slug } = await create();
     const { data } = (await ask('POST', '/keys', { name: 'k', workspace_id: id })).body;
     await ask('PATCH', `/keys/${data.hash}`, { disabled: true });
@@ -204,7 +204,7 @@ describe('DELETE /workspaces/{id}', () => {
     expect((await ask('DELETE', `/workspaces/${id}`)).status).toBe(200);
   });
 
-  it('wants to be told twice for the default workspace, which is the oldest if none is named so', async () => {
+  it('needs a confirmation for the default workspace, which is the oldest if none has that name', async () => {
     const flag = 'confirm_default_workspace_deletion';
     const apart = await testGateway();
     const asking = manage(() => apart);
@@ -225,7 +225,7 @@ describe('DELETE /workspaces/{id}', () => {
   });
 });
 
-describe('a workspace that is not there', () => {
+describe('an unknown workspace', () => {
   it.each([
     ['GET', ''],
     ['PATCH', '', {}],
