@@ -197,7 +197,7 @@ function print(terminal: Terminal, plan: Plan<Endpoint>, shares: ReadonlyMap<str
   const notes = [
     plan.endpoints.some(({ pricing }) => pricing?.above) ? 'A price with + is higher for long prompts.' : [],
     [...shares.values()].some((share) => share < 100)
-      ? 'FIRST is how often an endpoint comes first. The order above is one draw. Every request draws anew.'
+      ? 'FIRST is how often an endpoint comes first. The order above is one draw. Each request gets a new draw.'
       : [],
   ].flat();
   if (notes.length > 0) stdout.write(`\n${notes.join('\n')}\n`);
