@@ -5,7 +5,7 @@ import type { WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import type { Provider } from '../providers/provider.ts';
 import { buildEndpoints } from './build-endpoints.ts';
 
-/** What a configuration makes of the catalog; a reload makes it anew. */
+/** What a configuration makes of the catalog; a reload makes it again. */
 export interface ConfiguredModels {
   providers: readonly Provider[];
   catalog: Catalog;

@@ -6,7 +6,7 @@ import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
 import { isSharedStore } from './open-storage.ts';
 
 export interface CountersOptions extends Pick<GuardParts, 'sums' | 'log' | 'onFailure'> {
-  /** Asked anew for what a reload may change. */
+  /** Asked again for what a reload may change. */
   config: () => Pick<Config, 'counters' | 'storage'>;
   /** In a worker: in whose memory all workers of this host count. */
   primary?: Peer | undefined;

@@ -21,8 +21,8 @@ import type { Target, Wire } from './wire.ts';
 /** What the suite cannot see in the recordings. */
 export interface WireContract {
   /**
-   * File name → kind of the error it stands for. `*.stream.http` is read as a stream, `*.whole.http` as a whole answer,
-   * any other name as the answer to a request that failed.
+   * File name → kind of the error it stands for. `*.stream.http` is read as a stream, `*.whole.http` as a whole response,
+   * any other name as the response to a request that failed.
    */
   errors: Record<string, ErrorKind>;
   /**
@@ -35,7 +35,7 @@ export interface WireContract {
 }
 
 /**
- * The contract of all wires, run on its recordings: where the network cuts does not matter, a stream and a whole answer
+ * The contract of all wires, run on its recordings: where the network cuts does not matter, a stream and a whole response
  * of the same exchange give the same response, a stream that was cut never passes for a whole one, and errors have their
  * kind.
  *

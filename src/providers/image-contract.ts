@@ -11,11 +11,11 @@ import type { Target, Wire } from './wire.ts';
 /** What the suite cannot see in the recordings. */
 export interface ImageContract {
   /**
-   * File name → kind of the error it stands for. `*.stream.http` is read as a stream, `*.whole.http` as a whole answer,
-   * any other name as the answer to a request that failed.
+   * File name → kind of the error it stands for. `*.stream.http` is read as a stream, `*.whole.http` as a whole response,
+   * any other name as the response to a request that failed.
    */
   errors: Record<string, ErrorKind>;
-  /** File name of a whole answer that is none yet → where to ask again. */
+  /** File name of a whole response that is none yet → where to ask again. */
   polls?: Record<string, Partial<Poll>>;
   /** File name without endings → what of the request the reader must know. */
   asks?: Record<string, Partial<EndpointImageRequest>>;
@@ -30,8 +30,8 @@ const plain: EndpointImageRequest = {
 };
 
 /**
- * The contract of all image wires, run on recordings: where the network cuts does not matter, a stream and a whole answer
- * of the same exchange give the same pictures and usage, pictures are pictures, a stream that was cut never passes for a
+ * The contract of all image wires, run on recordings: where the network cuts does not matter, a stream and a whole response
+ * of the same exchange give the same images and usage, images are images, a stream that was cut never passes for a
  * whole one, and errors have their kind.
  *
  * @param recordings a folder of `<name>.stream.http` and `<name>.whole.http`, and errors by any name

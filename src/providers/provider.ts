@@ -20,7 +20,7 @@ export interface Provider {
   readonly dialect: Readonly<Record<string, unknown>>;
   /** The network; undefined for a wire that answers inside this process. */
   readonly upstream: Upstream | undefined;
-  /** How long the first byte of a picture may take, in milliseconds. */
+  /** How long the first byte of an image may take, in milliseconds. */
   readonly imageFirstByteMs: number;
   /**
    * Where an address of the provider leads: its own host, or one that its wire names.
@@ -35,7 +35,7 @@ export interface Provider {
   headersFor(key: number, stream: boolean): string[];
   /** Takes the operator's keys out of what the provider said. */
   maskKeys(text: string): string;
-  /** Lets the requests that are under way finish; `now` cuts them. */
+  /** Lets the requests that are in flight finish; `now` cuts them. */
   close(now: boolean): Promise<void>;
 }
 
@@ -45,9 +45,9 @@ export interface Endpoint extends EndpointFacts {
   readonly upstreamModel: string;
   /** The slug of the configuration, when `model` is one that its `*` matched. */
   readonly pattern?: string;
-  /** Takes no addresses of pictures and files: what is there must be fetched, and sent as data. */
+  /** Takes no addresses of images and files: what is there must be fetched, and sent as data. */
   readonly needsData?: boolean;
-  /** Of a `*`: what is known of pictures once it is clear which model is meant. */
+  /** Of a `*`: what is known of images once it is clear which model is meant. */
   readonly imageOf?: (upstreamModel: string) => ImageFacts | undefined;
 }
 
@@ -89,7 +89,7 @@ export interface ProviderEntry {
   timeouts: UpstreamTimeouts;
   /** Absent: nothing is sent again. */
   retry?: RetryPolicy;
-  /** How long the first byte of a picture may take; absent: as any other. */
+  /** How long the first byte of an image may take; absent: as any other. */
   imageFirstByteMs?: number;
   dialect: Readonly<Record<string, unknown>>;
   /** The npm package behind the wire `ai-sdk`, the function that makes its provider, and what that is given. */
@@ -98,7 +98,7 @@ export interface ProviderEntry {
   settings?: Readonly<Record<string, unknown>>;
 }
 
-/** Hosts of one provider that its pictures are asked for at. */
+/** Hosts of one provider that its images are asked for at. */
 const MAX_ORIGINS = 20;
 
 /** How long a server may take to say which protocol it speaks. */

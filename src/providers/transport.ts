@@ -9,7 +9,7 @@ import { type UpstreamBody, createUpstreamBody, type FlowControl } from './upstr
 /** Time limits of one attempt, in milliseconds. */
 export interface UpstreamTimeouts {
   connectMs: number;
-  /** From the sent request to the headers of the answer. */
+  /** From the sent request to the headers of the response. */
   firstByteMs: number;
   /** Between two pieces of the body. */
   idleMs: number;
@@ -27,7 +27,7 @@ export interface UpstreamOptions {
 /** The network of one provider: a pool of kept-alive connections to its origin. Never follows a redirect. */
 export interface Upstream {
   /**
-   * Sends a request and waits for the headers of its answer.
+   * Sends a request and waits for the headers of its response.
    *
    * @param headers flat list of names and values
    * @throws {GatewayError} `upstream_failed` or `upstream_timeout`, or the reason of the cancellation
@@ -39,14 +39,14 @@ export interface Upstream {
     cancellation: Cancellation,
     how?: SendOptions,
   ): Promise<UpstreamResponse>;
-  /** Lets the requests that are under way finish; `now` cuts them. */
+  /** Lets the requests that are in flight finish; `now` cuts them. */
   close(now: boolean): Promise<void>;
 }
 
 export interface SendOptions {
   /** Absent: POST. A GET is sent without a body. */
   method?: 'GET' | 'POST';
-  /** Where an answer takes longer by its nature. */
+  /** Where a response takes longer by its nature. */
   firstByteMs?: number;
 }
 
@@ -54,10 +54,10 @@ export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /**
-   * Gives the body to a taker, all that has arrived since the last time in one batch. To be called once.
+   * Gives the body to a sink, all that has arrived since the last time in one batch. To be called once.
    *
-   * @returns fulfilled at the regular end, or when the answer is released before it
-   * @throws {GatewayError} when the body was cut, stalled or cancelled; and what the taker throws
+   * @returns fulfilled at the regular end, or when the response is released before it
+   * @throws {GatewayError} when the body was cut, stalled or cancelled; and what the sink throws
    */
   each(sink: Sink<Buffer>): Promise<void>;
   /** Nobody reads on: lets the little that is left pass by, so that the connection can be used again, or drops it. */
@@ -113,13 +113,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 }
 
 /**
- * One request and its answer: undici's handler, the answer for the pipeline, and the clock over both. A class, since
+ * One request and its response: undici's handler, the response for the pipeline, and the clock over both. A class, since
  * there is one for every request and a bundle of closures costs several times as much.
  */
 class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowControl, CancelListener {
   status = 0;
   headers: UpstreamResponse['headers'] = {};
-  /** Why the network failed before the first byte of an answer; undefined when we stopped it. */
+  /** Why the network failed before the first byte of a response; undefined when we stopped it. */
   networkError: Error | undefined;
   /** From the sent request to that failure. */
   waitedMs = 0;
@@ -232,7 +232,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
   // --- the pipeline's side ---
 
   each(sink: Sink<Buffer>): Promise<void> {
-    return this.body!.each(sink); // there is a body once there is an answer
+    return this.body!.each(sink); // there is a body once there is a response
   }
 
   release(): void {
@@ -307,7 +307,7 @@ const slow = (text: string, cause?: Error) =>
   new GatewayError('upstream_timeout', text, { retryable: true, isTransient: true, cause });
 
 /**
- * Tells failures of a kept-alive connection that had been closed meanwhile from other failures. The system's errors do
+ * Tells failures of a kept-alive connection that had been closed in the meantime from other failures. The system's errors do
  * not say what their connection had carried, so each connection is watched for it.
  */
 function createStaleCheck(connectMs: number) {
@@ -325,7 +325,7 @@ function createStaleCheck(connectMs: number) {
         callback(...result);
       });
     },
-    /** Was the connection reset or closed, and had it carried an answer before? */
+    /** Was the connection reset or closed, and had it carried a response before? */
     wasStale(error: Error): boolean {
       if (!staleCodes.has((error as NodeJS.ErrnoException).code)) return false;
       const { socket } = error as { socket?: { bytesRead?: number } }; // undici's own errors have it

@@ -2,10 +2,10 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { GatewayError } from '../domain/errors.ts';
 import type { Sink } from '../domain/sink.ts';
 
-/** Unread bytes of one answer at which the connection is paused. */
+/** Unread bytes of one response at which the connection is paused. */
 const HIGH_WATER_BYTES = 256 * 1024;
 
-/** The body of one answer on its way from the connection to the pipeline. */
+/** The body of one response on its way from the connection to the pipeline. */
 export interface UpstreamBody {
   /** As it comes from the connection. */
   push(piece: Buffer): void;
@@ -29,7 +29,7 @@ export interface FlowControl {
 }
 
 /**
- * Makes the queue of one answer. It gives whole batches, and undoes a `content-encoding`: we ask for none, and some
+ * Makes the queue of one response. It gives whole batches, and undoes a `content-encoding`: we ask for none, and some
  * servers compress all the same.
  *
  * @param name of the provider, for messages
@@ -106,7 +106,7 @@ function createDecoder(word: string) {
   }
 }
 
-/** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
+/** One for each response, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
 class AnswerQueue implements UpstreamBody {
   private readonly connection: FlowControl;
   private pieces: Buffer[] = [];
@@ -195,7 +195,7 @@ class AnswerQueue implements UpstreamBody {
     return held;
   }
 
-  /** Nothing is given before the taker is ready; what arrives meanwhile is kept, up to the mark. */
+  /** Nothing is given before the sink is ready; what arrives in the meantime is kept, up to the mark. */
   private wait(held: Promise<void>): void {
     this.isHeld = true;
     held.then(
@@ -213,7 +213,7 @@ class AnswerQueue implements UpstreamBody {
     reject?.(reason);
   }
 
-  /** A connection may hold its last answer for long, and must not hold the whole run with it. */
+  /** A connection may hold its last response for long, and must not hold the whole run with it. */
   private letGo(): void {
     this.isOver = true;
     this.pieces = [];

@@ -38,7 +38,7 @@ export class WireFinder {
     return this.known ?? this.wires[0];
   }
 
-  /** Asks the server, unless its protocol is known. Concurrent callers wait for the same answer. Never rejects. */
+  /** Asks the server, unless its protocol is known. Concurrent callers wait for the same response. Never rejects. */
   async find(): Promise<Wire | undefined> {
     if (!this.known && (this.pending || performance.now() >= this.retryAt)) {
       this.pending ??= this.request();

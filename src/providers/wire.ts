@@ -43,7 +43,7 @@ export interface Wire {
   readonly image?: ImageWire;
 }
 
-/** One message of a streamed answer: the fields of a server-sent event. */
+/** One message of a streamed response: the fields of a server-sent event. */
 export interface Frame {
   /** The `event:` field; empty when there was none. */
   event: string;
@@ -57,7 +57,7 @@ export interface Reader<C = Chunk> {
   /** The body ended in order. Gives what was held back; a `finish` chunk must have come by now. */
   end(): C[];
   /**
-   * What the provider has counted so far, of an answer that broke off; output that it has not counted yet is 0. Absent:
+   * What the provider has counted so far, of a response that was interrupted; output that it has not counted yet is 0. Absent:
    * the protocol counts at the end alone.
    */
   counted?(): Usage | undefined;
@@ -72,13 +72,13 @@ export interface Target {
   /** For messages: `openai/gpt-5-mini at OpenAI`. */
   endpoint: string;
   upstreamModel: string;
-  /** Ask for a streamed answer. */
+  /** Ask for a streamed response. */
   stream: boolean;
   /** `dialect` of the provider's configuration; each wire reads its own settings. */
   dialect: Readonly<Record<string, unknown>>;
   /** Keyed hash of the end user's id; absent when the caller named none. */
   endUser?: string;
-  /** The model makes pictures and says nothing. */
+  /** The model makes images and says nothing. */
   imagesOnly?: true;
 }
 

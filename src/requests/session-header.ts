@@ -3,7 +3,7 @@ import type { Issue } from '../domain/errors.ts';
 import { show } from '../schema/report.ts';
 import { characterCount } from '../schema/shapes.ts';
 
-/** Most characters of `session_id`, of the header `x-session-id` and of `user`. */
+/** Maximum characters of `session_id`, of the header `x-session-id` and of `user`. */
 export const maxIdCharacters = 256;
 
 /** How coding agents name the session that a request belongs to, each in a header of its own. */

@@ -10,7 +10,7 @@ import type { Metadata, StreamPart } from './model.ts';
 import type { ReaderContext } from './request.ts';
 import { writeSeal } from './seal.ts';
 
-/** Reads the parts of a streamed answer, each a frame in JSON. */
+/** Reads the parts of a streamed response, each a frame in JSON. */
 export const createReader = (readerContext: ReaderContext): Reader => new PartReader(readerContext);
 
 /** Reads all parts at once. */

@@ -15,7 +15,7 @@ interface PackageError {
 /**
  * What went wrong in a package, by the HTTP answer behind it where there was one.
  *
- * @param error thrown, or the `error` of a part, which may have been JSON meanwhile
+ * @param error thrown, or the `error` of a part, which may have been JSON in the meantime
  */
 export function readPackageError(error: unknown, provider: string): GatewayError {
   if (error instanceof GatewayError) return error;

@@ -34,7 +34,7 @@ const known = new Set([
   ...['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'stop_details', 'usage', 'error'],
 ]);
 
-/** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
+/** One for each response, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
 class MessageReader implements Reader {
   private readonly dropped = new DroppedNames();
   private readonly blocks: BlockReader;

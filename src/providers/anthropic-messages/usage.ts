@@ -63,7 +63,7 @@ export function readStopReason(reason: string, dropped: Set<string>): FinishReas
       return 'length';
     case 'refusal':
       return 'content_filter';
-    default: // `pause_turn`: a search at the provider took long, and the caller may send the answer back to go on
+    default: // `pause_turn`: a search at the provider took long, and the caller may send the response back to go on
       dropped.add(`stop_reason (${reason})`);
       return 'stop';
   }

@@ -34,13 +34,13 @@ export interface ReaderContext {
   summarizes?: boolean;
 }
 
-/** A block of an answer. */
+/** A block of a response. */
 export interface ResponseBlock {
   type?: string;
   [field: string]: unknown;
 }
 
-/** A whole answer, or the `message` of `message_start`. */
+/** A whole response, or the `message` of `message_start`. */
 export interface ResponseMessage {
   model?: unknown;
   content?: unknown;

@@ -6,7 +6,7 @@ export interface Grid {
   step: number;
   min: number;
   max: number;
-  /** Of the whole picture. */
+  /** Of the whole image. */
   area: number;
 }
 
@@ -29,7 +29,7 @@ const formats = { type: 'enum', values: ['jpeg', 'png'] } as const;
 
 const describe = (parameters: ImageParameters, passthrough: readonly string[]): ImageFacts => ({
   parameters: { output_format: formats, seed: { type: 'boolean' }, ...parameters },
-  // Never `webhook_url`: the picture would go to an address of the caller's, with nobody to look at it.
+  // Never `webhook_url`: the image would go to an address of the caller's, with nobody to look at it.
   passthrough: ['safety_tolerance', ...passthrough],
   streams: false,
   pricing: undefined,

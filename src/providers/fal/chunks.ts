@@ -48,7 +48,7 @@ export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageC
   }
 }
 
-/** A picture that the provider's check has found fault with is a black one. */
+/** An image that the provider's check has found fault with is a black one. */
 function readResult(files: NonNullable<WireAnswer['images']>, body: WireAnswer): ImageChunk[] {
   const shown = files.filter((_, index) => body.has_nsfw_concepts?.[index] !== true);
   if (shown.length === 0 && files.length > 0) {

@@ -14,7 +14,7 @@ export function readError(answer: UpstreamErrorResponse): GatewayError {
   return readUpstreamError(status === 403 ? { ...answer, status: 402 } : answer);
 }
 
-/** The same of an answer of status 200 that says how a request ended. */
+/** The same of a response of status 200 that says how a request ended. */
 export function readErrorObject(body: object): GatewayError {
   const { error, error_type: type } = body as { error?: unknown; error_type?: unknown }; // looked at with care
   const detail = findDetail(body) ?? findDetail(error) ?? (typeof error === 'string' ? error : undefined);

@@ -22,7 +22,7 @@ const passthrough = [
 
 interface Traits {
   shape: Family['shape'];
-  /** The most pictures of one request. */
+  /** The most images of one request. */
   max: number;
   /** The most references, and their field. */
   references?: { max: number; field: NonNullable<Family['reference']> };

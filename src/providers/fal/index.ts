@@ -10,7 +10,7 @@ const readDialect = pollDialectReader('fal');
 
 /**
  * `POST {base_url}/<model>`: the queue of fal, which hosts the models of many. It answers where to ask how far it is and
- * where the result will be, and the pictures of the result lie at addresses.
+ * where the result will be, and the images of the result lie at addresses.
  *
  * @see https://fal.ai/docs/api-reference/inference-api
  */

@@ -6,7 +6,7 @@ import type { ReaderContext } from './wire.ts';
 
 const read = (name: string, readerContext: ReaderContext = {}): Chunk[] =>
   replay(new URL(`recordings/${name}.stream.http`, import.meta.url), createReader(readerContext));
-/** An answer of these parts, in one event. */
+/** A response of these parts, in one event. */
 function readParts(parts: object[], candidate: object = {}, readerContext: ReaderContext = {}): Chunk[] {
   const reader = createReader(readerContext);
   const answer = { candidates: [{ content: { parts }, finishReason: 'STOP', ...candidate }] };

@@ -11,10 +11,10 @@ import { PartReader } from './part-reader.ts';
 import { readFinishReason, readTier, readUsage } from './usage.ts';
 import type { GeminiResponse, Candidate, ReaderContext } from './wire.ts';
 
-/** Reads a stream of answers, each with the parts that are new. The end of the body is the end of the answer. */
+/** Reads a stream of responses, each with the parts that are new. The end of the body is the end of the response. */
 export const createReader = (readerContext: ReaderContext): Reader => new AnswerReader(readerContext);
 
-/** Reads a whole answer: an event of a stream that has everything. */
+/** Reads a whole response: an event of a stream that has everything. */
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   const reader = new AnswerReader(readerContext);
   const chunks: Chunk[] = [];
@@ -40,7 +40,7 @@ const candidateFields = new Set([
   ...['logprobsResult', 'avgLogprobs', 'tokenCount'],
 ]);
 
-/** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
+/** One for each response, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
 class AnswerReader implements Reader {
   private readonly dropped = new DroppedNames();
   private readonly parts: PartReader;

@@ -59,7 +59,7 @@ export class WireConversation implements Control {
     ]);
   }
 
-  /** One that no call follows seals the picture before it, or the text, and then has a part of its own, as it came. */
+  /** One that no call follows seals the image before it, or the text, and then has a part of its own, as it came. */
   settle(): void {
     const { signature } = this;
     if (signature === undefined) return;
@@ -173,7 +173,7 @@ function writeCall(
   conversation.addCall(call, draft.traits.thinking === 'level');
 }
 
-/** A result is an object; text is wrapped into one, and pictures stand behind it. */
+/** A result is an object; text is wrapped into one, and images stand behind it. */
 function writeOutput(
   draft: GeminiDraft,
   conversation: WireConversation,

@@ -8,9 +8,9 @@ import type { ReaderContext } from './wire.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Reads the parts of an answer. Calls come whole on this wire, each in one part. */
+/** Reads the parts of a response. Calls come whole on this wire, each in one part. */
 export class PartReader {
-  /** The provider's id of the answer, once it is known: ids of calls are made of it. */
+  /** The provider's id of the response, once it is known: ids of calls are made of it. */
   responseId: string | undefined;
   /** The message is still open, so that annotations can join it. */
   isTextOpen = false;
@@ -25,8 +25,8 @@ export class PartReader {
   private images = 0;
   private calls = 0;
   private readonly callIds = new Set<string>();
-  private readonly tries: string[] = []; // pictures of thoughts that nobody has been told of
-  private trial: { key: string; told: number } | undefined; // the picture that they became
+  private readonly tries: string[] = []; // images of thoughts that nobody has been told of
+  private trial: { key: string; told: number } | undefined; // the image that they became
 
   constructor(readerContext: ReaderContext, dropped: Set<string>) {
     this.readerContext = readerContext;
@@ -61,7 +61,7 @@ export class PartReader {
     return { type: 'text', delta };
   }
 
-  /** The answer has ended: a picture that was tried and never finished has failed. */
+  /** The response has ended: an image that was tried and never finished has failed. */
   end(chunks: Chunk[]): void {
     const key = this.reportTries(chunks);
     if (key !== undefined) chunks.push({ type: 'item_done', key, item: { ...image, status: 'failed', result: null } });
@@ -130,7 +130,7 @@ export class PartReader {
     call.end(chunks);
   }
 
-  /** The same for the same answer, so that two readings of it agree. */
+  /** The same for the same response, so that two readings of it agree. */
   private createCallId(): string {
     return this.responseId === undefined ? createId('call_') : `call_${this.responseId}_${this.calls}`;
   }
@@ -155,10 +155,10 @@ export class PartReader {
   }
 
   /**
-   * Pictures that the model tries while it thinks are partial pictures of the one in its answer. They wait for it where
+   * Images that the model tries while it thinks are partial images of the one in its response. They wait for it where
    * words may come before it: it has its place behind them, and its seal belongs to it.
    *
-   * @returns the key of the picture; undefined when nothing has been tried
+   * @returns the key of the image; undefined when nothing has been tried
    */
   private reportTries(chunks: Chunk[]): string | undefined {
     if (this.tries.length === 0) return this.trial?.key;

@@ -1,6 +1,6 @@
 import type { Target } from '../wire.ts';
 
-/** Where an answer is asked for, whole or as a stream. */
+/** Where a response is asked for, whole or as a stream. */
 export const writePath = ({ upstreamModel, stream }: Target): string =>
   `/${pathOf(upstreamModel)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 

@@ -81,7 +81,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   return { path: writePath(target), body, dropped: draft.dropped, readerContext };
 }
 
-/** The settings of pictures that the protocol has, by their names of the interface. */
+/** The settings of images that the protocol has, by their names of the interface. */
 const imageSettings = new Map([
   ['aspect_ratio', 'aspectRatio'],
   ['image_size', 'imageSize'],
@@ -105,7 +105,7 @@ function writeTier({ dialect, dropped }: GeminiDraft, body: Body, tier: Response
   else body.serviceTier = tier === 'flex' ? 'flex' : 'priority';
 }
 
-/** What an answer holds anyway. */
+/** What a response holds anyway. */
 const included = new Set<string>(['reasoning.encrypted_content', 'web_search_call.action.sources']);
 
 function dropInclude({ dropped }: GeminiDraft, include: ResponseRequest['include']): void {

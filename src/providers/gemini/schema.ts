@@ -8,7 +8,7 @@ const plain = new Set([
   ...['title', 'description', 'default', 'example', 'required', 'minItems', 'maxItems', 'minLength', 'maxLength'],
   ...['minimum', 'maximum', 'minProperties', 'maxProperties', 'pattern', 'nullable', 'propertyOrdering'],
 ]);
-/** What says nothing that the answer depends on, and where references point to. */
+/** What says nothing that the response depends on, and where references point to. */
 const silent = new Set(['$schema', '$id', '$comment', 'strict', '$defs', 'definitions']);
 /** What is for reading, so that the nearer one is enough. */
 const words = new Set(['title', 'description', 'default', 'example']);

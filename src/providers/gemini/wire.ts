@@ -23,11 +23,11 @@ export interface ReaderContext {
   tools?: OfferedTools;
   /** The provider may search: then the whole text is kept, since its sources come by the place in it. */
   searches?: boolean;
-  /** The answer is to hold pictures and no words. */
+  /** The response is to hold images and no words. */
   showsOnly?: boolean;
 }
 
-/** A whole answer, or an event of a stream: they have one shape. */
+/** A whole response, or an event of a stream: they have one shape. */
 export interface GeminiResponse {
   candidates?: unknown;
   promptFeedback?: { blockReason?: unknown } | null;

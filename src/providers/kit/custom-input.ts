@@ -3,7 +3,7 @@ import { GrowingText } from '../../domain/growing-text.ts';
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 const openingPiece = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
 
-/** With more space than this in it, an opening is read at the end: it is looked at anew with each piece. */
+/** With more space than this in it, an opening is read at the end: it is looked at again with each piece. */
 const LONGEST_OPENING = 1024;
 
 /** Takes the text out of `{"input": "…"}` while the JSON still arrives, so that a long input streams. */

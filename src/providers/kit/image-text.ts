@@ -9,11 +9,11 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 
-/** The long texts of the answer that is being read. */
+/** The long texts of the response that is being read. */
 let lifted: readonly Buffer[] = [];
 
 /**
- * Takes the pictures out of a JSON body before it is parsed: base64 of megabytes would be a string twice over. A mark
+ * Takes the images out of a JSON body before it is parsed: base64 of megabytes would be a string twice over. A mark
  * stands in the place of each, of which `decodeImage` knows what it stands for while `readExtracted` reads.
  *
  * @returns `json` is `body` itself when there is none
@@ -50,7 +50,7 @@ function findEnd(body: Buffer, from: number): number {
 const isBase64 = (text: Buffer): boolean =>
   /^[\w+/=:;,.-]+$/.test(text.toString('latin1', 0, 1024)) && !text.includes(BACKSLASH);
 
-/** Reads a body whose pictures have been taken out. */
+/** Reads a body whose images have been taken out. */
 export function readExtracted<Result>(texts: readonly Buffer[], read: () => Result): Result {
   lifted = texts;
   try {
@@ -61,7 +61,7 @@ export function readExtracted<Result>(texts: readonly Buffer[], read: () => Resu
 }
 
 /**
- * The bytes of a picture that an answer has as base64, with or without the head of a data URL.
+ * The bytes of an image that a response has as base64, with or without the head of a data URL.
  *
  * @throws {Error} when it is none: the pipeline then blames the provider
  */

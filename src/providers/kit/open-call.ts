@@ -42,7 +42,7 @@ export class OpenCall {
     if (delta !== '') chunks.push({ type: 'tool_call_arguments', callId: this.callId, delta });
   }
 
-  /** @param cut by the token limit: then empty arguments are no mistake to mend */
+  /** @param cut by the token limit: then empty arguments are no mistake to fix */
   end(chunks: Chunk[], cut = false): void {
     const rest = this.input?.end() ?? (this.isEmpty && !cut ? '{}' : ''); // `arguments` is JSON, never empty
     if (rest !== '') chunks.push({ type: 'tool_call_arguments', callId: this.callId, delta: rest });
@@ -50,9 +50,9 @@ export class OpenCall {
 }
 
 /**
- * The id of a call, or one of ours when another call of the answer has it: clients answer calls by their ids.
+ * The id of a call, or one of ours when another call of the response has it: clients answer calls by their ids.
  *
- * @param taken ids of the answer's calls; this one is added
+ * @param taken ids of the response's calls; this one is added
  */
 export function takeCallId(id: string, taken: Set<string>): string {
   const callId = taken.has(id) ? createId('call_') : id;

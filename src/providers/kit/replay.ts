@@ -91,7 +91,7 @@ export function writeOtherItem(draft: Draft, control: Control, item: InputItem, 
     case 'item_reference':
       throw refuseReference(draft, place(), item.id);
     default:
-      // What the gateway's own tools did before is told by the answer that followed.
+      // What the gateway's own tools did before is told by the response that followed.
       if (!item.type.startsWith('router:')) throw refuseKind(draft, place(), 'item', item.type);
       draft.dropped.push(`${place()} (${item.type})`);
   }

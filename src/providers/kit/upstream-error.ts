@@ -16,7 +16,7 @@ interface Complaint {
 }
 
 /**
- * Reads the error answer of a server: `{error: {…}}` of OpenAI, Anthropic and Google, `{error: "…"}`, the same in a
+ * Reads the error response of a server: `{error: {…}}` of OpenAI, Anthropic and Google, `{error: "…"}`, the same in a
  * list, the bare object of vLLM and Mistral, `{detail}` of FastAPI, or a page that is no JSON.
  *
  * @param nowMs for a `retry-after` that is a date

@@ -12,7 +12,7 @@ import type { ChatResponse, ChatChoice, ReaderContext } from './wire.ts';
 /** Reads a stream of chat completion chunks. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
 export const createReader = (readerContext: ReaderContext): Reader => new AnswerReader(readerContext);
 
-/** Reads a whole answer: one big delta under another name. */
+/** Reads a whole response: one big delta under another name. */
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   if (typeof body !== 'object' || body === null)
     throw invalidUpstreamData('The provider answered with something other than JSON.');
@@ -28,7 +28,7 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
 export const countWhole = (body: unknown): Usage | undefined =>
   readUsage((body as ChatResponse | null | undefined)?.usage, new Set());
 
-/** One for each answer, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
+/** One for each response, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
 class AnswerReader implements Reader {
   seenChoice = false;
   private readonly dropped = new DroppedNames();

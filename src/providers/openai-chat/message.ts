@@ -6,7 +6,7 @@ import { readReasoningDetails } from './reasoning-details.ts';
 import { CallReader } from './tool-calls.ts';
 import type { ChatDelta, ChatToolCallPiece, ReaderContext, ReasoningDetail } from './wire.ts';
 
-/** What a server said about its sources beside the message, and whether the token limit cut the answer. */
+/** What a server said about its sources beside the message, and whether the token limit cut the response. */
 export interface MessageEnd {
   citations: unknown;
   searchResults: unknown;
@@ -17,7 +17,7 @@ export interface MessageEnd {
 export class MessageReader {
   private readonly dropped: Set<string>;
   private readonly readerContext: ReaderContext;
-  private calls: CallReader | undefined; // most answers have none
+  private calls: CallReader | undefined; // most responses have none
   private images = 0;
   private annotated = false;
   private textIsLast = false; // a text part is in progress, which annotations can join

@@ -7,7 +7,7 @@ import type { ChatToolCallPiece, ReaderContext } from './wire.ts';
 interface Call {
   /** As the server says it; empty as long as it has not. */
   id: string;
-  /** Ours: the same, unless another call of the answer has it. */
+  /** Ours: the same, unless another call of the response has it. */
   callId: string;
   name: string;
   /** Arguments that came before id and name were known. */
@@ -19,7 +19,7 @@ interface Call {
 /** UTF-16 units that a call counts besides its texts. */
 const CALL_UNITS = 256;
 
-/** Puts the calls of one answer together from pieces that may be interleaved, late, or said twice. */
+/** Puts the calls of one response together from pieces that may be interleaved, late, or said twice. */
 export class CallReader {
   /** @see Reader.keptLength */
   keptLength = 0;
@@ -59,9 +59,9 @@ export class CallReader {
   }
 
   /**
-   * The answer is over: gives what was held back.
+   * The response is over: gives what was held back.
    *
-   * @param cut by the token limit: then empty arguments are no mistake to mend
+   * @param cut by the token limit: then empty arguments are no mistake to fix
    */
   end(chunks: Chunk[], cut: boolean): void {
     for (const call of this.calls) {

@@ -45,7 +45,7 @@ export interface ReaderContext {
   tools?: OfferedTools;
 }
 
-/** A chunk of a stream, or a whole answer: they differ in `delta` and `message` alone. */
+/** A chunk of a stream, or a whole response: they differ in `delta` and `message` alone. */
 export interface ChatResponse {
   choices?: ChatChoice[] | null;
   [field: string]: unknown;

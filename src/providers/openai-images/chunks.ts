@@ -45,7 +45,7 @@ export function createImageReader({ count }: ReaderContext): Reader<ImageChunk> 
   };
 }
 
-/** Reads a whole answer; its pictures are base64, or lie at addresses. */
+/** Reads a whole response; its images are base64, or lie at addresses. */
 export function readWholeImage(body: unknown): ImageChunk[] {
   const { error } = (body ?? {}) as { error?: unknown }; // looked at with care
   if (error) throw readUpstreamErrorObject(error, 200);
@@ -60,7 +60,7 @@ export function readWholeImage(body: unknown): ImageChunk[] {
   return [...images, finish];
 }
 
-/** @param place of the partial picture among those that came, where the provider's number is none */
+/** @param place of the partial image among those that came, where the provider's number is none */
 function readIndex({ partial_image_index: told }: ReturnType<typeof readEvent>, place: number): number {
   return typeof told === 'number' && Number.isSafeInteger(told) && told >= 0 ? told : place;
 }
@@ -80,7 +80,7 @@ function readUsage(wire: ImagesApiUsage): Usage {
   });
 }
 
-/** Each picture of a stream tells what it took. */
+/** Each image of a stream tells what it took. */
 function addUsage(before: Usage | undefined, more: Usage): Usage {
   if (!before) return more;
   const counts = special({

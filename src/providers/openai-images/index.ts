@@ -41,5 +41,5 @@ export const openaiImages = {
   image: speak(readDialect),
 } satisfies Wire;
 
-/** The same beside a wire for text at the same address, whose dialect says nothing of pictures. */
+/** The same beside a wire for text at the same address, whose dialect says nothing of images. */
 export const textWireImages: ImageWire = speak(() => readDialect({}));

@@ -5,7 +5,7 @@ import type { Dialect } from './dialect.ts';
 
 /** What the reader must know of the request. */
 export interface ReaderContext {
-  /** Pictures that were asked for: a stream that has given so many is over. */
+  /** Images that were asked for: a stream that has given so many is over. */
   count: number;
 }
 
@@ -49,7 +49,7 @@ export function writeImageRequest(
   return { path: '/images/edits', body: writeForm(fields, request.references), dropped, readerContext };
 }
 
-/** Several pictures stand in fields of one name, as PHP has it. */
+/** Several images stand in fields of one name, as PHP has it. */
 function writeForm(fields: Record<string, unknown>, references: readonly EncodedImage[]): FormField[] {
   const texts = Object.entries(fields).map(([name, value]) => ({
     name,

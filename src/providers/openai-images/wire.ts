@@ -17,7 +17,7 @@ const usage = Type.Object({
 });
 export type ImagesApiUsage = Static<typeof usage>;
 
-/** Looked at apart: a picture is not lost for odd counts. */
+/** Looked at apart: an image is not lost for odd counts. */
 const maybeUsage = Type.Optional(Type.Unknown());
 const maybeText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 

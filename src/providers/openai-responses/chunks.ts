@@ -21,7 +21,7 @@ import {
   type WireResponse,
 } from './wire.ts';
 
-/** Reads one streamed answer. Padding (`obfuscation`) and the upstream's own numbering are not carried. */
+/** Reads one streamed response. Padding (`obfuscation`) and the upstream's own numbering are not carried. */
 export function createReader(readerContext: ReaderContext): Reader {
   const answer = createResponseReader(readerContext);
   return {
@@ -33,7 +33,7 @@ export function createReader(readerContext: ReaderContext): Reader {
 }
 
 /**
- * Reads a whole answer. A response object is what the last event of a stream carries, so it is read as that event of a
+ * Reads a whole response. A response object is what the last event of a stream carries, so it is read as that event of a
  * stream that had no others.
  *
  * @throws {GatewayError} `upstream_failed` for what is no response or is not finished, or what the response says failed
@@ -278,7 +278,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     return chunks;
   }
 
-  /** Items that no event has finished: all of them in a whole answer, few or none at the end of a stream. */
+  /** Items that no event has finished: all of them in a whole response, few or none at the end of a stream. */
   function finishItems(output: unknown[]): Chunk[] {
     const chunks: Chunk[] = [];
     const seenBefore = seen.size;

@@ -108,10 +108,10 @@ function writeItem(
   }
 }
 
-/** Of an id that the gateway gave: another provider made the picture, and this one looks for its own ids. */
+/** Of an id that the gateway gave: another provider made the image, and this one looks for its own ids. */
 const ownImageId = /^img_[0-9A-Za-z]{24}$/;
 
-/** A picture of another provider is shown by the user. Those of this one go back as they came. */
+/** An image of another provider is shown by the user. Those of this one go back as they came. */
 function writeMadeImage(item: InputItem, index: number, dropped: string[]): unknown {
   if (!ownImageId.test(String(item['id']))) return item;
   const image = readGeneratedImage(item);

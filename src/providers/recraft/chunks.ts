@@ -16,7 +16,7 @@ const whole = Type.Object({
 });
 const wholeCheck = Compile(whole);
 
-/** Reads an answer. The markup of an SVG is base64 like any picture, or lies at an address. */
+/** Reads a response. The markup of an SVG is base64 like any image, or lies at an address. */
 export function readWholeImage(body: unknown): ImageChunk[] {
   if (!wholeCheck.Check(body)) throw new TypeError('The body is no list of pictures.');
   const images = body.data.map(({ b64_json: text, url }): ImageChunk => {

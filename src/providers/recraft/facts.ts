@@ -15,7 +15,7 @@ const withPortraits = (sizes: readonly string[]): string[] => [
   ...new Set([...sizes, ...sizes.map((size) => size.split('x').reverse().join('x'))]),
 ];
 
-/** Models before the fourth generation have named styles, words to avoid, and make pictures out of others. */
+/** Models before the fourth generation have named styles, words to avoid, and make images out of others. */
 const isOld = (model: string): boolean => /^recraftv[23](?:_|$)/.test(model);
 
 /** A model of vectors is told a ratio alone; the others have sizes of their own. */

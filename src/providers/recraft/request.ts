@@ -3,7 +3,7 @@ import type { ImageUpstreamRequest } from '../image-wire.ts';
 import type { Target } from '../wire.ts';
 import { isVector } from './facts.ts';
 
-/** How far a picture may go from its reference, from 0 to 1, where nobody says; the provider has no default. */
+/** How far an image may go from its reference, from 0 to 1, where nobody says; the provider has no default. */
 const USUAL_STRENGTH = 0.5;
 
 /**

@@ -7,7 +7,7 @@ import { models } from './models.ts';
 import { pause } from './pause.ts';
 import type { Message, SimulatorRequest } from './wire.ts';
 
-/** Messages of a buffered answer that are read together. In a stream each token goes out alone, as a model writes it. */
+/** Messages of a buffered response that are read together. In a stream each token goes out alone, as a model writes it. */
 const BATCH = 32;
 
 /**

@@ -5,7 +5,7 @@ import type { Frame, Reader } from '../wire.ts';
 import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import type { Message } from './wire.ts';
 
-/** Reads a streamed answer. @throws {GatewayError} for an `error` message, and `upstream_failed` for a cut answer */
+/** Reads a streamed response. @throws {GatewayError} for an `error` message, and `upstream_failed` for a cut answer */
 export function createReader(): Reader {
   let finished = false;
   return {
@@ -21,7 +21,7 @@ export function createReader(): Reader {
   };
 }
 
-/** Reads a whole answer: the list of the messages that its stream would have. */
+/** Reads a whole response: the list of the messages that its stream would have. */
 export function readWhole(body: unknown): Chunk[] {
   if (!Array.isArray(body)) throw cut();
   const chunks = body.flatMap(readMessage);

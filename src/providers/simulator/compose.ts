@@ -8,10 +8,10 @@ import { createMeter, cutTokens, guessLogprob, type Meter } from './tokens.ts';
 import type { TokenCounts, Message, SimulatorRequest } from './wire.ts';
 
 const TOKENS_OF_IMAGE = 256;
-/** Partial pictures of a stream. */
+/** Partial images of a stream. */
 const SKETCHES = 2;
 
-/** The whole answer, message by message, as far as `max_output_tokens` allows. */
+/** The whole response, message by message, as far as `max_output_tokens` allows. */
 export function* compose(
   model: SimulatorModel,
   request: SimulatorRequest,
@@ -41,7 +41,7 @@ function countUsage(meter: Meter, input: number, told: ScriptTurn['usage']): Tok
 /** What is told besides the output itself. */
 interface Extras {
   logprobs: number | undefined;
-  /** Pictures that show how one comes about. */
+  /** Images that show how one comes about. */
   sketches: number;
 }
 

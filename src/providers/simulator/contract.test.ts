@@ -9,7 +9,7 @@ const recordings = new URL('recordings/', import.meta.url);
 
 testWire(simulator, recordings, { errors: { 'broken.stream.http': 'rate_limited' } });
 
-// The answers of the simulator are promised to stay the same: demos, documents and tests of others quote them. A picture
+// The answers of the simulator are promised to stay the same: demos, documents and tests of others quote them. An image
 // keeps its pixels; how they are compressed may change with Node.
 it.each<[string, string, string, Partial<ResponseRequest>?]>([
   ['text', 'echo', 'Grüße, world 😀'],

@@ -2,7 +2,7 @@ import type { InputItem } from '../../domain/items.ts';
 import { joinTurns, readScript, type ScriptTurn } from './language.ts';
 import type { SimulatorRequest } from './wire.ts';
 
-/** Everything that an answer depends on, drawn from the input. */
+/** Everything that a response depends on, drawn from the input. */
 export interface WireConversation {
   /** The last user message without its directives. */
   prompt: string;

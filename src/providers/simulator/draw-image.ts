@@ -8,7 +8,7 @@ type Color = readonly [red: number, green: number, blue: number];
 type Shape = (x: number, y: number) => boolean;
 
 /**
- * Draws a picture of 256 × 256 pixels: a gradient with shapes on it. The same prompt gives the same pixels.
+ * Draws an image of 256 × 256 pixels: a gradient with shapes on it. The same prompt gives the same pixels.
  *
  * @param share of the shapes that are there already, 0 to 1
  */

@@ -6,7 +6,7 @@ import { createNumbers } from './seed.ts';
 export interface Drawing {
   /** The words that stand in it. */
   words: string;
-  /** Makes another picture of the same words. */
+  /** Makes another image of the same words. */
   seed: string;
   size: PixelSize;
   /** Without a ground. */
@@ -17,7 +17,7 @@ export interface Drawing {
   share: number;
 }
 
-/** Draws a picture of exactly that size: a ground, shapes on it, and the words. The same drawing gives the same markup. */
+/** Draws an image of exactly that size: a ground, shapes on it, and the words. The same drawing gives the same markup. */
 export function drawSvg({ words, seed, size, isTransparent, colors, share }: Drawing): string {
   const { width, height } = size;
   const next = createNumbers(`drawing ${seed}`);

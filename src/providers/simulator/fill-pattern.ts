@@ -57,7 +57,7 @@ function writeSequence(reading: ReaderContext): string {
     const end = reading.at;
     for (let times = 0; times < count; times++) {
       if (times > 0) {
-        reading.at = from.at; // written anew, so that repeated places differ when `nth` asks for it
+        reading.at = from.at; // written again, so that repeated places differ when `nth` asks for it
         once = writeAtom(reading);
       }
       text += once;

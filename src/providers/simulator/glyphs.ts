@@ -1,6 +1,6 @@
 /**
  * Letters of 5 × 7 points, row by row from the top, each row five bits. A font of the machine would make the same
- * picture look different elsewhere, or leave its words out.
+ * image look different elsewhere, or leave its words out.
  */
 const rows: Readonly<Record<string, readonly number[]>> = {
   A: [14, 17, 17, 31, 17, 17, 17],

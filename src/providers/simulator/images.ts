@@ -25,7 +25,7 @@ import { pause } from './pause.ts';
 
 const TOKENS_OF_IMAGE = 256;
 const TOKENS_OF_REFERENCE = 64;
-/** Partial pictures of a stream. */
+/** Partial images of a stream. */
 const PARTIALS = 3;
 
 /** What the simulator is asked to draw. */
@@ -39,7 +39,7 @@ interface DrawRequest extends Pick<EndpointImageRequest, 'prompt' | 'count' | 'r
   stream: boolean;
 }
 
-/** One message of its answer; pictures are base64. */
+/** One message of its response; images are base64. */
 type Message =
   | { type: 'begin'; model: string }
   | { type: 'partial'; index: number; image: string }
@@ -67,7 +67,7 @@ const facts: ImageFacts = {
 };
 
 /**
- * Draws real pictures of exactly the size that was asked for, with the words of the prompt in them. The same request
+ * Draws real images of exactly the size that was asked for, with the words of the prompt in them. The same request
  * gets the same pixels, and the little language of the prompt makes it slow or fail.
  *
  * @see docs/reference/simulator.md
@@ -147,7 +147,7 @@ async function* drawImages(request: ImageUpstreamRequest<undefined>, signal: Abo
     yield [{ event: '', data: JSON.stringify(message) }];
 }
 
-/** Slow when told to be; ends early when told to, after so many pictures, partial ones included. */
+/** Slow when told to be; ends early when told to, after so many images, partial ones included. */
 async function* pace(messages: AsyncIterable<Message>, turn: ScriptTurn, signal: AbortSignal): AsyncGenerator<Message> {
   let pictures = 0;
   for await (const message of messages) {

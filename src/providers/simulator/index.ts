@@ -7,7 +7,7 @@ import { simulatorImages } from './images.ts';
 import { writeRequest } from './request.ts';
 
 /**
- * A provider inside this process: the same request always gets the same answer, and the prompt can ask for anything
+ * A provider inside this process: the same request always gets the same response, and the prompt can ask for anything
  * that a provider may do, failures included.
  *
  * @see docs/reference/simulator.md

@@ -48,7 +48,7 @@ function reason({ prompt }: WireConversation, { effort, enabled, max_tokens: max
   return maxTokens == null ? text : text.slice(0, maxTokens * 4);
 }
 
-/** The text of an answer: of the model, or of what the tools said, cut or stretched to the words asked for. */
+/** The text of a response: of the model, or of what the tools said, cut or stretched to the words asked for. */
 export function composeText(model: SimulatorModel, conversation: WireConversation, request: SimulatorRequest): string {
   const { outputs, turn } = conversation;
   const text =

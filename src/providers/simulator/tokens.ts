@@ -9,7 +9,7 @@ export interface Meter {
   readonly outputTokens: number;
   /** The part of the text for which there is room; never half of a surrogate pair. */
   take(text: string, kind: 'reasoning' | 'text'): string;
-  /** What has no characters: a picture. Never cut. */
+  /** What has no characters: an image. Never cut. */
   add(tokens: number): void;
 }
 

@@ -20,7 +20,7 @@ export interface SimulatorRequest {
 }
 
 /**
- * The simulator's own protocol: a streamed answer is one message per frame, a whole answer is a list of them.
+ * The simulator's own protocol: a streamed response is one message per frame, a whole response is a list of them.
  * `begin` comes first; `end` or `error` last. `text`, `refusal`, `reasoning`, `summary` and `arguments` carry tokens.
  */
 export type Message =

@@ -24,7 +24,7 @@ export function checkImageBody(body: unknown): Report {
   if (isImageBody(body)) checkTogether(body, report);
   else {
     explainIssues(imageSchema, body, '', report);
-    // The check decides, the explanation only words it: a body that failed never passes for want of words.
+    // The check decides, the explanation only words it: a body that failed never passes for lack of words.
     if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
   }
   return report;

@@ -22,7 +22,7 @@ export function checkRequest(body: unknown): Issue[] {
   }
   if (!isRequestBody(body)) {
     explainIssues(requestSchema, body, '', report);
-    // The check decides, the explanation only words it: a body that failed never passes for want of words.
+    // The check decides, the explanation only words it: a body that failed never passes for lack of words.
     if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
   }
   checkConversation(body, report);

@@ -10,10 +10,10 @@ import { readFinishReason, readUsage } from '../usage.ts';
 import type { GeminiResponse, Candidate } from '../wire.ts';
 import type { ReaderContext } from './request.ts';
 
-/** Reads a stream of answers, each with the parts that are new. The end of the body is the end of the answer. */
+/** Reads a stream of responses, each with the parts that are new. The end of the body is the end of the response. */
 export const createImageReader = (readerContext: ReaderContext): Reader<ImageChunk> => new AnswerReader(readerContext);
 
-/** Reads a whole answer: an event of a stream that has everything. */
+/** Reads a whole response: an event of a stream that has everything. */
 export function readWholeImage(body: unknown, readerContext: ReaderContext): ImageChunk[] {
   const reader = new AnswerReader(readerContext);
   const chunks: ImageChunk[] = [];
@@ -79,7 +79,7 @@ class AnswerReader implements Reader<ImageChunk> {
     if (typeof finishReason === 'string') this.reason = finishReason;
   }
 
-  /** A picture among the thoughts is one that the model tries. */
+  /** An image among the thoughts is one that the model tries. */
   private readPart({ inlineData, thought, text, ...rest }: Record<string, unknown>, chunks: ImageChunk[]): void {
     const isThought = thought === true;
     if (typeof text === 'string' && text !== '') {

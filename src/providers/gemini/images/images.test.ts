@@ -86,7 +86,7 @@ it.each([
     parameters: { resolution: { values }, input_references: { max } },
     streams,
   });
-  expect(readImageFacts(model).parameters).not.toHaveProperty('n'); // one picture at a time
+  expect(readImageFacts(model).parameters).not.toHaveProperty('n'); // one image at a time
 });
 
 it('takes the pictures among the thoughts for tries, and counts tokens of pictures apart', () => {

@@ -3,7 +3,7 @@ import { createImageReader, readWholeImage } from './chunks.ts';
 import { readImageFacts } from './models.ts';
 import { type ReaderContext, writeImageRequest } from './request.ts';
 
-/** Pictures by `generateContent`, of models that make them among other things. */
+/** Images by `generateContent`, of models that make them among other things. */
 export const geminiImages = defineImageWire<ReaderContext>({
   facts: readImageFacts(''),
   factsOf: readImageFacts,

@@ -6,13 +6,13 @@ const allRatios: readonly AspectRatio[] = [...usualRatios, '1:4', '4:1', '1:8', 
 interface Family {
   ratios: readonly AspectRatio[];
   sizes: readonly Resolution[];
-  /** Reference pictures. */
+  /** Reference images. */
   references: number;
-  /** Shows the pictures that it tries while it thinks. */
+  /** Shows the images that it tries while it thinks. */
   thinks: boolean;
 }
 
-/** By the beginning of the model's name; the first that fits counts. From the provider's guide to pictures, 2026-11. */
+/** By the beginning of the model's name; the first that fits counts. From the provider's guide to images, 2026-11. */
 const families: readonly [RegExp, Family][] = [
   [/^gemini-2/, { ratios: usualRatios, sizes: ['1K'], references: 3, thinks: false }],
   [/^gemini-3\.\d+-flash-lite-image/, { ratios: usualRatios, sizes: ['1K'], references: 14, thinks: true }],
@@ -39,5 +39,5 @@ export function readImageFacts(upstreamModel: string): ImageFacts {
   };
 }
 
-/** The first models that made pictures make none without words. */
+/** The first models that made images make none without words. */
 export const needsWords = (upstreamModel: string): boolean => /^(?:.*\/)?gemini-2\.0/.test(upstreamModel);

@@ -7,7 +7,7 @@ import { needsWords } from './models.ts';
 
 /** What the reader must know of the request. */
 export interface ReaderContext {
-  /** Pictures that were asked for. */
+  /** Images that were asked for. */
   count: number;
 }
 
@@ -16,7 +16,7 @@ const USUAL_SIZE = '1K';
 
 /**
  * Translates a request into the body of `generateContent`. A stream asks for the thoughts, too: among them are the
- * pictures that the model tries on the way.
+ * images that the model tries on the way.
  */
 export function writeImageRequest(request: EndpointImageRequest, target: Target): ImageUpstreamRequest<ReaderContext> {
   const { prompt, aspectRatio, resolution, references, seed, passthrough } = request;

@@ -12,7 +12,7 @@ import type { ReaderContext } from './request.ts';
 /** Reads a stream of chunks. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
 export const createImageReader = (readerContext: ReaderContext): Reader<ImageChunk> => new AnswerReader(readerContext);
 
-/** Reads a whole answer: one big delta under another name. */
+/** Reads a whole response: one big delta under another name. */
 export function readWholeImage(body: unknown, readerContext: ReaderContext): ImageChunk[] {
   const reader = new AnswerReader(readerContext);
   const chunks = [...reader.take(body), ...reader.end()];
@@ -71,7 +71,7 @@ class AnswerReader implements Reader<ImageChunk> {
     return [finish];
   }
 
-  /** Several pictures may come as several choices, too. */
+  /** Several images may come as several choices, too. */
   private readChoice(choice: ChatChoice, chunks: ImageChunk[]): void {
     if (choice.error) throw readUpstreamErrorObject(choice.error, 200);
     const said = choice.delta ?? choice.message;

@@ -3,7 +3,7 @@ import { defineImageWire } from '../../image-wire.ts';
 import { createImageReader, readWholeImage } from './chunks.ts';
 import { type ReaderContext, writeImageRequest } from './request.ts';
 
-/** What servers know that have models of several makers behind one protocol. A picture comes when it is finished. */
+/** What servers know that have models of several makers behind one protocol. An image comes when it is finished. */
 const facts: ImageFacts = {
   parameters: {
     aspect_ratio: {
@@ -19,7 +19,7 @@ const facts: ImageFacts = {
   pricing: undefined,
 };
 
-/** Pictures in the answers of `/chat/completions`, asked for by `modalities` and `image_config`. */
+/** Images in the responses of `/chat/completions`, asked for by `modalities` and `image_config`. */
 export const chatImages = defineImageWire<ReaderContext>({
   facts,
   writeRequest: writeImageRequest,

@@ -6,7 +6,7 @@ import type { ChatMessage } from '../wire.ts';
 
 /** What the reader must know of the request. */
 export interface ReaderContext {
-  /** Pictures that were asked for. */
+  /** Images that were asked for. */
   count: number;
 }
 
