@@ -165,7 +165,7 @@ describe('headgate record', () => {
     upstream.respond(resetAfter(700, recorded('text.stream.http')));
     const { code, stdout } = await record('--stream');
     expect(code).toBe(0);
-    expect(stdout).toContain('cut: acme closed the connection before its answer was complete.');
+    expect(stdout).toContain('cut: acme closed the connection before its response was complete.');
     expect(read('hello.stream.http')).toMatch(
       /^HTTP\/1\.1 200 OK\r\n(.*\r\n)*x-headgate-cut: acme closed the connection/,
     );
@@ -177,7 +177,7 @@ describe('headgate record', () => {
   it('keeps what came of an answer that falls silent, or does not end', async () => {
     upstream.respond(stallAfter(700, recorded('text.stream.http')));
     const silent = await record('--stream', '--provider', 'hasty');
-    expect(silent.stdout).toContain('cut: hasty fell silent for 200 ms in the middle of its answer.');
+    expect(silent.stdout).toContain('cut: hasty sent nothing for 200 ms in the middle of its response.');
     expect(read('hello.stream.http').split('\r\n\r\n')[1]).toHaveLength(700);
     upstream.respond(hugeBody(1_000_000_000_000));
     const huge = await record('--whole', '--name', 'huge');

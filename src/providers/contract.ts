@@ -18,16 +18,16 @@ import { readRecording, replayBody } from '../testing/replay.ts';
 import type { TextWire } from './text-wire.ts';
 import type { Target, Wire } from './wire.ts';
 
-/** What the suite cannot see in the recordings. */
+/** The facts of a wire that the recordings do not contain. */
 export interface WireContract {
   /**
-   * File name → kind of the error it stands for. `*.stream.http` is read as a stream, `*.whole.http` as a whole response,
-   * any other name as the response to a request that failed.
+   * File name → kind of the error in it. `*.stream.http` is read as a stream, `*.whole.http` as a whole response, and any
+   * other file as the response to a failed request.
    */
   errors: Record<string, ErrorKind>;
   /**
-   * File name without endings → the request that was answered, where the reader must know of it. A
-   * `<name>.request.json` beside a recording, as `headgate record` writes it, says the same.
+   * File name without endings → the request of the exchange, if the reader depends on it. Alternatively, a
+   * `<name>.request.json` beside the recording, as `headgate record` writes it.
    */
   requests?: Record<string, ResponseRequest>;
   /** `dialect` of the provider that was recorded. */
@@ -35,9 +35,9 @@ export interface WireContract {
 }
 
 /**
- * The contract of all wires, run on its recordings: where the network cuts does not matter, a stream and a whole response
- * of the same exchange give the same response, a stream that was cut never passes for a whole one, and errors have their
- * kind.
+ * Tests the contract of all wires on the recordings of one. The chunks do not depend on how the network splits the body. A
+ * stream and a whole response of the same exchange fold into the same response. A truncated stream has no finish chunk.
+ * Errors have their kind.
  *
  * @param recordings a folder of `<name>.stream.http` and `<name>.whole.http`, and errors by any name
  */
@@ -62,11 +62,11 @@ export function testWire(wire: Wire & { readonly text: TextWire }, recordings: U
       const { body } = read(file);
       const chunks = replayBody(body, readerOf(file), body.length);
 
-      it.each([1, 7, 1000])('means the same when cut every %i bytes', (size) => {
+      it.each([1, 7, 1000])('gives the same chunks in pieces of %i bytes', (size) => {
         expect(replayBody(body, readerOf(file), size)).toEqual(chunks);
       });
 
-      it('means the same wherever it is cut', () => {
+      it('gives the same chunks in pieces of any size', () => {
         const sizes = array(integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 20 });
         assert(
           property(sizes, (pieces) => {
@@ -81,7 +81,7 @@ export function testWire(wire: Wire & { readonly text: TextWire }, recordings: U
         expect(chunks.at(-1)?.type).toBe('finish');
       });
 
-      it('has no finish chunk, and no error but ours, when it stops before all of it was said', () => {
+      it('has no finish chunk, and no error except GatewayError, if it is truncated', () => {
         const check = (length: number) => {
           const cut = replayOrError(body.subarray(0, length), () => readerOf(file));
           if (cut.some((chunk) => chunk.type === 'finish')) expect(content(cut)).toEqual(content(chunks));
@@ -90,12 +90,12 @@ export function testWire(wire: Wire & { readonly text: TextWire }, recordings: U
         assert(property(integer({ min: 0, max: body.length - 1 }), check), { numRuns: 50 });
       });
 
-      it('tells in deltas what its items say', () => {
+      it('has the same text in its deltas and in its items', () => {
         expect(textOfDeltas(chunks)).toEqual(textOfItems(fold(chunks).output));
       });
     });
 
-    it.each(pairs)('%s folds into the same response as the whole answer', (file) => {
+    it.each(pairs)('%s folds into the same response as the whole body', (file) => {
       const { body } = read(file);
       const streamed = fold(replayBody(body, readerOf(file)));
       expect(withoutIds(streamed)).toEqual(withoutIds(fold(readWhole(file.replace('.stream.', '.whole.')))));
@@ -104,12 +104,12 @@ export function testWire(wire: Wire & { readonly text: TextWire }, recordings: U
     const errors = Object.entries(contract.errors);
     if (errors.length > 0) {
       it.each(errors)('%s is the error %s', (file, kind) => {
-        const answer = read(file);
+        const recording = read(file);
         expect(
           thrown(() => {
-            if (file.endsWith('.stream.http')) return replayBody(answer.body, readerOf(file));
+            if (file.endsWith('.stream.http')) return replayBody(recording.body, readerOf(file));
             if (file.endsWith('.whole.http')) return readWhole(file);
-            throw wire.readError({ status: answer.status, headers: answer.headers, body: parseOrText(answer.body) });
+            throw wire.readError({ ...recording, body: parseOrText(recording.body) });
           }),
         ).toMatchObject({ kind });
       });
@@ -124,12 +124,13 @@ function readingFor(
   stream: boolean,
 ): unknown {
   const name = basename(file.pathname).replace(/\..*$/, '');
-  const asked = readRecordedRequest(findRequestFile(fileURLToPath(file)));
-  const request = contract.requests?.[name] ?? readRequest({ model: 'one', ...(asked?.request ?? hello) }, {}).request;
-  const dialect = asked?.dialect ?? contract.dialect ?? {};
+  const recorded = readRecordedRequest(findRequestFile(fileURLToPath(file)));
+  const body = { model: 'one', ...(recorded?.request ?? hello) };
+  const request = contract.requests?.[name] ?? readRequest(body, {}).request;
+  const dialect = recorded?.dialect ?? contract.dialect ?? {};
   const target: Target = {
     endpoint: 'acme/one at Acme',
-    upstreamModel: asked?.upstream_model ?? 'one',
+    upstreamModel: recorded?.upstream_model ?? 'one',
     stream,
     dialect,
   };

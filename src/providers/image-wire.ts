@@ -41,7 +41,7 @@ export interface ImageWire<ReaderContext = unknown> {
    */
   readWhole(body: unknown, readerContext: ReaderContext): ImageChunk[] | Poll;
   /** Interprets a status other than 2xx. Absent: the `readError` of the wire does. */
-  readError?(answer: UpstreamErrorResponse): GatewayError;
+  readError?(response: UpstreamErrorResponse): GatewayError;
   /** For a provider inside this process: responds in place of the network. Needs `createReader`. */
   readonly send?: (request: ImageUpstreamRequest<ReaderContext>, signal: AbortSignal) => AsyncIterable<Frame[]>;
 }

@@ -11,7 +11,7 @@ import type { Wire } from './wire.ts';
 import { recraft } from './recraft/index.ts';
 import { simulator } from './simulator/index.ts';
 
-/** Servers that answer `/responses` answer `/images` at the same address. */
+/** Servers with `/responses` have `/images` at the same address. */
 const openaiBoth: Wire = { ...openaiResponses, image: textWireImages };
 
 /** Every wire of this build, by the name the configuration uses. A new wire is a folder and a line here. */
@@ -23,7 +23,7 @@ export const wires: ReadonlyMap<string, Wire> = new Map(
 );
 
 /**
- * Names in the configuration that stand for several wires. The provider finds out which of them its server speaks; the
+ * Names in the configuration that mean one of several wires. The provider finds out which one its server speaks. The
  * likelier one comes first.
  */
 export const openWires: ReadonlyMap<string, readonly [Wire, ...Wire[]]> = new Map([

@@ -1,27 +1,27 @@
 import type { GatewayError } from '../domain/errors.ts';
 
-/** How long a key rests that was refused, or whose account is empty. */
+/** How long a key rests after the provider rejected it or reported an empty account. */
 const REFUSED_MS = 60_000;
-/** How long a key rests that has used up its rate, when the provider does not say; and the longest in any case. */
+/** How long a rate-limited key rests if the provider sends no Retry-After, and the bounds for one that it sends. */
 const LIMITED_MS = 10_000;
-const LONGEST_MS = 600_000;
-const SHORTEST_MS = 1_000;
+const MAX_REST_MS = 600_000;
+const MIN_REST_MS = 1_000;
 
-/** The keys of a provider, which take turns. One that fails rests, so that the others serve. */
+/** The keys of a provider, in rotation. A key that fails rests, and the others are used. */
 export class KeyRing {
   readonly size: number;
   private readonly restsUntilMs: number[];
   private readonly now: () => number;
   private turn = 0;
 
-  /** @param size at least 1; a provider without a key has one that is empty */
+  /** @param size at least 1; a provider without a key has one empty key */
   constructor(size: number, now: () => number = Date.now) {
     this.size = size;
     this.now = now;
     this.restsUntilMs = new Array<number>(size).fill(0);
   }
 
-  /** @returns the next key that does not rest; when all do, the next one all the same */
+  /** Returns the index of the next key that does not rest. If all rest, returns the next one. */
   take(): number {
     if (this.size === 1) return 0;
     const nowMs = this.now();
@@ -35,13 +35,13 @@ export class KeyRing {
     return this.turn;
   }
 
-  /** @returns whether there is a key left to try */
+  /** Lets a failed key rest. @returns whether another key is available */
   rest(index: number, error: GatewayError): boolean {
     if (this.size === 1) return false;
     const isLimited = error.kind === 'rate_limited';
     const ms = isLimited ? (error.retryAfterSeconds ?? LIMITED_MS / 1000) * 1000 : REFUSED_MS;
     const nowMs = this.now();
-    this.restsUntilMs[index] = nowMs + Math.min(Math.max(ms, SHORTEST_MS), LONGEST_MS);
+    this.restsUntilMs[index] = nowMs + Math.min(Math.max(ms, MIN_REST_MS), MAX_REST_MS);
     return this.restsUntilMs.some((until) => until <= nowMs);
   }
 }

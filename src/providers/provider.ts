@@ -10,32 +10,32 @@ import { type Probe, WireFinder } from './wire-finder.ts';
 /** A configured provider: data, and the pool to its origin. */
 export interface Provider {
   readonly id: string;
-  /** Shown in metadata and messages. */
+  /** Display name, for metadata and messages. */
   readonly name: string;
   /** Its protocol. If its server may speak one of several: the one that was found, or the likelier one. */
   readonly wire: Wire;
-  /** How it finds out which of several protocols its server speaks. Absent: there is one alone. */
+  /** Finds out which of several protocols its server speaks. Absent: it has one protocol. */
   readonly finder?: WireFinder;
   readonly baseUrl?: string | undefined;
   readonly dialect: Readonly<Record<string, unknown>>;
-  /** The network; undefined for a wire that answers inside this process. */
+  /** The network; undefined for a wire that responds inside this process. */
   readonly upstream: Upstream | undefined;
   /** How long the first byte of an image may take, in milliseconds. */
   readonly imageFirstByteMs: number;
   /**
-   * Where an address of the provider leads: its own host, or one that its wire names.
+   * Returns the network of an address that the provider sent, if it is on its own host or on one that its wire names.
    *
-   * @returns undefined for any other: the key must not go there
+   * @returns undefined for any other host: the key must not be sent there
    */
   upstreamOf(url: URL): Upstream | undefined;
   readonly keys: KeyRing;
   /** Undefined: a failed request is not sent again. */
   readonly retry?: RetryPolicy | undefined;
-  /** @returns the headers of a request with that key of the ring, as a flat list */
+  /** Returns the headers of a request with this key of the ring, as a flat list. */
   headersFor(key: number, stream: boolean): string[];
-  /** Takes the operator's keys out of what the provider said. */
+  /** Masks the operator's keys in a text of the provider. */
   maskKeys(text: string): string;
-  /** Lets the requests that are in flight finish; `now` cuts them. */
+  /** Waits for the requests in flight. `now` cancels them instead. */
   close(now: boolean): Promise<void>;
 }
 
@@ -43,15 +43,15 @@ export interface Provider {
 export interface Endpoint extends EndpointFacts {
   readonly provider: Provider;
   readonly upstreamModel: string;
-  /** The slug of the configuration, when `model` is one that its `*` matched. */
+  /** The slug of the configuration, if its `*` matched `model`. */
   readonly pattern?: string;
-  /** Takes no addresses of images and files: what is there must be fetched, and sent as data. */
+  /** Whether it accepts no addresses of images and files. The gateway then fetches them and sends the data. */
   readonly needsData?: boolean;
-  /** Of a `*`: what is known of images once it is clear which model is meant. */
+  /** For a `*`: returns the image capabilities of one of its models. */
   readonly imageOf?: (upstreamModel: string) => ImageFacts | undefined;
 }
 
-/** An endpoint of which nothing is known but where it is. */
+/** Creates an endpoint without any known facts. */
 export const bareEndpoint = (provider: Provider, model: string, upstreamModel: string): Endpoint => ({
   id: `${model}@${provider.id}`,
   provider,
@@ -87,26 +87,28 @@ export interface ProviderEntry {
   apiKeys: readonly string[];
   headers: Readonly<Record<string, string>>;
   timeouts: UpstreamTimeouts;
-  /** Absent: nothing is sent again. */
+  /** Absent: no request is sent again. */
   retry?: RetryPolicy;
-  /** How long the first byte of an image may take; absent: as any other. */
+  /** How long the first byte of an image may take, in milliseconds; absent: as long as any other. */
   imageFirstByteMs?: number;
   dialect: Readonly<Record<string, unknown>>;
-  /** The npm package behind the wire `ai-sdk`, the function that makes its provider, and what that is given. */
+  /** For the wire `ai-sdk`: its npm package, the function that creates the provider, and the settings of that. */
   package?: string;
   factory?: string;
   settings?: Readonly<Record<string, unknown>>;
 }
 
-/** Hosts of one provider that its images are asked for at. */
+/** Maximum number of hosts from which the images of one provider are fetched. */
 const MAX_ORIGINS = 20;
 
-/** How long a server may take to say which protocol it speaks. */
+/** Maximum duration of a probe for the protocol. */
 const PROBE_MS = 5_000;
 
 /**
- * @param before the same provider before a reload: what was found out about its server stays known
- * @throws {Error} when a dialect setting is not one of the wire, or a package is missing; for the operator
+ * Creates a provider from its entry in the configuration.
+ *
+ * @param before the same provider before a reload, whose protocol stays known
+ * @throws {Error} if the wire does not have a dialect setting, or a package is missing; for the operator
  */
 export function createProvider(entry: ProviderEntry, before?: Provider): Provider {
   const { otherWires = [] } = entry;
@@ -125,7 +127,7 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
   const keys = entry.apiKeys.length === 0 ? [undefined] : entry.apiKeys;
   const whole = keys.map((key) => headersFor(key, false));
   const streamed = keys.map((key) => headersFor(key, true));
-  // The longest first: one may hold another, as a header holds the token after `Bearer`.
+  // The longest first: one may contain another, as a header contains the token after `Bearer`.
   const secrets = [
     ...entry.apiKeys,
     ...findTexts(entry.settings),
@@ -135,15 +137,15 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
   const isInside = wire.text?.send !== undefined || wire.image?.send !== undefined;
   const upstream = isInside || entry.baseUrl === undefined ? undefined : upstreamAt(entry.baseUrl);
   const origin = entry.baseUrl === undefined ? undefined : new URL(entry.baseUrl).origin;
-  const others = new Map<string, Upstream>(); // origin → its pool; as many as `pollHosts` lets there be
+  const others = new Map<string, Upstream>(); // origin → its pool; at most MAX_ORIGINS
   const ring = new KeyRing(keys.length);
   const probe: Probe = async (path) => {
     const firstByteMs = Math.min(PROBE_MS, entry.timeouts.firstByteMs);
-    const answer = await upstream!.send(path, whole[ring.take()]!, Buffer.from('{}'), new Cancellation(), {
+    const response = await upstream!.send(path, whole[ring.take()]!, Buffer.from('{}'), new Cancellation(), {
       firstByteMs,
     });
-    answer.release();
-    return answer.status;
+    response.release();
+    return response.status;
   };
   const known = before?.baseUrl === entry.baseUrl ? before?.finder?.found : undefined;
   const finder = otherWires.length === 0 ? undefined : new WireFinder([wire, ...otherWires], probe, known);
@@ -185,10 +187,10 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
   };
 }
 
-/** As much of a secret as gives nothing away, and as is no accident. */
+/** Minimum length of the beginning of a secret that is masked. A shorter one reveals nothing and may be a coincidence. */
 const MIN_OF_SECRET = 6;
 
-/** A long message has been cut by now, perhaps in the middle of a key. */
+/** Masks the beginning of a secret in front of an ellipsis: a long message may have been cut in the middle of a key. */
 function maskCut(text: string, secret: string): string {
   const end = text.lastIndexOf('…');
   if (end === -1) return text;
@@ -202,8 +204,8 @@ function maskCut(text: string, secret: string): string {
 }
 
 /**
- * Keys may stand under any name in the settings of a package and in headers: all long texts are taken for one. A short one
- * is a name or a version, and may well be a word of a message.
+ * Finds texts that may be secrets. Keys can have any name in the settings of a package and in headers, so every long text
+ * counts as one. A short text is a name or a version, and may be a word of a message.
  */
 function findTexts(value: unknown): string[] {
   if (typeof value === 'string') return value.length >= 16 ? [value] : [];

@@ -3,13 +3,12 @@ import type { Frame } from './wire.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
-/** What a further line of one frame's data counts besides its text: memory takes as much for it, however short it is. */
+/** Memory of each further line of a frame's data in addition to its text, however short the line is. */
 const LINE_BYTES = 32;
 
 /**
- * Cuts the bytes of a server-sent event stream into frames, however the network cut them. Whole lines only are decoded,
- * so a character that lies across two pieces is never broken. Comments and fields other than `event` and `data` are
- * passed over.
+ * Splits the bytes of a server-sent event stream into frames, however the network has split them. Decodes complete lines
+ * only, so that a character in two pieces stays intact. Ignores comments and all fields except `event` and `data`.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
@@ -55,7 +54,7 @@ export class FrameCutter {
     return frames;
   }
 
-  /** The body has ended. @returns the frame that lacked only its last line end, if there was one */
+  /** Called at the end of the body. @returns the frame that lacked only its last line end, if any */
   end(): Frame[] {
     const frames: Frame[] = [];
     this.readLines(Buffer.concat(this.rest).toString('utf8'), frames);
@@ -102,11 +101,11 @@ export class FrameCutter {
   }
 }
 
-/** The place behind the last line end that is certainly whole, or -1: a CR at the very end may be half of a CRLF, and waits. */
+/** Returns the index after the last complete line end, or -1. A CR at the very end waits: it may be half of a CRLF. */
 function lastLineEnd(piece: Buffer): number {
   const lf = piece.lastIndexOf(LF);
   if (lf !== -1) return lf + 1;
-  const cr = piece.length < 2 ? -1 : piece.lastIndexOf(CR, piece.length - 2); // a negative place counts from the end
+  const cr = piece.length < 2 ? -1 : piece.lastIndexOf(CR, piece.length - 2); // a negative index counts from the end
   return cr === -1 ? -1 : cr + 1;
 }
 

@@ -147,10 +147,12 @@ describe('the time limits', () => {
     await expect(send(hasty)).rejects.toMatchObject({
       kind: 'upstream_timeout',
       retryable: true,
-      message: 'Acme sent no answer within 60 ms.',
+      message: 'Acme sent no response within 60 ms.',
     });
     scripted.always(stallAfter(5, json({ padding: 'x' })));
-    await expect(send(hasty).then(readAll)).rejects.toThrow('Acme fell silent for 60 ms in the middle of its answer.');
+    await expect(send(hasty).then(readAll)).rejects.toThrow(
+      'Acme sent nothing for 60 ms in the middle of its response.',
+    );
     const brief = timed({ totalMs: 80 });
     await expect(send(brief).then(readAll)).rejects.toThrow('Acme took longer than 80 ms in all.');
     await Promise.all([hasty.close(true), brief.close(true)]);
@@ -253,7 +255,7 @@ describe('a connection that was kept', () => {
     });
     const to = createUpstream({ name: 'Acme', baseUrl: raw.url, timeouts });
     await readAll(await send(to));
-    await expect(send(to)).rejects.toThrow('closed the connection before its answer was complete');
+    await expect(send(to)).rejects.toThrow('closed the connection before its response was complete');
     expect(connections).toBe(1);
     await to.close(true);
     raw.server.close();
@@ -262,8 +264,8 @@ describe('a connection that was kept', () => {
 
 describe('what is no HTTP', () => {
   it.each([
-    ['noise', 'hello\r\n\r\n', /not proper HTTP/],
-    ['a strange length', 'HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n', /not proper HTTP/],
+    ['noise', 'hello\r\n\r\n', /not valid HTTP/],
+    ['a strange length', 'HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n', /not valid HTTP/],
     ['half a head', 'HTTP/1.1 200 OK\r\ncontent-', /closed the connection/],
     ['nothing', '', /closed the connection/],
   ])('is a failure: %s', async (_name, text, message) => {

@@ -11,9 +11,9 @@ export interface UpstreamTimeouts {
   connectMs: number;
   /** From the sent request to the headers of the response. */
   firstByteMs: number;
-  /** Between two pieces of the body. */
+  /** Maximum between two pieces of the body. */
   idleMs: number;
-  /** For the whole attempt, however busy it is. */
+  /** For the complete exchange, even if data keeps arriving. */
   totalMs: number;
 }
 
@@ -39,14 +39,14 @@ export interface Upstream {
     cancellation: Cancellation,
     how?: SendOptions,
   ): Promise<UpstreamResponse>;
-  /** Lets the requests that are in flight finish; `now` cuts them. */
+  /** Waits for the requests in flight. `now` cancels them instead. */
   close(now: boolean): Promise<void>;
 }
 
 export interface SendOptions {
   /** Absent: POST. A GET is sent without a body. */
   method?: 'GET' | 'POST';
-  /** Where a response takes longer by its nature. */
+  /** Replaces the limit of the provider, for responses that take longer. */
   firstByteMs?: number;
 }
 
@@ -54,24 +54,24 @@ export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /**
-   * Gives the body to a sink, all that has arrived since the last time in one batch. To be called once.
+   * Writes the body to a sink, in batches of all that has arrived since the last one. Call it once.
    *
-   * @returns fulfilled at the regular end, or when the response is released before it
-   * @throws {GatewayError} when the body was cut, stalled or cancelled; and what the sink throws
+   * @returns a promise that is fulfilled at the regular end, or when the response is released before it
+   * @throws {GatewayError} if the body is interrupted, stalls or is cancelled; and the errors of the sink
    */
   each(sink: Sink<Buffer>): Promise<void>;
-  /** Nobody reads on: lets the little that is left pass by, so that the connection can be used again, or drops it. */
+  /** Ends the reading. Discards a short rest of the body, so that the connection can be reused; otherwise closes it. */
   release(): void;
 }
 
-/** What `release` reads past to keep a connection; more than that and a new connection is cheaper. */
+/** Maximum that `release` discards to keep a connection. For more, a new connection is cheaper. */
 const RELEASE_BYTES = 64 * 1024;
 const RELEASE_MS = 2000;
 
-/** A server that had closed a connection says so within a round trip. One that takes longer may have done the work. */
+/** A server that had closed a connection resets it within a round trip. A server that takes longer may have done the work. */
 const STALE_MS = 1000;
 
-const usual: SendOptions = {};
+const noOptions: SendOptions = {};
 
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { timeouts, name } = options;
@@ -83,14 +83,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     allowH2: false,
     pipelining: 1,
     connect: stale.connect,
-    // Its own limits are up to a second late; `dispatch` keeps ours.
+    // undici's own limits are up to a second late; `Exchange` enforces ours.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 30_000,
   });
 
   return {
-    async send(path, headers, body, cancellation, how = usual) {
+    async send(path, headers, body, cancellation, how = noOptions) {
       const { method = 'POST', firstByteMs } = how;
       const request = {
         path: prefix + path + query,
@@ -103,7 +103,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       try {
         return await first.dispatch(pool, request);
       } catch (error) {
-        // A kept-alive connection that the provider had just closed: nothing was answered, so once more on a new one.
+        // The provider had just closed a kept-alive connection: send the request once more, on a new one.
         if (!first.networkError || first.waitedMs > STALE_MS || !stale.wasStale(first.networkError)) throw error;
         return new Exchange(name, limits, cancellation).dispatch(pool, request);
       }
@@ -113,15 +113,15 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 }
 
 /**
- * One request and its response: undici's handler, the response for the pipeline, and the clock over both. A class, since
- * there is one for every request and a bundle of closures costs several times as much.
+ * One request and its response: undici's handler, the response for the pipeline, and the timer for both. A class, because
+ * each request has one and closures cost several times as much.
  */
 class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowControl, CancelListener {
   status = 0;
   headers: UpstreamResponse['headers'] = {};
-  /** Why the network failed before the first byte of a response; undefined when we stopped it. */
+  /** The network failure before the first byte of a response; undefined if the gateway stopped the request. */
   networkError: Error | undefined;
-  /** From the sent request to that failure. */
+  /** Milliseconds from the sent request to that failure. */
   waitedMs = 0;
   private sentAt = 0;
   private readonly name: string;
@@ -147,11 +147,11 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
     this.cancellation = cancellation;
     const now = performance.now();
     this.totalAt = now + timeouts.totalMs;
-    this.waitsUntil = Number.POSITIVE_INFINITY; // a connection is waited for by the connector
-    // One timer for all limits, set for the nearest that there may be: it is looked at when it fires, not moved before.
+    this.waitsUntil = Number.POSITIVE_INFINITY; // the connector limits the wait for a connection
+    // One timer for all limits, set to the earliest one. When it fires, it is set again unless a limit has passed.
     const nearestMs = Math.min(timeouts.totalMs, timeouts.firstByteMs, timeouts.idleMs);
     this.firesAt = now + nearestMs;
-    this.timer = setTimeout(lookAtClock, nearestMs, this);
+    this.timer = setTimeout(checkLimits, nearestMs, this);
     cancellation.add(this);
   }
 
@@ -174,10 +174,10 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
 
   cancelled(reason: GatewayError): void {
     this.stop(reason);
-    this.body?.cut(reason); // nobody waits for a client who may never read on
+    this.body?.cut(reason); // not after the sink: the client may never read again
   }
 
-  // --- undici's side ---
+  // --- called by undici ---
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
@@ -229,10 +229,10 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
     this.reject?.(reason);
   }
 
-  // --- the pipeline's side ---
+  // --- called by the pipeline ---
 
   each(sink: Sink<Buffer>): Promise<void> {
-    return this.body!.each(sink); // there is a body once there is a response
+    return this.body!.each(sink); // a response has a body
   }
 
   release(): void {
@@ -243,7 +243,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
     this.waitFor(RELEASE_MS);
   }
 
-  /** Too much is unread: it is we who are slow, not the provider. */
+  /** Pauses the connection because too much is unread. No limit applies while the client is the slow side. */
   pause(): void {
     this.waitsUntil = Number.POSITIVE_INFINITY;
     this.pausedAt ??= performance.now();
@@ -252,7 +252,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
 
   resume(): void {
     if (this.pausedAt !== undefined) {
-      this.totalAt += performance.now() - this.pausedAt; // nobody blames the provider for a client that does not read
+      this.totalAt += performance.now() - this.pausedAt; // a slow client does not count against the provider
       this.pausedAt = undefined;
     }
     if (this.isOver || this.releasedBytes !== undefined) return;
@@ -260,30 +260,30 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
     this.controller?.resume();
   }
 
-  // --- the clock ---
+  // --- time limits ---
 
   private waitFor(ms: number): void {
     this.waitsUntil = performance.now() + ms;
     if (this.waitsUntil < this.firesAt) this.setTimer();
   }
 
-  /** Fired: something is overdue, or the time has been moved since. */
-  lookAtClock(): void {
+  /** Stops the exchange if a limit has passed; otherwise sets the timer again. */
+  checkLimits(): void {
     const now = performance.now() + 1; // timers may fire a fraction early
     const { firstByteMs, idleMs, totalMs } = this.timeouts;
     if (this.pausedAt !== undefined && this.releasedBytes === undefined)
-      this.firesAt = Number.POSITIVE_INFINITY; // until it goes on
+      this.firesAt = Number.POSITIVE_INFINITY; // until it resumes
     else if (now >= this.totalAt) this.stop(slow(`${this.name} took longer than ${totalMs} ms in all.`));
     else if (now < this.waitsUntil) this.setTimer();
     else if (this.releasedBytes !== undefined) this.controller?.abort(new Error('released'));
-    else if (this.body) this.stop(slow(`${this.name} fell silent for ${idleMs} ms in the middle of its answer.`));
-    else this.stop(slow(`${this.name} sent no answer within ${firstByteMs} ms.`));
+    else if (this.body) this.stop(slow(`${this.name} sent nothing for ${idleMs} ms in the middle of its response.`));
+    else this.stop(slow(`${this.name} sent no response within ${firstByteMs} ms.`));
   }
 
   private setTimer(): void {
     clearTimeout(this.timer);
     this.firesAt = Math.min(this.totalAt, this.waitsUntil);
-    this.timer = setTimeout(lookAtClock, this.firesAt - performance.now(), this);
+    this.timer = setTimeout(checkLimits, this.firesAt - performance.now(), this);
   }
 
   private stop(reason: Error): void {
@@ -301,14 +301,14 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
   }
 }
 
-const lookAtClock = (exchange: Exchange): void => exchange.lookAtClock();
+const checkLimits = (exchange: Exchange): void => exchange.checkLimits();
 
 const slow = (text: string, cause?: Error) =>
   new GatewayError('upstream_timeout', text, { retryable: true, isTransient: true, cause });
 
 /**
- * Tells failures of a kept-alive connection that had been closed in the meantime from other failures. The system's errors do
- * not say what their connection had carried, so each connection is watched for it.
+ * Distinguishes the failure of a kept-alive connection that the server had closed from other failures. The system's errors
+ * do not contain what their connection had carried, so each connection is watched for it.
  */
 function createStaleCheck(connectMs: number) {
   const connect = buildConnector({ allowH2: false, timeout: connectMs });
@@ -325,7 +325,7 @@ function createStaleCheck(connectMs: number) {
         callback(...result);
       });
     },
-    /** Was the connection reset or closed, and had it carried a response before? */
+    /** Whether the connection was reset or closed after it had carried a response. */
     wasStale(error: Error): boolean {
       if (!staleCodes.has((error as NodeJS.ErrnoException).code)) return false;
       const { socket } = error as { socket?: { bytesRead?: number } }; // undici's own errors have it
@@ -336,7 +336,7 @@ function createStaleCheck(connectMs: number) {
 
 const staleCodes = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
-/** Codes of undici and of the system → what they mean to the caller. */
+/** Translates codes of undici and of the system. */
 function readNetworkError(error: Error, name: string, timeouts: UpstreamTimeouts): Error {
   if (error instanceof GatewayError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? '';
@@ -356,8 +356,8 @@ function readNetworkError(error: Error, name: string, timeouts: UpstreamTimeouts
     case 'UND_ERR_SOCKET':
     case 'ECONNRESET':
     case 'EPIPE':
-      return failed(`${name} closed the connection before its answer was complete.`);
+      return failed(`${name} closed the connection before its response was complete.`);
     default:
-      return failed(`${name} gave an answer that is not proper HTTP${code === '' ? '' : ` (${code})`}.`);
+      return failed(`${name} sent a response that is not valid HTTP${code === '' ? '' : ` (${code})`}.`);
   }
 }

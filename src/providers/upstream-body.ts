@@ -7,17 +7,17 @@ const HIGH_WATER_BYTES = 256 * 1024;
 
 /** The body of one response on its way from the connection to the pipeline. */
 export interface UpstreamBody {
-  /** As it comes from the connection. */
+  /** Adds a piece as the connection delivers it. */
   push(piece: Buffer): void;
   /** The regular end. */
   end(): void;
-  /** Anything but the regular end; what was pushed before is still given. */
+  /** Any other end. What was pushed before is still delivered. */
   fail(reason: Error): void;
-  /** Ends it at once, whatever is still to be given, and whoever is waited for. */
+  /** Ends it at once. Drops what is not delivered, and waits for no sink. */
   cut(reason: Error): void;
   /** @see UpstreamResponse */
   each(sink: Sink<Buffer>): Promise<void>;
-  /** Nobody reads any more: `each` is fulfilled. */
+  /** Ends the reading: the promise of `each` is fulfilled. */
   discard(): void;
 }
 
@@ -29,8 +29,8 @@ export interface FlowControl {
 }
 
 /**
- * Makes the queue of one response. It gives whole batches, and undoes a `content-encoding`: we ask for none, and some
- * servers compress all the same.
+ * Creates the queue of one response. It delivers batches and decodes a `content-encoding`, because some servers compress
+ * although the request does not allow it.
  *
  * @param name of the provider, for messages
  */
@@ -40,9 +40,9 @@ export function createUpstreamBody(
   connection: FlowControl,
 ): UpstreamBody {
   const word = String(encoding ?? 'identity').toLowerCase();
-  if (word === 'identity' || word === '') return new AnswerQueue(connection);
+  if (word === 'identity' || word === '') return new BodyQueue(connection);
   const decoder = createDecoder(word);
-  const queue = new AnswerQueue({
+  const queue = new BodyQueue({
     pause() {
       connection.pause();
       decoder?.pause();
@@ -106,8 +106,8 @@ function createDecoder(word: string) {
   }
 }
 
-/** One for each response, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
-class AnswerQueue implements UpstreamBody {
+/** A class, because each response has one and closures cost several times as much. */
+class BodyQueue implements UpstreamBody {
   private readonly connection: FlowControl;
   private pieces: Buffer[] = [];
   private bytes = 0;
@@ -143,7 +143,7 @@ class AnswerQueue implements UpstreamBody {
     this.schedule();
   }
 
-  /** Before somebody takes, there is nobody to tell: then it is a failure like any other. */
+  /** Without a sink there is nothing to interrupt, so it is a failure like any other. */
   cut(reason: Error): void {
     if (this.sink) this.stop(reason);
     else this.fail(reason);
@@ -164,7 +164,7 @@ class AnswerQueue implements UpstreamBody {
     });
   }
 
-  /** Delivers soon: what else arrives in the same turn, all pieces of one network read, goes into the same batch. */
+  /** Delivers at the end of this turn of the event loop, so that all pieces of one network read form one batch. */
   private schedule(): void {
     if (this.isDue || this.isHeld || !this.sink) return;
     this.isDue = true;
@@ -195,7 +195,7 @@ class AnswerQueue implements UpstreamBody {
     return held;
   }
 
-  /** Nothing is given before the sink is ready; what arrives in the meantime is kept, up to the mark. */
+  /** Delivers nothing until the sink is ready. Pieces that arrive before that are kept, up to `HIGH_WATER_BYTES`. */
   private wait(held: Promise<void>): void {
     this.isHeld = true;
     held.then(
@@ -213,7 +213,7 @@ class AnswerQueue implements UpstreamBody {
     reject?.(reason);
   }
 
-  /** A connection may hold its last response for long, and must not hold the whole run with it. */
+  /** Drops all references. A connection may keep its last response for long, and must not keep the run in memory. */
   private letGo(): void {
     this.isOver = true;
     this.pieces = [];
@@ -222,4 +222,4 @@ class AnswerQueue implements UpstreamBody {
   }
 }
 
-const deliver = (queue: AnswerQueue): void => queue.deliver();
+const deliver = (queue: BodyQueue): void => queue.deliver();

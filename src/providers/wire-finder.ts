@@ -4,12 +4,12 @@ import type { Wire } from './wire.ts';
 /** Sends an empty JSON object to a path of the server. @returns the status of the response @throws if there is none */
 export type Probe = (path: string) => Promise<number>;
 
-/** How long a server that did not say what it speaks is not asked again. */
+/** How long the finder waits before it probes a server again that did not show its protocol. */
 const RETRY_MS = 5_000;
 
 /**
- * Finds out which of several protocols a server speaks: the first whose path exists. Requests use the likelier one until
- * that is known, and ask only if its path is missing.
+ * Finds out which of several protocols a server speaks: the first whose path exists. Until that is known, requests use the
+ * likelier one. The server is probed only if that path is missing.
  */
 export class WireFinder {
   private readonly wires: readonly [Wire, ...Wire[]];
@@ -20,7 +20,7 @@ export class WireFinder {
 
   /**
    * @param wires each has a `text.probePath`; the likelier one first
-   * @param known what an earlier finder has found at the same address
+   * @param known the wire that an earlier finder found at the same address
    */
   constructor(wires: readonly [Wire, ...Wire[]], probe: Probe, known?: Wire) {
     this.wires = wires;
@@ -28,7 +28,7 @@ export class WireFinder {
     this.known = known;
   }
 
-  /** What was found. Undefined if the server has not been asked, or did not say. */
+  /** The wire that was found. Undefined if the server was not probed, or did not show its protocol. */
   get found(): Wire | undefined {
     return this.known;
   }
@@ -38,7 +38,7 @@ export class WireFinder {
     return this.known ?? this.wires[0];
   }
 
-  /** Asks the server, unless its protocol is known. Concurrent callers wait for the same response. Never rejects. */
+  /** Probes the server, unless its protocol is known. Concurrent callers share one probe. Never rejects. */
   async find(): Promise<Wire | undefined> {
     if (!this.known && (this.pending || performance.now() >= this.retryAt)) {
       this.pending ??= this.request();
@@ -60,7 +60,7 @@ export class WireFinder {
       this.known = found === 'none' ? undefined : found;
       if (!this.known) this.retryAt = performance.now() + RETRY_MS;
     } catch {
-      // A server that is down may be up for the next request, which tells what is wrong with it.
+      // The server may be up again for the next request, which reports its error otherwise.
     }
     this.pending = undefined;
   }
@@ -69,7 +69,7 @@ export class WireFinder {
 /**
  * Finds the first of the wires whose path exists. An empty request costs nothing: a server that knows the path rejects it.
  *
- * @returns `none` if no path exists; undefined if the server did not say, because it rejects the key first, say
+ * @returns `none` if no path exists; undefined if that is unknown, for example because the server rejects the key
  * @throws if the server cannot be reached
  */
 export async function findWire(wires: readonly Wire[], probe: Probe): Promise<Wire | 'none' | undefined> {
@@ -84,10 +84,10 @@ export async function findWire(wires: readonly Wire[], probe: Probe): Promise<Wi
 
 function judge(status: number): 'there' | 'missing' | 'unknown' {
   if (isMissingPath(status) || status === 501) return 'missing';
-  // A key that is rejected, or a proxy in front of a server that is down, says nothing about the path.
+  // If a key is rejected, or the server behind a proxy is down, the status does not depend on the path.
   if ([401, 403, 407, 408, 429, 502, 503, 504].includes(status) || (status >= 300 && status < 400)) return 'unknown';
   return 'there';
 }
 
-/** Whether a status says that the server does not have the path, or not for this method. */
+/** Whether a status means that the server does not have the path, or not for this method. */
 export const isMissingPath = (status: number): boolean => status === 404 || status === 405;

@@ -30,11 +30,11 @@ export interface Wire {
    */
   isOtherSpelling?(upstreamModel: string): boolean;
   /** Interprets a status other than 2xx. `body` is parsed JSON, or the text if it is not JSON. */
-  readError(answer: UpstreamErrorResponse): GatewayError;
+  readError(response: UpstreamErrorResponse): GatewayError;
   /**
    * Creates the wire of one provider, if it is not the same for all.
    *
-   * @throws {Error} naming what is wrong, for the operator
+   * @throws {Error} naming the invalid setting, for the operator
    */
   forProvider?(entry: ProviderEntry): Wire;
   /** For `POST /responses`. Absent: the wire generates no text. */
@@ -45,40 +45,41 @@ export interface Wire {
 
 /** One message of a streamed response: the fields of a server-sent event. */
 export interface Frame {
-  /** The `event:` field; empty when there was none. */
+  /** The `event:` field; empty if there is none. */
   event: string;
   /** The `data:` lines, joined by a line feed. */
   data: string;
 }
 
+/** Reads the frames of one streamed response. */
 export interface Reader<C = Chunk> {
-  /** @throws {GatewayError} when the frame is an error, or a frame we know has changed shape */
+  /** @throws {GatewayError} if the frame is an error, or a known frame has an invalid shape */
   read(frame: Frame): C[];
-  /** The body ended in order. Gives what was held back; a `finish` chunk must have come by now. */
+  /** Called at the regular end of the body. Returns the chunks that were still buffered; the last one may be `finish`. */
   end(): C[];
   /**
-   * What the provider has counted so far, of a response that was interrupted; output that it has not counted yet is 0. Absent:
-   * the protocol counts at the end alone.
+   * Returns what the provider had counted when its response was interrupted. Output that it has not counted is 0. Absent:
+   * the protocol counts only at the end.
    */
   counted?(): Usage | undefined;
   /**
-   * About how much it keeps of frames that gave no chunk, in UTF-16 units. Absent: nothing that a provider could make large.
+   * Returns about how much it keeps of frames that gave no chunk, in UTF-16 units. Absent: nothing that can grow large.
    */
   keptLength?(): number;
 }
 
-/** Where a request goes, as far as a wire must know. */
+/** The destination of a request, as far as a wire must know it. */
 export interface Target {
   /** For messages: `openai/gpt-5-mini at OpenAI`. */
   endpoint: string;
   upstreamModel: string;
-  /** Ask for a streamed response. */
+  /** Whether to request a streamed response. */
   stream: boolean;
   /** `dialect` of the provider's configuration; each wire reads its own settings. */
   dialect: Readonly<Record<string, unknown>>;
-  /** Keyed hash of the end user's id; absent when the caller named none. */
+  /** Keyed hash of the end user's id; absent if the caller named none. */
   endUser?: string;
-  /** The model makes images and says nothing. */
+  /** Set if the model generates images without text. */
   imagesOnly?: true;
 }
 
@@ -87,9 +88,9 @@ export interface UpstreamRequest<ReaderContext = unknown> {
   path: string;
   headers?: Record<string, string>;
   body: Record<string, unknown>;
-  /** Request fields left out because the wire has no place for them and nothing is lost; for the metadata. */
+  /** Request fields that the wire cannot carry and that do not change the meaning; the metadata lists them. */
   dropped: string[];
-  /** What the reader must know of the request, for example which functions stand for custom tools. */
+  /** What the reader must know about the request, for example which functions represent custom tools. */
   readerContext: ReaderContext;
 }
 

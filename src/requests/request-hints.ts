@@ -1,4 +1,4 @@
-/** What is known of a request besides its body. */
+/** Facts about a request that are not in its body. */
 export interface RequestHints {
   /** The session that a header names. The field `session_id` has precedence. */
   sessionId?: string | undefined;

@@ -6,7 +6,7 @@ import { characterCount } from '../schema/shapes.ts';
 /** Maximum characters of `session_id`, of the header `x-session-id` and of `user`. */
 export const maxIdCharacters = 256;
 
-/** How coding agents name the session that a request belongs to, each in a header of its own. */
+/** The headers in which coding agents send the session of a request. */
 const agentHeaders = [
   'session_id', // Codex
   'conversation_id', // Codex, older

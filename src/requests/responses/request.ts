@@ -12,25 +12,25 @@ import { dropNulls } from './drop-nulls.ts';
 import { pluginFields } from './schema/plugins.ts';
 import { knownRequestFields, type RequestBody } from './schema.ts';
 
-/** The most server-tool steps of one request, and their default. @see docs/reference/responses.md#limits, docs/reference/responses.md#request-body */
+/** Maximum and default of the server-tool steps of one request. @see docs/reference/responses.md#limits, docs/reference/responses.md#request-body */
 const maxToolCalls = 30;
 
-/** A request in the one shape that everything after the edge reads, and what had to be changed to get there. */
+/** A request in the one shape that everything after the edge reads, with the changes that were necessary. */
 export interface ParsedRequest {
   request: ResponseRequest;
   /** Unknown fields of the body and of its plugins, for `params.ignored_fields`. */
   ignoredFields: string[];
-  /** A sentence for each value that was cut down to its limit (docs/reference/responses.md#request-body). */
+  /** A sentence for each value that was lowered to its limit (docs/reference/responses.md#request-body). */
   clamped: string[];
-  /** The model is the default that was handed in. */
+  /** Whether the model is `defaultModel` of the hints. */
   hasDefaultModel: boolean;
-  /** Nulls were taken from the input, which are still in its bytes. */
+  /** Whether nulls were removed from the input. Its bytes still contain them. */
   hadNulls: boolean;
 }
 
 /**
- * Checks a `POST /responses` body and settles what the body may say in several ways: header or field, string or list,
- * alias or name. Works in place: the body belongs to the caller's request alone, and the result is that same object.
+ * Checks a `POST /responses` body and normalizes fields that have several forms: header or field, string or list, alias or
+ * name. Changes the body in place and returns the same object.
  *
  * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`
  * @see docs/reference/responses.md#request-body
@@ -52,10 +52,10 @@ export function readRequest(body: unknown, { sessionId, defaultModel }: RequestH
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
   const clamped = clampToolCalls(checked);
   checked.input = readInput(checked.input);
-  return { request: checked as ResponseRequest, ignoredFields: ignored.list(), clamped, hasDefaultModel, hadNulls }; // input and tier are settled above
+  return { request: checked as ResponseRequest, ignoredFields: ignored.list(), clamped, hasDefaultModel, hadNulls }; // input and tier are normalized above
 }
 
-/** A body that `readRequest` took, kept as bytes. */
+/** The bytes of a body that `readRequest` has accepted. */
 export class BodySource implements InputSource {
   private readonly body: Buffer;
   private readonly hadNulls: boolean;
@@ -70,9 +70,9 @@ export class BodySource implements InputSource {
   }
 
   read(): InputItem[] {
-    const { input } = JSON.parse(this.body.toString('utf8')) as RequestBody; // as the checks have found
+    const { input } = JSON.parse(this.body.toString('utf8')) as RequestBody; // readRequest has checked it
     if (this.hadNulls) dropNulls(input);
-    return readInput(input) as InputItem[]; // the same
+    return readInput(input) as InputItem[]; // readRequest has checked it
   }
 }
 
@@ -91,7 +91,7 @@ function dropUnknown(object: object, known: ReadonlySet<string> | undefined, pat
   }
 }
 
-/** A string is one user message; an item with a role and no type is a message. */
+/** Normalizes the input. A string is one user message; an item with a role and no type is a message. */
 function readInput(input: RequestBody['input']): NonNullable<RequestBody['input']> {
   if (input === undefined) return [];
   if (typeof input === 'string') return input === '' ? [] : [{ type: 'message', role: 'user', content: input }];
@@ -100,15 +100,15 @@ function readInput(input: RequestBody['input']): NonNullable<RequestBody['input'
 }
 
 function clampToolCalls(body: RequestBody): string[] {
-  const asked = body.max_tool_calls;
-  if (typeof asked !== 'number' || asked <= maxToolCalls) return [];
+  const requested = body.max_tool_calls;
+  if (typeof requested !== 'number' || requested <= maxToolCalls) return [];
   body.max_tool_calls = maxToolCalls;
-  return [`max_tool_calls: ${asked} is above the maximum and was lowered to ${maxToolCalls}.`];
+  return [`max_tool_calls: ${requested} is above the maximum and was lowered to ${maxToolCalls}.`];
 }
 
 /**
- * The deprecated `route` says what `provider.sort.partition` says: `fallback` is `model`, which is the default, and
- * `sort` is `none`. The newer field wins, and other values are ignored (docs/reference/responses.md#request-body).
+ * Converts the deprecated `route` to `provider.sort.partition`: `fallback` to `model`, which is the default, and `sort` to
+ * `none`. The newer field wins, and other values are ignored (docs/reference/responses.md#request-body).
  */
 function settleRoute(body: RequestBody, ignored: IgnoredFields): void {
   const { route } = body;
