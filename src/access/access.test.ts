@@ -63,8 +63,8 @@ async function openWith(...keys: KnownKey[]) {
 }
 const nextPoll = () => vi.advanceTimersByTimeAsync(500);
 
-describe('a store that says nothing', () => {
-  it('is done without for a while, from its last answer on', async () => {
+describe('a store that does not respond', () => {
+  it('is not needed for a while after its last response', async () => {
     const { access, store } = await openWith(key());
     store.isGone = true;
     await vi.advanceTimersByTimeAsync(10_000);
@@ -79,7 +79,7 @@ describe('a store that says nothing', () => {
     access.checkFresh(0);
   });
 
-  it('nor fails counts as gone', async () => {
+  it('and does not fail counts as unreachable', async () => {
     const { access, store } = await openWith(key());
     store.revision = 2;
     store.wait = new Promise(() => {});
@@ -94,7 +94,7 @@ describe('a bearer key', () => {
     `bearer ${text}`,
     `BEARER   ${text}`,
     `Bearer ${text} `,
-  ])('is taken from %j', async (sent) => {
+  ])('is read from %j', async (sent) => {
     const known = key({ kind: 'member', memberId: 'ada', name: 'app' });
     const { access } = await openWith(known);
     expect(access.authenticate(sent)).toEqual({
@@ -106,7 +106,7 @@ describe('a bearer key', () => {
     });
   });
 
-  it.each([undefined, ''])('that is missing is named so: %j', async (sent) => {
+  it.each([undefined, ''])('that is missing is reported as missing: %j', async (sent) => {
     const { access } = await openWith(key());
     expect(() => access.authenticate(sent)).toThrow(
       expect.objectContaining({ kind: 'authentication', message: expect.stringContaining('Missing authentication') }),
@@ -124,14 +124,14 @@ describe('a bearer key', () => {
     `Bearer ${text}x`,
     `Bearer ${hashKey(text)}`,
     'Bearer another-key',
-  ])('that is malformed or unknown is refused alike: %j', async (sent) => {
+  ])('that is malformed or unknown gets the same error: %j', async (sent) => {
     const { access } = await openWith(key());
     expect(() => access.authenticate(sent)).toThrow(
       expect.objectContaining({ kind: 'authentication', message: 'Invalid or missing API key.' }),
     );
   });
 
-  it('that is disabled or expired is refused, from the millisecond on', async () => {
+  it('that is disabled or expired is rejected, exact to the millisecond', async () => {
     const { access, store } = await openWith(key({ disabled: true }));
     expect(() => access.authenticate(`Bearer ${text}`)).toThrow('Invalid or missing API key.');
     store.keys = [key({ expiresAtMs: Date.now() + 1 })];
@@ -142,10 +142,10 @@ describe('a bearer key', () => {
   });
 });
 
-describe('a refused key', () => {
+describe('a rejected key', () => {
   const hash = hashKey(text);
 
-  it('is told by name with the reason, once a minute, with how often it came', async () => {
+  it('is reported by name with the reason, once a minute, with a count', async () => {
     const { access, store, refused } = await openWith(key({ disabled: true }));
     const come = (sent = text) => expect(() => access.authenticate(`Bearer ${sent}`)).toThrow();
     for (let time = 0; time < 3; time++) come();
@@ -165,7 +165,7 @@ describe('a refused key', () => {
     expect(refused).toEqual([{ hash, name: 'app', why: 'expired', times: 1 }]);
   });
 
-  it('that nobody has is told without a name, once a minute for all of them; what is no key is not', async () => {
+  it('that is unknown is reported without a name, once a minute for all of them; text without the form of a key is not', async () => {
     const { access, refused } = await openWith();
     for (const sent of ['Bearer one', 'Bearer two', 'Basic three']) {
       expect(() => access.authenticate(sent)).toThrow();
@@ -180,7 +180,7 @@ describe('a refused key', () => {
 });
 
 describe('the keys', () => {
-  it('are in step with the store within half a second, and read anew only when something changed', async () => {
+  it('follow the store within half a second, and are reloaded only after a change', async () => {
     const { access, store } = await openWith();
     await nextPoll();
     await nextPoll();
@@ -196,7 +196,7 @@ describe('the keys', () => {
     expect(() => access.authenticate(`Bearer ${text}`)).toThrow();
   });
 
-  it('stay as they were while the store is gone, which is told once; then they are in step again', async () => {
+  it('stay unchanged while the store is unreachable, which is reported once; then they follow it again', async () => {
     const { access, store, troubles } = await openWith(key());
     store.isGone = true;
     await nextPoll();
@@ -213,7 +213,7 @@ describe('the keys', () => {
     expect(troubles).toHaveLength(2);
   });
 
-  it('that are disabled or deleted are refused at once, and those that are new wait for their limits', async () => {
+  it('that are disabled or deleted are rejected at once, and new ones wait for their limits', async () => {
     const [kept, added] = [
       createKeyRecord({ hash: hashKey('kept-key') }),
       createKeyRecord({ hash: hashKey('added-key') }),
@@ -242,7 +242,7 @@ describe('the keys', () => {
     expect(known()).toEqual([false, false, true]);
   });
 
-  it('are those of the later reading, whichever of two comes first', async () => {
+  it('are those of the later read, whichever of two ends first', async () => {
     const { access, store } = await openWith(key());
     const slow = Promise.withResolvers<void>();
     const listed = store.keys;
@@ -259,7 +259,7 @@ describe('the keys', () => {
     expect(() => access.authenticate(`Bearer ${text}`)).toThrow('Invalid or missing API key.');
   });
 
-  it('say which share of their sessions the workspace wants kept, as soon as it says so', async () => {
+  it('follow the share of sessions whose contents the workspace keeps', async () => {
     const [app, other] = [key({ workspaceId: 'w1' }), createKeyRecord({ workspaceId: 'w1' })];
     const { access, store } = await openWith(app, other);
     const share = () => access.authenticate(`Bearer ${text}`).contentSampling;
@@ -280,7 +280,7 @@ describe('the keys', () => {
     expect(share()).toBeUndefined();
   });
 
-  it('carry what their workspace says in place of a request, as soon as it says so', async () => {
+  it('follow the defaults of their workspace', async () => {
     const { access, store } = await openWith(key({ workspaceId: 'w1' }));
     const defaults = () => access.authenticate(`Bearer ${text}`).defaults;
     expect(defaults()).toBeUndefined();
@@ -295,7 +295,7 @@ describe('the keys', () => {
     expect(defaults()).toBeUndefined();
   });
 
-  it('are not asked for any more once closed, and the first reading must succeed', async () => {
+  it('are no longer polled after close, and the first read must succeed', async () => {
     const { access, store } = await openWith(key());
     access.close();
     await nextPoll();

@@ -38,7 +38,7 @@ const readAll = async ({ access }: Storage) => ({
 });
 
 describe('bootstrap', () => {
-  it('makes workspaces, members and keys of every kind', async () => {
+  it('creates workspaces, members and keys of every kind', async () => {
     await applyBootstrap(storage.access, plan());
     const { keys, workspaces, memberships } = await readAll(storage);
     const idOf = (name: string) => workspaces.find((workspace) => workspace.name === name)!.id;
@@ -57,7 +57,7 @@ describe('bootstrap', () => {
     expect(await readAll(storage)).toEqual(before);
   });
 
-  it('changes what the file says otherwise, and leaves alone what it does not name', async () => {
+  it('changes what the file sets, and leaves the rest', async () => {
     await applyBootstrap(storage.access, plan());
     const [app] = plan().keys;
     await applyBootstrap(storage.access, plan({ keys: [{ ...app!, disabled: true, name: 'renamed' }] }));
@@ -66,7 +66,7 @@ describe('bootstrap', () => {
     expect(keys.find(({ hash }) => hash === hashKey('key-of-ada'))).toMatchObject({ disabled: true, name: 'renamed' });
   });
 
-  it('tells of keys that are taken out and may still be used, until they are ended', async () => {
+  it('reports removed keys that are still valid, until they are disabled', async () => {
     const [app, org, admin] = plan().keys;
     const apply = (...keys: (typeof app)[]) => applyBootstrap(storage.access, plan({ keys: keys.map((key) => key!) }));
     expect(await apply(app, org, admin)).toBeUndefined();
@@ -82,7 +82,7 @@ describe('bootstrap', () => {
     expect(await apply(app)).toBeUndefined();
   });
 
-  it('sets the limit of a key that has credit_usd, and leaves that of any other to whoever set it', async () => {
+  it('sets the limit of a key with credit_usd, and leaves the limits of others', async () => {
     const [app] = plan().keys;
     const apply = async (fields: object) => {
       await applyBootstrap(storage.access, plan({ keys: [{ ...app!, ...fields }] }));
@@ -131,7 +131,7 @@ describe('bootstrap', () => {
     expect(await read()).toEqual([streams, streams, streams]);
   });
 
-  it('gives a workspace without id the same one wherever it is made, in the form of a UUID', async () => {
+  it('derives the same UUID for a workspace without an id on every host', async () => {
     const ids: string[] = [];
     for (const store of [storage, await open()]) {
       await applyBootstrap(store.access, plan());
@@ -141,7 +141,7 @@ describe('bootstrap', () => {
     expect(ids[1]).toBe(ids[0]);
   });
 
-  it('says which workspace is not there', async () => {
+  it('names an unknown workspace', async () => {
     await expect(
       applyBootstrap(storage.access, plan({ members: [{ id: 'ada', workspaces: ['nowhere'] }] })),
     ).rejects.toThrow('bootstrap names the workspace nowhere, which does not exist.');
@@ -149,7 +149,7 @@ describe('bootstrap', () => {
 });
 
 describe('the first keys', () => {
-  it('are made when there is none, once, in the workspace default', async () => {
+  it('are created if there is none, once, in the workspace default', async () => {
     const first = await createFirstKeys(storage.access);
     const { keys, workspaces } = await readAll(storage);
     expect(keys.map(({ hash }) => hash).sort()).toEqual([hashKey(first!.inference), hashKey(first!.management)].sort());
@@ -159,7 +159,7 @@ describe('the first keys', () => {
     expect(await createFirstKeys(storage.access)).toBeUndefined();
   });
 
-  it('are not made when the configuration brings a key, and belong to its workspace when it brings only that', async () => {
+  it('are not created if the configuration has a key, and belong to its workspace if it has only that', async () => {
     await applyBootstrap(storage.access, plan({ keys: [], members: [] }));
     await createFirstKeys(storage.access);
     expect(await storage.access.listWorkspaces()).toHaveLength(2);

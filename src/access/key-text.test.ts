@@ -8,7 +8,7 @@ describe('the text of a key', () => {
     expect(createKeyText('inference')).not.toBe(createKeyText('inference'));
   });
 
-  it('is kept as the SHA-256 of all of it', () => {
+  it('is stored as the SHA-256 of all of it', () => {
     expect(hashKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 
@@ -17,7 +17,7 @@ describe('the text of a key', () => {
     expect(createKeyLabel(`sk-rt-mgmt-v1-${'0123456789abcdef'.repeat(4)}`)).toBe('sk-rt-mgmt-v1-012...def');
   });
 
-  it('shows next to nothing of a key that the operator made up', () => {
+  it('shows at most four characters of a key of the operator', () => {
     expect(createKeyLabel('hunter22')).toBe('...');
     expect(createKeyLabel('a-long-test-key-of-mine')).toBe('a-...ne');
   });

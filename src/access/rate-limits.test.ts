@@ -70,7 +70,7 @@ describe('requests per minute', () => {
     expect(refusal().retryAfterSeconds).toBe(30);
   });
 
-  it('do not count what was refused', () => {
+  it('do not count rejected requests', () => {
     const { admit, pass, refusal } = limit({ requests_per_minute: 1 });
     admit();
     for (let count = 0; count < 59; count++) {
@@ -103,7 +103,7 @@ describe('requests per minute', () => {
 describe('limits that are set for a key, a member or a workspace', () => {
   const only = (requests_per_minute: number) => ({ ...none, requests_per_minute });
 
-  it('hold for all requests of their holder, the narrowest refuses first', () => {
+  it('hold for all requests of their holder, the narrowest rejects first', () => {
     const { admit, hits, refusal } = limit({});
     const rateLimits = { key: only(1), member: only(2), workspace: only(3) };
     const of = (key: string, member: string) => ({ key, member, rateLimits });
@@ -118,7 +118,7 @@ describe('limits that are set for a key, a member or a workspace', () => {
     expect(hits).toEqual(['key', 'member', 'workspace'].map((kind) => `${kind} requests_per_minute`));
   });
 
-  it('hold beside those of the configuration, of each the stricter one, with the same counts', () => {
+  it('hold beside those of the configuration: the stricter one of each, with the same counts', () => {
     const { admit, refusal } = limit({ requests_per_minute: 2 });
     admit();
     admit({ rateLimits: { key: only(5) } });
@@ -135,7 +135,7 @@ describe('limits that are set for a key, a member or a workspace', () => {
 });
 
 describe('tokens per minute', () => {
-  it('refuse the request after the one that went beyond', () => {
+  it('reject the request after the one that exceeded them', () => {
     const { admit, pass, refusal } = limit({ tokens_per_minute: 100 });
     admit()!.end(99, false);
     const ticket = admit()!;
@@ -148,7 +148,7 @@ describe('tokens per minute', () => {
 });
 
 describe('concurrent streams', () => {
-  it('are free again as soon as one ends, however it ended', () => {
+  it('are available again as soon as one ends, however it ended', () => {
     const { admit, refusal } = limit({ concurrent_streams: 1 });
     const first = admit({ stream: true })!;
     expect(refusal({ stream: true }).message).toContain('1 streams at a time');
@@ -158,11 +158,11 @@ describe('concurrent streams', () => {
   });
 });
 
-describe('limits of models that a request comes to later', () => {
+describe('limits of models that a request reaches later', () => {
   const models = (limits: object) => ['acme/a', 'acme/b'].map((model) => ({ ...none, ...limits, model }));
   const of = (...names: string[]) => ({ models: names });
 
-  it('count once, each when its turn comes', () => {
+  it('count once, each before its attempt', () => {
     const { admit, refusal, hits } = limit({ models: models({ requests_per_minute: 2 }) });
     const ticket = admit(of('acme/a', 'acme/b', 'other/m'))!;
     for (const model of ['acme/b', 'other/m', 'acme/b', 'acme/b:nitro']) expect(ticket.enter(model)).toBeUndefined();
@@ -176,14 +176,14 @@ describe('limits of models that a request comes to later', () => {
     admit({ model: 'acme/a' });
   });
 
-  it('do not count again what was counted when it was let in', () => {
+  it('do not count again what was counted at admission', () => {
     const { admit, refusal } = limit({ models: models({ requests_per_minute: 2 }) });
     expect(admit({ model: 'acme/a' })!.enter('acme/a')).toBeUndefined();
     expect(admit({ model: 'acme/a' })!.enter('acme/a')).toBeUndefined();
     refusal({ model: 'acme/a' });
   });
 
-  it('count tokens for the model that was asked last, and give all of them their streams back', () => {
+  it('count tokens for the last model, and end the streams of all', () => {
     const { admit, refusal } = limit({ models: models({ tokens_per_minute: 5, concurrent_streams: 1 }) });
     const ticket = admit({ ...of('acme/a', 'acme/b'), stream: true })!;
     for (const model of ['acme/a', 'acme/b']) expect(ticket.enter(model)).toBeUndefined();
@@ -219,7 +219,7 @@ describe('limits of models that a request comes to later', () => {
     refusal({ model: 'acme/b' });
   });
 
-  it('take back a request that was refused', () => {
+  it('take back a rejected request', () => {
     const { admit } = limit({ models: models({ requests_per_minute: 1 }) });
     const ticket = admit(of('acme/a', 'acme/b'))!;
     ticket.enter('acme/a');
@@ -232,7 +232,7 @@ it('without limits there is nothing to end', () => {
   expect(limit({}).admit()).toBeUndefined();
 });
 
-it('never lets in more than the limit within any 60 seconds', () => {
+it('never admits more than the limit within any 60 seconds', () => {
   const steps = fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 60 });
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 5 }), (waits, max) => {

@@ -80,7 +80,7 @@ const ask = (url: string, key: string, body: object) =>
   });
 
 describe('headgate', () => {
-  it('tells version and help', async () => {
+  it('prints version and help', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     expect(await finish(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
     const help = await finish(['--help']);
@@ -93,7 +93,7 @@ describe('headgate', () => {
     [['bogus'], 'There is no command "bogus". "headgate help" lists the commands.'],
     [['keys', 'lst'], 'Did you mean list?'],
     [['start', '--prot', '1'], 'Did you mean --port?'],
-  ])('refuses %j and names the nearest, if there is one', async (args, message) => {
+  ])('rejects %j and names the nearest, if there is one', async (args, message) => {
     const { code, stdout, stderr } = await call(args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(message);
@@ -106,7 +106,7 @@ describe('headgate', () => {
     [['start', '--port', '0', '--host', '192.0.2.1'], '192.0.2.1 is not an address of this machine (EADDRNOTAVAIL).'],
     [['start', '--port', '0', '--data', 'headgate.yaml'], 'it, or one of its parents, is a file.'],
     [['doctor', '--data', 'headgate.yaml'], 'headgate.yaml is a file\n'],
-  ])('says what is wrong with %j', async (args, message) => {
+  ])('prints what is wrong with %j', async (args, message) => {
     write('headgate.yaml', '{}');
     const { code, stdout, stderr } = await call(args);
     expect(code).toBe(1);
@@ -117,7 +117,7 @@ describe('headgate', () => {
     'start',
     'doctor',
     'models list',
-  ])('%s tells all problems of a bad configuration at once', async (command) => {
+  ])('%s prints all problems of an invalid configuration at once', async (command) => {
     write(
       'headgate.yaml',
       'server:\n  prot: 1\nproviders: [{ id: a, wire: openai-chat, api_key: "${GONE}", models: [] }]\n',
@@ -132,7 +132,7 @@ describe('headgate', () => {
 });
 
 describe('headgate start', () => {
-  it('prints the URL, and the two keys on the very first start alone', async () => {
+  it('prints the URL, and the two keys on the very first start only', async () => {
     const { running, url } = await startUp();
     const inference = /sk-rt-v1-[0-9a-f]{64}/.exec(running.stdout)![0];
     expect(running.stdout).toMatch(/sk-rt-mgmt-v1-[0-9a-f]{64}/);
@@ -149,7 +149,7 @@ describe('headgate start', () => {
     expect(await again.running.exit).toBe(0);
   });
 
-  it('tells where clients reach it, and that no request is held to a region', async () => {
+  it('prints the public URL, and that regions have no effect', async () => {
     const { running } = await startUp([], {
       HEADGATE_SERVER_PUBLIC_URL: 'https://models.example.com/',
       HEADGATE_SERVER_REGIONAL_HOSTS: '["eu.example.com"]',
@@ -158,7 +158,7 @@ describe('headgate start', () => {
     await expect.poll(() => running.stderr).toContain('server.regional_hosts has no effect');
   });
 
-  it('says in one message that the port is in use, or the data folder', async () => {
+  it('reports in one message that the port or the data folder is in use', async () => {
     const { url } = await startUp();
     const port = new URL(url).port;
     const samePort = await finish(['start', '--port', port, '--data', 'other']);
@@ -200,7 +200,7 @@ describe('headgate start', () => {
     await answer.body?.cancel().catch(() => undefined);
   });
 
-  it('reloads a saved file, and keeps the old one when the new one is bad', async () => {
+  it('reloads a saved file, and keeps the old configuration if the new one is invalid', async () => {
     const withKey = (key: string) => `
 bootstrap:
   workspaces: [{ name: main }]
@@ -227,7 +227,7 @@ bootstrap:
 });
 
 describe('headgate credits', () => {
-  it('are off until some are added, bound a running gateway within a second, and stand in the audit log', async () => {
+  it('are off until some are added, limit a running gateway within a second, and are in the audit log', async () => {
     const { url } = await startUp();
     expect((await finish(['credits', 'show'])).stdout).toBe('Credits are off; $0 spent.\n');
     const early = await call(['credits', 'add', '--', '-5']);
@@ -274,7 +274,7 @@ describe('headgate credits', () => {
 });
 
 describe('headgate keys and their names', () => {
-  it('mean the key that lives, also after a rotation, and workspaces by their slug', async () => {
+  it('select the valid key, also after a rotation, and workspaces by their slug', async () => {
     await finish(['workspaces', 'create', '--name', 'Team One', '--slug', 'team-one']);
     const made = await finish(['keys', 'create', '--name', 'app', '--workspace', 'team-one']);
     expect(made.code).toBe(0);
@@ -287,14 +287,14 @@ describe('headgate keys and their names', () => {
     );
   });
 
-  it('of management keys have neither limit nor workspace', async () => {
+  it('of management keys allow neither limit nor workspace', async () => {
     expect((await call(['keys', 'create', '--management', '--workspace', 'default'])).stderr).toContain('it has none');
     await finish(['keys', 'create', '--management', '--name', 'admin']);
     expect((await call(['keys', 'update', 'admin', '--limit', '5'])).stderr).toContain('it has no limit');
     expect((await finish(['keys', 'list'])).stdout).toMatch(/^admin +management +\S+ +- +-/m);
   });
 
-  it('in bootstrap are warned of when bootstrap says what was changed, and not else', async () => {
+  it('cause a warning only if bootstrap sets what was changed', async () => {
     write(
       'headgate.yaml',
       `
@@ -339,7 +339,7 @@ describe('a command that only reads', () => {
 });
 
 describe('headgate keys', () => {
-  it('makes, lists and disables keys that a running gateway knows within a second', async () => {
+  it('creates, lists and disables keys, and a running gateway follows within a second', async () => {
     const { url } = await startUp();
     const made = await finish(['keys', 'create', '--name', 'app', '--member', 'ada', '--expires', '90d']);
     expect(made.stdout).toMatch(/^sk-rt-v1-[0-9a-f]{64}\n$/);
@@ -368,7 +368,7 @@ describe('headgate keys', () => {
     expect((await finish(['keys', 'list'])).stdout).toMatch(/^app +inference +sk-rt-v1-\S+ +default +ada +disabled/m);
   });
 
-  it('finds a key by hash, by its first digits and by name, and says when it cannot tell', async () => {
+  it('finds a key by hash, by its first digits and by name, and reports an ambiguous name', async () => {
     const names = ['one', 'two', 'two'];
     for (const name of names) expect(await call(['keys', 'create', '--name', name])).toMatchObject({ code: 0 });
     const keys = JSON.parse((await call(['keys', 'list', '--json'])).stdout) as { hash: string; name: string }[];
@@ -379,7 +379,7 @@ describe('headgate keys', () => {
     expect((await call(['keys', 'disable', 'three'])).stderr).toContain('No key has the hash, prefix or name "three"');
   });
 
-  it('writes what it does to keys into the audit log, once, with nobody’s key', async () => {
+  it('writes changes of keys into the audit log, once, without an actor key', async () => {
     const text = (await call(['keys', 'create', '--name', 'app'])).stdout.trim();
     for (let times = 0; times < 2; times++) await call(['keys', 'disable', 'app']);
     const storage = await openSqliteStorage(join(cwd, 'data', 'headgate.db'));
@@ -434,14 +434,14 @@ describe('headgate keys', () => {
     [['rotate', 'app', '--grace', '2d'], '--grace 2d: give 30m, 12h, … up to 1d.'],
     [['delete', 'nobody'], 'No key has the hash, prefix or name "nobody"'],
     [['create', '--management', '--limit', '5'], 'A management key requests no models'],
-  ])('keys %j says what is wrong', async (command, message) => {
+  ])('keys %j prints what is wrong', async (command, message) => {
     await call(['keys', 'create', '--name', 'app']);
     const { code, stderr } = await call(['keys', ...command]);
     expect(code).toBe(1);
     expect(stderr).toContain(message);
   });
 
-  it('warns when the configuration would bring a disabled key back', async () => {
+  it('warns if the configuration would enable a disabled key', async () => {
     const owner = 'workspace: main, acts_as: organization';
     const keys = (more: string) => `bootstrap:
   workspaces: [{ name: main }]
@@ -459,7 +459,7 @@ describe('headgate keys', () => {
   it.each([
     [['--organization'], /^Created the inference key "key-[0-9a-f]{8}" for the organization\. Its text/m, /^sk-rt-v1-/],
     [['--management'], /^Created the management key "key-[0-9a-f]{8}"\. Its text/m, /^sk-rt-mgmt-v1-/],
-  ])('makes one with %j', async (args, what, text) => {
+  ])('creates one with %j', async (args, what, text) => {
     const { stdout, stderr } = await call(['keys', 'create', ...args]);
     expect(stderr).toMatch(what);
     expect(stdout).toMatch(text);
@@ -471,7 +471,7 @@ describe('headgate keys', () => {
     [['--expires', 'soon'], 'give a date like'],
     [['--expires', '2001-01-01'], '`expires_at` is in the past: 2001-01-01T00:00:00.000Z'],
     [['--name', ''], 'name: `name` must'],
-  ])('refuses %j', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     const { code, stdout, stderr } = await call(['keys', 'create', ...args]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(message);
@@ -479,7 +479,7 @@ describe('headgate keys', () => {
 });
 
 describe('headgate init', () => {
-  it('writes a file that loads, with the names of the keys it found and never their values', async () => {
+  it('writes a file that loads, with the names of the keys that it found and never their values', async () => {
     const env = { GROQ_API_KEY: createKeyText('inference'), OPENAI_API_KEY: createKeyText('inference') };
     const { code, stdout } = await finish(['init'], env);
     expect(code).toBe(0);
@@ -492,7 +492,7 @@ describe('headgate init', () => {
     expect(config.providers.map(({ id }) => id)).toEqual(expect.arrayContaining(['openai', 'groq', 'simulator']));
   });
 
-  it('overwrites a file only by force', async () => {
+  it('overwrites a file only with --force', async () => {
     write('mine.yaml', 'server: {}\n');
     const refused = await call(['init', '--output', 'mine.yaml']);
     expect(refused.code).toBe(1);
@@ -512,20 +512,20 @@ it.each([
   ['doctor'],
   ['models', 'list'],
   ['--help'],
-])('headgate %s %s ends quietly when its reader leaves', async (...args) => {
+])('headgate %s %s ends without an error when its reader closes the pipe', async (...args) => {
   const running = run(args, { HEADGATE_SERVER_PORT: '0' });
   running.child.stdout?.destroy(); // long before there is something to read
   expect({ code: await running.exit, stderr: running.stderr }).toEqual({ code: 0, stderr: '' });
 });
 
 describe('headgate doctor', () => {
-  it('says of counters in PostgreSQL that they are gone where it is', async () => {
+  it('reports counters in PostgreSQL as unavailable if the store is', async () => {
     const { code, stdout } = await call(['doctor'], { HEADGATE_STORAGE_URL: 'postgres://127.0.0.1:1/none' });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^fail +counters +limits and budgets are counted in PostgreSQL, which does not respond$/m);
   });
 
-  it('says where the key of a provider comes from that came by itself, and not what it is', async () => {
+  it('prints the variable of an auto-configured provider, and not its value', async () => {
     const { code, stdout } = await call(['doctor'], {
       GROQ_API_KEY: 'gsk_secret_1234567890',
       HEADGATE_SERVER_PORT: '0',
@@ -535,7 +535,7 @@ describe('headgate doctor', () => {
     expect([0, 1]).toContain(code); // the provider's name may not resolve here
   });
 
-  it('finds a provider in a workspace that is not there, in the words of a start', async () => {
+  it('reports a provider in an unknown workspace with the message of a start', async () => {
     const provider = { id: 'own', wire: 'simulator', workspace: 'nowhere', models: [{ model: 'own/echo' }] };
     writeFileSync(join(cwd, 'headgate.yaml'), JSON.stringify({ providers: [provider] }));
     const says = 'Provider own: there is no workspace nowhere; add it to bootstrap.workspaces.';
@@ -553,7 +553,7 @@ describe('headgate doctor', () => {
     expect(after).toMatchObject({ code: 0, stdout: expect.not.stringContaining(says) });
   });
 
-  it('finds nothing wrong with nothing, makes nothing, and does not color a pipe', async () => {
+  it('finds no problem without a configuration, creates nothing, and does not color a pipe', async () => {
     const { code, stdout } = await finish(['doctor'], { HEADGATE_SERVER_PORT: '0', FORCE_COLOR: '1' });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ok {4}node {9}v\d+/);
@@ -562,7 +562,7 @@ describe('headgate doctor', () => {
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
-  it('knows a Headgate at its port from another program', async () => {
+  it('distinguishes a Headgate at its port from another program', async () => {
     const { url } = await startUp();
     const withGateway = await finish(['doctor'], { HEADGATE_SERVER_PORT: new URL(url).port });
     expect(withGateway.code).toBe(0);
@@ -578,7 +578,7 @@ describe('headgate doctor', () => {
     expect(withOther.stdout).toMatch(/^fail +port +.* is in use by another program\n +-> Stop it/m);
   });
 
-  it('says how to mend a master key that others can read, and a file that is no database', async () => {
+  it('prints how to fix a master key that others can read, and a file that is not a database', async () => {
     await call(['keys', 'create']);
     write('data/master.key', 'x');
     chmodSync(join(cwd, 'data/master.key'), 0o644);
@@ -596,7 +596,7 @@ describe('headgate doctor', () => {
     expect(stdout).toMatch(/2 problems\.\n$/);
   });
 
-  it('names the models without a price where the configuration limits what may be spent', async () => {
+  it('names the models without a price if the configuration limits spending', async () => {
     const models =
       '[{ model: a/priced, pricing: { prompt: 0, completion: 0 } }, { model: a/unknown }, { model: "a/*" }]';
     const provider = `providers: [{ id: a, wire: openai-chat, base_url: "http://127.0.0.1:1", models: ${models} }]\n`;
@@ -616,7 +616,7 @@ describe('headgate doctor', () => {
     }
   });
 
-  it('asks the counters that several hosts share, and shows no password', async () => {
+  it('checks shared counters, and shows no password', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
@@ -661,7 +661,7 @@ providers:
     expect(stdout).toMatch(/^fail +nowhere +has neither \/responses nor \/chat\/completions\n +-> Correct base_url/m);
   });
 
-  it('asks each provider with each key when told to, and shows no key', async () => {
+  it('contacts each provider with each key if --probe is set, and shows no key', async () => {
     const [good, bad] = [createKeyText('inference'), createKeyText('inference')];
     const upstream = createServer((request, response) => {
       response.statusCode =

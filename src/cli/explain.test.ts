@@ -65,12 +65,12 @@ describe('headgate explain', () => {
     expect(plan).toMatchObject({ routing_strategy: null, endpoints: [{ weight: 1 }, { weight: 0, first_percent: 0 }] });
   });
 
-  it('shows a workspace its own key, first', async () => {
+  it('shows the BYOK endpoint of a workspace first', async () => {
     const { stdout } = await explain({ model: 'acme/one', input: 'hi' }, '--workspace', 'team');
     expect(stdout).toMatch(/1 +acme\/one +own +9 +9 +100%/);
   });
 
-  it('holds a key to its guardrails', async () => {
+  it('applies the guardrails of a key', async () => {
     const run = async (...args: string[]) => {
       const silent = { write: () => true };
       const code = await runCli(args, { stdout: silent, stderr: silent, env: {}, cwd: folder });
@@ -88,7 +88,7 @@ describe('headgate explain', () => {
     expect(stderr).toContain('Give one of --key and --workspace');
   });
 
-  it('takes for a key what its workspace says in place of the request', async () => {
+  it('applies the workspace defaults of a key', async () => {
     const silent = { write: () => true };
     const run = async (...args: string[]) => {
       expect([args, await runCli(args, { stdout: silent, stderr: silent, env: {}, cwd: folder })]).toEqual([args, 0]);
@@ -105,7 +105,7 @@ describe('headgate explain', () => {
     expect((await explain({ input: 'hi' })).code).toBe(1);
   });
 
-  it('takes for a workspace what any key of it has: its defaults and its guardrail', async () => {
+  it('applies the defaults and the guardrail of a workspace', async () => {
     const silent = { write: () => true };
     const run = async (...args: string[]) => {
       expect([args, await runCli(args, { stdout: silent, stderr: silent, env: {}, cwd: folder })]).toEqual([args, 0]);
@@ -141,7 +141,7 @@ describe('headgate explain', () => {
     );
   });
 
-  it('makes no store to look for a key', async () => {
+  it('creates no store to find a key', async () => {
     const { code, stderr } = await explain({ model: 'acme/one', input: 'hi' }, '--key', 'app');
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -150,7 +150,7 @@ describe('headgate explain', () => {
     expect(existsSync(join(folder, 'data'))).toBe(false);
   });
 
-  it('says why the others fell out', async () => {
+  it('prints why the others are excluded', async () => {
     const { code, stdout } = await explain({ model: 'acme/one', input: 'hi', provider: { zdr: true } });
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -158,7 +158,7 @@ describe('headgate explain', () => {
     );
   });
 
-  it('tells the refusal, with what fell out, and exits with 1', async () => {
+  it('prints the error with the exclusions, and exits with 1', async () => {
     const { code, stdout } = await explain({
       model: 'acme/one',
       input: 'hi',
@@ -169,13 +169,13 @@ describe('headgate explain', () => {
     expect(stdout).toMatch(/cheap +max_price +costs 1 USD per million input tokens/);
   });
 
-  it('tells what a router chose', async () => {
+  it('prints what a router chose', async () => {
     const { stdout } = await explain({ model: '~acme/newest-latest', input: 'hi' });
     expect(stdout).toContain('~acme/newest-latest  strategy latest');
     expect(stdout).toContain('resolved_to acme/one');
   });
 
-  it('prints JSON, of a plan and of a refusal', async () => {
+  it('prints a plan and an error as JSON', async () => {
     const good = JSON.parse((await explain({ model: 'acme/one', input: 'hi' }, '--json')).stdout);
     expect(good).toMatchObject({ requested: 'acme/one', strategy: 'direct', excluded: [] });
     expect(good.endpoints[0]).toMatchObject({ pricing: { prompt: expect.any(String) }, upstream_model: 'acme/one' });
@@ -183,7 +183,7 @@ describe('headgate explain', () => {
     expect(refused.error).toMatchObject({ code: 400, availability: { code: 'model_not_found' } });
   });
 
-  it('prints everything that is wrong with a body, a line each', async () => {
+  it('prints all issues of a body, a line each', async () => {
     const { code, stdout } = await explain({ model: 7, input: 7, stream: 'no' });
     expect(code).toBe(1);
     expect(stdout).toMatch(
@@ -196,7 +196,7 @@ describe('headgate explain', () => {
     ['{', /--body body\.json: /],
     [{ model: 'acme/one', input: 7 }, /400 {2}input/],
     [{ model: 'router/fusion', input: 'hi' }, /not offered/],
-  ])('exits with 1 and says what is wrong with %j', async (body, says) => {
+  ])('exits with 1 and prints what is wrong with %j', async (body, says) => {
     const { code, stdout, stderr } = await explain(body);
     expect(code).toBe(1);
     expect(stdout + stderr).toMatch(says);
@@ -209,7 +209,7 @@ describe('headgate explain', () => {
       'headgate.yaml/body',
       () => `There is no file ${join(folder, 'headgate.yaml/body')}: part of the path is not a folder.`,
     ],
-  ])('has nothing to read in %s', async (file, says) => {
+  ])('cannot read %s', async (file, says) => {
     writeFileSync(join(folder, 'headgate.yaml'), '');
     let stderr = '';
     const terminal = { stdout: { write: () => true }, stderr: { write: (text: string) => (stderr += text) }, env: {} };

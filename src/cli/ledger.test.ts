@@ -78,7 +78,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     store = await makeStore();
   });
 
-  it('prints what each model cost and costs today, and changes nothing until it is told to', async () => {
+  it('prints the recorded and the current cost of each model, and changes nothing without --apply', async () => {
     const [one, two] = [entryOf(), entryOf()];
     const other = entryOf({ model: 'acme/large', costNanoUsd: 5_000_000n, endpointId: 'acme/large@acme' });
     const agrees = entryOf({ model: 'acme/same', endpointId: 'acme/same@acme' });
@@ -105,7 +105,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     expect(await use(({ ledger }) => readSpent(ledger, { keyHash: 'k' }, 0))).toEqual([8_000_000n]);
   });
 
-  it('books corrections once, whoever asks how often, and corrects what was corrected by its sum', async () => {
+  it('records corrections once, however often it runs, and corrects a corrected entry by its sum', async () => {
     const entry = entryOf();
     await book(entry, entryOf({ isByok: true }));
     const spent = () =>
@@ -129,7 +129,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     expect(await use(({ ledger }) => ledger.readTotals('w'))).toMatchObject({ entries: 2, costNanoUsd: 400_000n });
   });
 
-  it('prices what had no price, and leaves what has none today', async () => {
+  it('prices entries without a price, and leaves those without a current price', async () => {
     const unpriced = entryOf({ priced: false, costNanoUsd: 0n, inputCostNanoUsd: 0n });
     const free = entryOf({ model: 'acme/free', endpointId: 'x', priced: false, costNanoUsd: 0n, inputCostNanoUsd: 0n });
     const gone = entryOf({ model: 'acme/gone' });
@@ -150,7 +150,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     );
   });
 
-  it('prices all that an entry counts, at the tier that served it and the length of its prompt', async () => {
+  it('prices everything that an entry counts, at its tier and the length of its prompt', async () => {
     const special = { cacheWrite1hTokens: 100, webSearches: 3, inputImages: 2, outputAudioTokens: 10 };
     const counts = { cachedTokens: 200, cacheWriteTokens: 300, reasoningTokens: 40, special, costNanoUsd: 1n };
     const [usual, flex] = [entryOf(counts), entryOf({ ...counts, tier: 'flex' })];
@@ -173,7 +173,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     expect((await find(flex.id))?.correction?.costNanoUsd).toBe(500_000n + 100_000n - 1n);
   });
 
-  it('prices pictures again that were counted, of generations and of answers, and tells of the others', async () => {
+  it('prices counted images again, of generations and of responses, and reports the others', async () => {
     const painter = { endpointId: 'acme/painter@acme', model: 'acme/painter', costNanoUsd: 80_000_000n };
     const images = { made: 2, madePixels: 2_000_000, references: 0, referencePixels: 0, variant: '1k' };
     const none = { inputTokens: 0, outputTokens: 0, inputCostNanoUsd: 0n };
@@ -200,7 +200,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     expect((await find(generation.id))?.correction).toMatchObject({ costNanoUsd: 0n, count: 2 });
   });
 
-  it('prices attempts that broke off at what their endpoints ask, and lets failures without output cost nothing', async () => {
+  it('prices interrupted attempts at the prices of their endpoints, and failures without output at nothing', async () => {
     const { id: _, workspaceId: __, ...part } = entryOf();
     const broken = {
       ...part,
@@ -228,7 +228,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     );
   });
 
-  it('corrects what own keys and shared ones have cost apart where an entry has lines of both', async () => {
+  it('corrects BYOK and other costs separately if an entry has lines of both', async () => {
     const { id: _, workspaceId: __, ...part } = entryOf();
     const broken = {
       ...{ ...part, kind: 'attempt' as const, status: 502, isByok: true, costNanoUsd: 2_000_000n },
@@ -262,7 +262,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     expect(await spent()).toEqual([4_000_000n, 1_000_009n]);
   });
 
-  it('looks at the days, the model and the provider that are asked for', async () => {
+  it('filters by days, model and provider', async () => {
     const at = (time: string, fields: Partial<LedgerEntry> = {}) => entryOf({ createdAtMs: day(time), ...fields });
     await book(
       at('2026-11-09T23:59:59.999Z'),
@@ -318,7 +318,7 @@ describe('headgate ledger, on SQLite', () => {
   };
   testRecompute(makeStore);
 
-  it('corrects nothing while a gateway has the store, says so, and can be asked what it would do', async () => {
+  it('corrects nothing while a gateway has the store, reports it, and still prints the differences', async () => {
     const { url, open } = await makeStore();
     const storage = await open();
     await storage.migrate();
@@ -343,7 +343,7 @@ describe('headgate ledger, on SQLite', () => {
     [['--since', 'yesterday'], '--since yesterday: give a date like 2026-10-31, or a time like 2026-10-31T12:00:00Z.'],
     [['--until', '2026-02-30'], '--until 2026-02-30: give a date'],
     [['--since', '2026-11-02', '--until', '2026-11-01'], '--since 2026-11-02 is after --until 2026-11-01.'],
-  ])('refuses %j', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     configure((await makeStore()).url, [model('small', '0')]);
     const { code, stdout, stderr } = await call(['ledger', 'recompute', ...args]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -366,7 +366,7 @@ describe.skipIf(skipped !== '')(`headgate ledger, on PostgreSQL${skipped}`, () =
   };
   testRecompute(makeStore);
 
-  it('corrects while a gateway has its data folder, and two at once book each correction once', async () => {
+  it('corrects while a gateway has its data folder, and two at once record each correction once', async () => {
     const { url, open } = await makeStore();
     const storage = await open();
     await storage.migrate();

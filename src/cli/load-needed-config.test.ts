@@ -21,7 +21,7 @@ async function call(args: string[], env: Record<string, string> = {}) {
 const run = (...args: string[]) => call(args);
 const save = (text: string) => writeFileSync(join(folder, 'headgate.yaml'), text);
 
-describe('a command for the store, beside a configuration with a mistake', () => {
+describe('a command for the store, with an error in the configuration', () => {
   it.each([
     ['keys list', 'app'],
     ['keys show app', '"name": "app"'],
@@ -51,7 +51,7 @@ describe('a command for the store, beside a configuration with a mistake', () =>
     ['storag: { url: "postgres://x" }', 'storag: unknown key'],
     ['storage: { url: "${GONE}" }', 'the environment variable GONE'],
     ['storage: []', 'storage: must be an object'],
-  ])('stops where nobody knows which store is meant: %s', async (text, says) => {
+  ])('stops if the store is unknown: %s', async (text, says) => {
     save(text);
     const { code, stdout, stderr } = await run('keys', 'create', '--name', 'other');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -62,7 +62,7 @@ describe('a command for the store, beside a configuration with a mistake', () =>
     expect(await call(['keys', 'list'], env)).toMatchObject({ code: text === 'storage: []' ? 1 : 0 });
   });
 
-  it('stops where its own part is wrong', async () => {
+  it('stops if its own settings are invalid', async () => {
     save('budgets: { member: { monthly: much } }');
     expect(await run('budgets')).toMatchObject({ code: 1, stdout: '' });
     expect(await run('keys', 'list')).toMatchObject({ code: 0 });
@@ -72,13 +72,13 @@ describe('a command for the store, beside a configuration with a mistake', () =>
     'models list',
     'record --provider a --body b --out c',
     'explain --body b',
-  ])('stops where all of it is needed: %s', async (command) => {
+  ])('stops if it needs the whole configuration: %s', async (command) => {
     save('server: { prot: 1 }');
     expect(await run(...command.split(' '))).toMatchObject({ code: 1, stdout: '' });
   });
 });
 
-it('doctor checks what the rest of a configuration with mistakes tells', async () => {
+it('doctor checks the valid part of a configuration with errors', async () => {
   save('server: { prot: 1 }\nlog: { level: loud }\n');
   const { code, stdout } = await run('doctor');
   expect(code).toBe(1);
@@ -89,17 +89,17 @@ it('doctor checks what the rest of a configuration with mistakes tells', async (
   expect(stdout).toMatch(/^warn +others +not checked/m);
 });
 
-describe('a file that is no YAML', () => {
+describe('a file that is not YAML', () => {
   beforeEach(() => save('server: { port: 1\nstorage: {}\n'));
 
-  it('stops a command for the store, and tells how to go on', async () => {
+  it('stops a command for the store, and prints how to continue', async () => {
     const { code, stdout, stderr } = await run('keys', 'list');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/headgate\.yaml:2: .*\n/);
     expect(stderr).toContain('To continue without it, name a data folder that has one with --data.');
   });
 
-  it('does not, with a data folder that has a store', async () => {
+  it('does not stop it, with a data folder that has a store', async () => {
     const { code, stdout, stderr } = await run('keys', 'disable', 'app', '--data', 'data');
     expect(code).toBe(0);
     expect(stdout).toContain('Disabled "app"');
@@ -109,14 +109,14 @@ describe('a file that is no YAML', () => {
     expect((await run('budgets', '--data', 'data')).code).toBe(1);
   });
 
-  it('makes no store in a folder that has none', async () => {
+  it('creates no store in a folder without one', async () => {
     mkdirSync(join(folder, 'empty'));
     expect(await run('keys', 'create', '--data', 'empty')).toMatchObject({ code: 1, stdout: '' });
     expect(existsSync(join(folder, 'empty', 'headgate.db'))).toBe(false);
     expect(readFileSync(join(folder, 'headgate.yaml'), 'utf8')).toContain('port: 1');
   });
 
-  it('goes for one that is not there, too', async () => {
+  it('also holds for a missing file', async () => {
     expect((await run('keys', 'list', '--config', 'gone.yaml')).stderr).toContain('gone.yaml: there is no such file');
     expect((await run('keys', 'list', '--config', 'gone.yaml', '--data', 'data')).code).toBe(0);
   });

@@ -43,7 +43,7 @@ async function refuse(...args: string[]): Promise<string> {
 const statusOf = async (model: string) => (await gateway.post('/responses', { model, input: 'x' })).status;
 
 describe('headgate guardrails', () => {
-  it('makes, gives, changes, takes and deletes one, and the running gateway follows', async () => {
+  it('creates, assigns, changes, unassigns and deletes one, and the running gateway follows', async () => {
     const made: Json = JSON.parse(
       await keep(
         ['allowed_models: "acme/*"'],
@@ -89,7 +89,7 @@ describe('headgate guardrails', () => {
     expect((await ask('GET', `/guardrails/${made.id}`)).status).toBe(404);
   });
 
-  it('warns of names that mean nothing here, with the nearest, and keeps them', async () => {
+  it('warns of unknown names, with the nearest, and stores them', async () => {
     const lists = ['--allow-model', 'simulator/any', 'simulater/*', 'simulator/*', '--allow-provider', 'simulatr'];
     const { code, stdout, stderr } = await call('guardrails', 'create', '--name', 'odd', ...lists);
     expect(code).toBe(0);
@@ -104,7 +104,7 @@ describe('headgate guardrails', () => {
     await succeed('guardrails', 'delete', 'odder');
   });
 
-  it('writes the default one of a workspace, and says every rule in a list', async () => {
+  it('changes the default one of a workspace, and lists every rule', async () => {
     expect(await succeed('guardrails', 'list', '--workspace', 'other')).toContain('There are no guardrails.');
     const rules = ['--zdr', 'openai', 'other', '--forbid', 'free-training', 'free-publication'];
     const written: Json = JSON.parse(await succeed('guardrails', 'update', 'default:other', ...rules));
@@ -144,11 +144,11 @@ describe('headgate guardrails', () => {
     [['create', '--name', 'x', '--limit', 'much'], '--limit much: give a sum in USD'],
     [['create', '--name', 'x', '--forbid', 'training'], '--forbid training: give paid-training'],
     [['create'], "required option '--name <name>' not specified"],
-  ])('refuses %j', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     expect(await refuse('guardrails', ...args)).toContain(message);
   });
 
-  it('says which of several is meant', async () => {
+  it('rejects an ambiguous name with the ids', async () => {
     for (let count = 0; count < 2; count++) await succeed('guardrails', 'create', '--name', 'twin');
     expect(await refuse('guardrails', 'delete', 'twin')).toMatch(/matches several guardrails; give the id: /);
   });
@@ -174,7 +174,7 @@ describe('headgate keys', () => {
 });
 
 describe('headgate workspaces', () => {
-  it('makes, changes, lists and deletes one', async () => {
+  it('creates, changes, lists and deletes one', async () => {
     const made: Json = JSON.parse(await succeed('workspaces', 'create', '--name', 'Größe 1', '--description', 'd'));
     expect(made).toMatchObject({ name: 'Größe 1', slug: 'grosse-1', description: 'd' });
     expect((await ask('GET', '/workspaces/grosse-1')).body.data).toEqual(made);
@@ -202,7 +202,7 @@ describe('headgate workspaces', () => {
     expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'workspace.delete', actor_key_hash: null });
   });
 
-  it('sets what holds for requests that do not say it, which the running gateway follows', async () => {
+  it('sets defaults of requests, and the running gateway follows', async () => {
     const model = async () => {
       const answer = (await (await gateway.post('/responses', { input: 'x' })).json()) as Json;
       return answer.model ?? answer.error.code;
@@ -234,7 +234,7 @@ describe('headgate workspaces', () => {
     await expect.poll(model, { timeout: 10_000 }).toBe(400);
   });
 
-  it('sets and removes budgets, all that is named or nothing', async () => {
+  it('sets and removes budgets, all or none', async () => {
     expect(await succeed('workspaces', 'budgets', 'other')).toBe('"other" has no budget.\n');
     const set = await succeed('workspaces', 'budgets', 'other', '--set', 'monthly=100', 'daily=0.5', '--include-byok');
     expect(set).toMatch(
@@ -251,7 +251,7 @@ describe('headgate workspaces', () => {
     await succeed('workspaces', 'budgets', 'other', '--remove', 'weekly', 'daily', '--no-include-byok');
   });
 
-  it('sets budgets that fit one another, whatever was there before, in any order', async () => {
+  it('sets budgets that fit one another in any order, whatever they replace', async () => {
     const sums = async () =>
       Object.fromEntries(
         (await ask('GET', '/workspaces/other/budgets')).body.data.map((one: Json) => [
@@ -297,11 +297,11 @@ describe('headgate workspaces', () => {
     [['budgets', 'main', '--set', 'daily=0'], 'limit_usd'],
     [['budgets', 'main', '--remove', 'daily'], 'The workspace main has no daily budget.'],
     [['members', 'main', '--remove', 'ada'], '"ada" has a key in this workspace'],
-  ])('refuses %j', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     expect(await refuse('workspaces', ...args)).toContain(message);
   });
 
-  it('says that the configuration has it, too', async () => {
+  it('warns that the configuration restores it', async () => {
     const { code, stderr } = await call('workspaces', 'update', 'other', '--name', 'another');
     expect(code).toBe(0);
     expect(stderr).toContain('It is in bootstrap.workspaces: change it there, too');
@@ -310,7 +310,7 @@ describe('headgate workspaces', () => {
 });
 
 describe('headgate explain', () => {
-  it('tells for a workspace what the running gateway does with a request of its key', async () => {
+  it('prints for a workspace what the running gateway does with a request of its key', async () => {
     const provider = (id: string, usd: number) => ({
       ...{ id, name: id, wire: 'simulator' },
       models: [{ model: 'acme/one', upstream_model: 'echo', pricing: { prompt: usd / 1e6, completion: usd / 1e6 } }],
@@ -351,7 +351,7 @@ describe('headgate explain', () => {
 });
 
 describe('headgate budgets', () => {
-  it('lists all that limits spending, what is spent of it and what is left, the broadest first', async () => {
+  it('lists all spending limits, their usage and what is left, the broadest first', async () => {
     const own = await testGateway({ budgets: { organization: { lifetime: 50, daily: 2 }, member: { monthly: 1 } } });
     const sources = ['--config', join(own.dataDir, 'test.json'), '--data', own.dataDir];
     const read = async (...args: string[]) => {
@@ -403,7 +403,7 @@ describe('headgate budgets', () => {
     await own.close();
   });
 
-  it('says that nothing is limited', async () => {
+  it('reports that no limit is set', async () => {
     expect(await succeed('budgets')).toBe('No spending limit is set.\n');
   });
 });

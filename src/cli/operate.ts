@@ -10,7 +10,7 @@ import { withStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
-/** The user of the command line, who has no key. */
+/** The user of the command line. It has no key. */
 export const operator: Actor = { keyHash: null };
 
 /** What the use cases of the management API work on, here on the configured store. */

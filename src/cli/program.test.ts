@@ -19,7 +19,7 @@ describe('docs/reference/cli.md', () => {
   const page = readFileSync(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8');
   const commands = [...listCommands(createProgram(terminal, () => {}))];
 
-  it.each(commands)('tells of headgate %s and its options', (name, options) => {
+  it.each(commands)('lists headgate %s and its options', (name, options) => {
     const section = page.split(/^#+ /m).find((part) => part.startsWith(`headgate ${name}\n`));
     expect(section).toBeDefined();
     const common = ['--config', '--data'];

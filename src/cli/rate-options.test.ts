@@ -89,7 +89,7 @@ describe('rate limits on the command line', () => {
     expect((await call('workspaces', 'show', 'nowhere')).stderr).toContain('There is no workspace "nowhere"');
   });
 
-  it('of the configuration come back at the next start, and a change of them says so', async () => {
+  it('of the configuration return at the next start, and a change of them warns', async () => {
     expect([await statusOf(ownKey), await statusOf(ownKey)]).toEqual([200, 429]);
     expect((await call('keys', 'update', 'batch', '--requests-per-minute', '50')).stderr).toContain('bootstrap.keys');
     expect((await call('keys', 'update', 'batch', '--concurrent-streams', '50')).stderr).toBe('');

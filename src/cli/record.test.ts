@@ -92,7 +92,7 @@ const serve = (streamed: ScriptedResponse, whole: ScriptedResponse) => {
 };
 
 describe('headgate record', () => {
-  it('keeps a stream, a whole answer and what was asked, and replay reads them', async () => {
+  it('stores a stream, a whole response and the request, and replay reads them', async () => {
     serve(recorded('text.stream.http'), recorded('text.whole.http'));
     const { code, stdout, stderr } = await record();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -150,7 +150,7 @@ describe('headgate record', () => {
     expect(replayed.stderr).toContain('The client would get 502: ');
   });
 
-  it('keeps what a custom tool needs to be read again', async () => {
+  it('stores what a custom tool needs for replay', async () => {
     write('hello.json', JSON.stringify({ input: 'Run it.', tools: [{ type: 'custom', name: 'run_python' }] }));
     upstream.respond(recorded('custom-tool.stream.http'));
     expect((await record('--stream', '--name', 'tool')).code).toBe(0);
@@ -161,7 +161,7 @@ describe('headgate record', () => {
     expect(other.stdout).toContain('"function_call"');
   });
 
-  it('keeps a stream that was cut, and says so', async () => {
+  it('stores a truncated stream, and reports it', async () => {
     upstream.respond(resetAfter(700, recorded('text.stream.http')));
     const { code, stdout } = await record('--stream');
     expect(code).toBe(0);
@@ -174,7 +174,7 @@ describe('headgate record', () => {
     expect(replayed.stderr).toMatch(/closed the connection|ended its answer in the middle/);
   });
 
-  it('keeps what came of an answer that falls silent, or does not end', async () => {
+  it('stores the received part of a response that stalls or does not end', async () => {
     upstream.respond(stallAfter(700, recorded('text.stream.http')));
     const silent = await record('--stream', '--provider', 'hasty');
     expect(silent.stdout).toContain('cut: hasty sent nothing for 200 ms in the middle of its response.');
@@ -197,21 +197,21 @@ describe('headgate record', () => {
     expect(types.at(-1)).toBe('response.failed');
   });
 
-  it('keeps a body as it was before it was compressed', async () => {
+  it('stores a body uncompressed', async () => {
     upstream.respond(gzip(recorded('unicode.whole.http')));
     expect((await record('--whole')).code).toBe(0);
     expect(read('hello.whole.http')).not.toContain('content-encoding');
     expect((await replay('hello.whole.http')).code).toBe(0);
   });
 
-  it('does not follow a redirect, and keeps it as the error that it is', async () => {
+  it('does not follow a redirect, and stores it as an error', async () => {
     upstream.respond(redirect(`${upstream.url}/elsewhere`));
     expect((await record('--whole')).code).toBe(0);
     expect(upstream.requests).toHaveLength(1);
     expect(read('hello.whole-error.http')).toMatch(/^HTTP\/1\.1 302 Found\r\n(.*\r\n)*location: \[removed\]\r\n/);
   });
 
-  it('says that a provider is dead, and writes nothing', async () => {
+  it('reports an unreachable provider, and writes nothing', async () => {
     await upstream.down();
     const { code, stdout, stderr } = await record();
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -219,7 +219,7 @@ describe('headgate record', () => {
     expect(list()).toEqual([]);
   });
 
-  it('keeps one answer when the other does not come', async () => {
+  it('stores one response if the other fails', async () => {
     serve(recorded('text.stream.http'), { ...recorded('text.whole.http'), start: 'reset' });
     const { code, stderr } = await record();
     expect(code).toBe(1);
@@ -227,7 +227,7 @@ describe('headgate record', () => {
     expect(list()).toEqual(['hello.request.json', 'hello.stream.http']);
   });
 
-  it('overwrites an earlier recording by force alone, and asks nobody before', async () => {
+  it('overwrites an earlier recording only with --force, and contacts no provider before', async () => {
     serve(recorded('rate-limited.http'), recorded('text.whole.http'));
     expect((await record()).code).toBe(0);
     const before = list();
@@ -264,7 +264,7 @@ describe('headgate record', () => {
     [['--out', 'hello.json'], 'Files cannot be written in hello.json: '],
     [['--out', 'hello.json/deeper'], 'Files cannot be written in hello.json/deeper: '],
     [['--provider', 'sim'], 'sim runs inside this process, so there is no exchange to record'],
-  ])('refuses %j before it asks anybody', async (args, message) => {
+  ])('rejects %j before it contacts a provider', async (args, message) => {
     const { code, stdout, stderr } = await record(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(message);
@@ -275,7 +275,7 @@ describe('headgate record', () => {
     ['not JSON', '{', 'is not valid JSON at line 1'],
     ['a request that breaks the rules', '{"input": 7}', '`input`'],
     ['a request that the wire cannot carry', '{"input": "x", "tools": [{"type": "shell"}]}', 'shell'],
-  ])('refuses %s', async (_what, body, message) => {
+  ])('rejects %s', async (_what, body, message) => {
     write('hello.json', body);
     const { code, stderr } = await record('--stream');
     expect(code).toBe(1);
@@ -283,7 +283,7 @@ describe('headgate record', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  it('takes the name of a model that no entry lists for the name of the provider', async () => {
+  it('uses the name of an unlisted model as the name at the provider', async () => {
     upstream.respond(recorded('text.whole.http'));
     expect((await record('--whole', '--model', 'llama-3.3-70b')).code).toBe(0);
     expect(upstream.requests[0]!.body).toMatchObject({ model: 'llama-3.3-70b' });
@@ -296,7 +296,7 @@ describe('headgate record and replay, on every wire', () => {
     .map(({ id }) => id);
   const folderOf = (wire: string) => new URL(`../providers/${wire}/recordings/`, import.meta.url);
 
-  it.each(networked)('%s: both ways of asking end in the same response', async (wire) => {
+  it.each(networked)('%s: a stream and a whole response give the same result', async (wire) => {
     upstream.always(serveRecordings(folderOf(wire)));
     const entry = { id: wire, wire, base_url: upstream.url, api_key: key, models: [{ model: `${wire}/*` }] };
     write('wire.json', JSON.stringify({ providers: [entry] }));
@@ -354,13 +354,13 @@ describe('headgate replay', () => {
     [['gone.http', '--wire', 'openai-chat'], 'gone.http: '],
     [['hello.json', '--wire', 'openai-chat'], 'does not begin with the head of an HTTP response'],
     [[fixture('text.stream.http'), '--wire', 'openai-chat', '--request', 'headgate.yaml'], 'The request: '],
-  ])('refuses %j', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     const { code, stdout, stderr } = await call('replay', ...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(message);
   });
 
-  it('refuses a request beside the recording that tells nothing', async () => {
+  it('rejects an invalid request beside the recording', async () => {
     mkdirSync(join(cwd, 'out'));
     writeFileSync(join(cwd, 'out', 'a.http'), 'HTTP/1.1 200 OK\r\n\r\n{}');
     writeFileSync(join(cwd, 'out', 'a.request.json'), '{"wire": 7}');

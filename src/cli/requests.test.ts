@@ -100,7 +100,7 @@ describe('headgate requests', () => {
     expect((await list(...args)).map(({ id }) => ids.indexOf(id))).toEqual(expected);
   });
 
-  it('says when nothing matches', async () => {
+  it('reports that nothing matches', async () => {
     expect((await call(['--until', '2001-01-01'])).stdout).toBe('There are no such requests.\n');
   });
 
@@ -112,7 +112,7 @@ describe('headgate requests', () => {
     [['--since', '2026-02-30'], '--since 2026-02-30: give a date'],
     [['show', 'gen-0'], 'No request among the last 1000 has an id that ends in "gen-0"'],
     [['show', 'x'], 'ends in "x"'],
-  ])('refuses %j', async (args, message) => {
+  ])('rejects %j', async (args, message) => {
     const { code, stdout, stderr } = await call(args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(message);
@@ -184,7 +184,7 @@ describe('headgate requests show', () => {
     expect(JSON.parse((await call(['show', '--json'])).stdout)).toEqual(newest);
   });
 
-  it('says that input and output are not kept', async () => {
+  it('reports that input and output are not kept', async () => {
     expect((await call(['show', ids[0]!, '--content'])).stdout).toContain('\nIts input and output are not kept.\n');
   });
 });

@@ -21,7 +21,7 @@ it('aligns numbers at the right and everything else at the left', () => {
   );
 });
 
-it('breaks cells that can wrap into lines of whole words where the terminal is too narrow', () => {
+it('wraps cells at words if the terminal is too narrow', () => {
   expect(draw({ isTTY: true, columns: 36 })).toBe(
     [
       'NAME              USD  RULES',

@@ -14,7 +14,7 @@ it.each([
   ['\u009b31m one\rtwo\b', '\\u009b31m one\\u000dtwo\\u0008'],
   ['acme/\u202eterces', 'acme/\\u202eterces'],
   ['\u0007[31m', '\\u0007[31m'],
-])('a text that a terminal would obey is shown as it is: %j', (text, shown) => {
+])('control characters are escaped: %j', (text, shown) => {
   expect(written(text)).toBe(shown);
 });
 
@@ -26,7 +26,7 @@ it.each([
   expect(written(text)).toBe(text);
 });
 
-it('every command writes so, its errors as well', async () => {
+it('every command escapes its output and its errors', async () => {
   let told = '';
   const output = { write: (text: string) => (told += text) };
   const code = await runCli(['start', 'acme/\u001b[2J'], { stdout: output, stderr: output, env: {}, cwd: '/' });

@@ -39,7 +39,7 @@ async function withServer<Result>(listener: RequestListener, use: (port: number)
 }
 
 describe('the file that init writes', () => {
-  it('loads with every provider we know, each with its key', () => {
+  it('loads with every known provider and its key', () => {
     const { providers } = load(writeConfig(writable, []));
     expect(providers.map(({ id }) => id)).toEqual([...writable.map(({ id }) => id), 'simulator']);
     for (const { id, variable, wire, baseUrl } of writable) {
@@ -48,7 +48,7 @@ describe('the file that init writes', () => {
     }
   });
 
-  it('loads with nothing found, and with what a local server calls its models', () => {
+  it('loads without findings, and with the model names of a local server', () => {
     expect(load(writeConfig([], [])).providers.map(({ id }) => id)).toEqual(['simulator']);
     const models = ['llama3.2:3b', 'evil\nproviders: []', '#', 'a', 'b', 'c'];
     const found: FoundServer[] = [{ ...localServers[0]!, models }];
@@ -68,7 +68,7 @@ describe('the file that init writes', () => {
 });
 
 describe('looking for local servers', () => {
-  it('takes what lists models, and nothing else', async () => {
+  it('accepts only servers that list models', async () => {
     const answers: Record<string, [number, string]> = {
       '/good/models': [200, '{"object":"list","data":[{"id":"a","object":"model"},{"id":"b","object":"model"}]}'],
       '/empty/models': [200, '{"object":"list","data":[]}'],
@@ -99,7 +99,7 @@ describe('looking for local servers', () => {
     ]);
   });
 
-  it('does not wait for what is silent', async () => {
+  it('does not wait for unresponsive servers', async () => {
     const found = await withServer(
       () => {},
       (port) => findLocalServers([{ id: 'x', name: 'x', baseUrl: `http://127.0.0.1:${port}/v1` }], 20),

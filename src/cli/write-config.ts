@@ -12,7 +12,7 @@ const header = `# Headgate. Every key, with its default: ${docsUrl('reference/co
 server:
   host: 127.0.0.1                 # 0.0.0.0 to be reached from other machines
   port: 8787
-  # public_url: https://models.example.com    # when a proxy stands in front
+  # public_url: https://models.example.com    # behind a proxy
   # body_limit: 32MiB
   # cors_origins: [https://app.example.com]   # pages that may call the gateway
 

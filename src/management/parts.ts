@@ -15,7 +15,7 @@ export interface ManagementParts {
 
 /** The party that makes a change. The audit log names its key. */
 export interface Actor {
-  /** The hash of a management key. Null: an operator at the command line, who may also change management keys. */
+  /** The hash of a management key. Null: the operator at the command line, which can also change management keys. */
   keyHash: string | null;
 }
 

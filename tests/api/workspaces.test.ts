@@ -422,7 +422,7 @@ describe('members', () => {
   it('may own keys of the workspace they are in, and stay as long as they do', async () => {
     const { id } = await create();
     const body = { name: 'k', workspace_id: id, creator_user_id: 'ada' };
-    expectIssues(await ask('POST', '/keys', body), { creator_user_id: 'who is not in the workspace' });
+    expectIssues(await ask('POST', '/keys', body), { creator_user_id: 'that is not in the workspace' });
     await ask('POST', `/workspaces/${id}/members/add`, { user_ids: ['ada', 'ben'] });
     const { data } = (await ask('POST', '/keys', body)).body;
     expectIssues(await ask('POST', `/workspaces/${id}/members/remove`, { user_ids: ['ben', 'ada'] }), {

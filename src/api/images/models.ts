@@ -33,7 +33,7 @@ export function createImageModelsHandlers({ catalog, rowsFor }: ImageModelsParts
     },
 
     async listImageEndpoints(request: FastifyRequest) {
-      const { author, slug } = request.params as { author: string; slug: string }; // as the route says
+      const { author, slug } = request.params as { author: string; slug: string }; // the route has them
       const named = `${author}/${slug}`;
       const found: readonly EndpointFacts[] = catalog().find(catalog().findModel(named)?.id ?? named);
       const endpoints = found.filter((endpoint) => canUse(endpoint, request.caller!)).filter(generatesImages);

@@ -73,7 +73,7 @@ const figures = (id: string): HealthFigures => {
 type Next = { offset: number; limit: number } | null;
 
 describe('filters', () => {
-  it('keep a row when, and only when, each of them alone keeps it', () => {
+  it('keep a row exactly if each of them alone keeps it', () => {
     fc.assert(
       fc.property(rows, query, (all, asked) => {
         const kept = filterRows(all, readModelQuery(asked));
@@ -85,7 +85,7 @@ describe('filters', () => {
     );
   });
 
-  it('mean what they say', () => {
+  it('work as named', () => {
     fc.assert(
       fc.property(rows, query, (all, asked) => {
         for (const kept of filterRows(all, readModelQuery(asked))) {
@@ -102,7 +102,7 @@ describe('filters', () => {
     );
   });
 
-  it('sort without losing a row, what has no figure last, and the same whatever the order before', () => {
+  it('sort without losing a row, rows without a figure last, independent of the order before', () => {
     fc.assert(
       fc.property(rows, fc.constantFrom(...sorts), (all, sort) => {
         const sorted = sortRows(all, sort, figures);
@@ -125,7 +125,7 @@ describe('filters', () => {
     );
   });
 
-  it('cut pages that together are the list', () => {
+  it('make pages that together are the list', () => {
     fc.assert(
       fc.property(fc.array(fc.integer(), { maxLength: 60 }), fc.integer({ min: 1, max: 20 }), (list, limit) => {
         const pages: number[] = [];
@@ -141,7 +141,7 @@ describe('filters', () => {
     );
   });
 
-  it('read any query, or refuse it with the parameters it is about', () => {
+  it('read any query, or reject it with the invalid parameters', () => {
     const value = fc.oneof(fc.string(), fc.array(fc.string(), { maxLength: 3 }), fc.constant(undefined));
     const names = ['q', 'context', 'limit', 'offset', 'min_price', 'sort', 'providers', 'output_modalities', 'odd'];
     fc.assert(
@@ -163,11 +163,11 @@ describe('filters', () => {
 describe('the page', () => {
   const list = Array.from({ length: 1200 }, (_, index) => index);
 
-  it('is the whole list for who names neither offset nor limit', () => {
+  it('is the whole list without offset and limit', () => {
     expect(cutPage(list, readModelQuery({}))).toEqual({ page: list, next: null });
   });
 
-  it('has 500 rows for who names an offset alone', () => {
+  it('has 500 rows with an offset only', () => {
     const { page, next } = cutPage(list, readModelQuery({ offset: '100' }));
     expect([page.length, page[0], next]).toEqual([500, 100, { offset: 600, limit: 500 }]);
   });

@@ -92,7 +92,7 @@ export function createModelsHandlers(
 
     /** `GET /models/{author}/{slug}/endpoints`. */
     async listEndpoints(request) {
-      const { author, slug: rest } = request.params as { author: string; slug: string }; // as the route says
+      const { author, slug: rest } = request.params as { author: string; slug: string }; // the route has them
       const slug = parseSlug(`${author}/${rest}`);
       const caller = request.caller!;
       const row = find(slug.model, caller) ?? findBeyondList(slug, caller);
@@ -126,7 +126,7 @@ export function createModelsHandlers(
 
   /** Returns the model that the rest of the path names. @throws {GatewayError} `not_found` */
   function getNamed(request: FastifyRequest): ModelRow {
-    const { '*': named } = request.params as { '*': string }; // as the route says
+    const { '*': named } = request.params as { '*': string }; // the route has them
     const slug = parseSlug(named);
     const row = find(slug.model, request.caller!);
     if (!row) throw notFound(slug, request.caller!);
@@ -158,7 +158,7 @@ export function createModelsHandlers(
     const shown = slug.model.slice(0, 200);
     const [usable] = findUsable(slug, caller);
     if (usable) {
-      const why = `${usable.provider.name} passes on every name of its shape, so it may answer all the same`;
+      const why = `${usable.provider.name} passes on every name of its shape, so it may respond anyway`;
       return new GatewayError('not_found', `${shown} is not in the catalog; ${why}.`);
     }
     const known = catalog().findKnown(base);

@@ -15,7 +15,7 @@ const bare = describeModel({ id: 'a/b' });
 const write = (id: string) => writeModel(describeRow(describeModel({ id }), []));
 
 describe('a model', () => {
-  it('of which nobody said anything has every required field, null or empty', () => {
+  it('without facts has every required field, null or empty', () => {
     expect(write('a/b')).toEqual({
       id: 'a/b',
       canonical_slug: 'a/b-19700101',
@@ -46,7 +46,7 @@ describe('a model', () => {
     expect(write(id)['links']).toEqual({ details });
   });
 
-  it('says of modalities what the interface has words for, in its order', () => {
+  it('shows the modalities of the interface, in its order', () => {
     expect(writeArchitecture({ input: ['smell', 'file', 'text'], output: ['image', 'text'] })).toMatchObject({
       modality: 'text+file->text+image',
       input_modalities: ['text', 'file'],
@@ -88,13 +88,13 @@ describe('prices', () => {
     });
   });
 
-  it('that nobody knows are -1, which is not free', () => {
+  it('that are unknown are -1, which is not free', () => {
     expect(writePricing(undefined)).toEqual({ prompt: '-1', completion: '-1' });
   });
 });
 
 describe('an endpoint', () => {
-  it('shows how it did', () => {
+  it('shows its performance', () => {
     const nowMs = Date.UTC(2026, 0, 1);
     const health = new Health(() => nowMs);
     for (let count = 0; count < 200; count++) {
@@ -142,7 +142,7 @@ describe('an endpoint', () => {
     expect(writeEndpoint(endpoint({ quantization }), bare, new Health())['quantization']).toBe(expected);
   });
 
-  it('takes its context from the model, and has 0 where nobody knows', () => {
+  it('takes its context from the model, and has 0 if it is unknown', () => {
     const context = (model = bare, facts = {}) => writeEndpoint(endpoint(facts), model, new Health())['context_length'];
     expect(context()).toBe(0);
     expect(context(describeModel({ id: 'a/b', context_length: 5 }))).toBe(5);

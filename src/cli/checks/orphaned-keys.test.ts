@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { testGateway, testKeys } from '../../testing/index.ts';
 import { runCli } from '../program.ts';
 
-it('doctor names keys that are no longer in the file and may still be used, until they are disabled', async () => {
+it('doctor names valid keys that are no longer in the file, until they are disabled', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'headgate-left-keys-'));
   const gateway = await testGateway({}, dataDir);
   const run = async (...args: string[]) => {

@@ -88,7 +88,7 @@ const missingPath = (what: string): Omit<Finding, 'subject'> => ({
   mend: 'Correct base_url, which often ends in /v1, or the wire.',
 });
 
-const wiresOf = ({ wire }: ProviderConfig): readonly Wire[] => openWires.get(wire) ?? [allWires.get(wire)!]; // as the schema says
+const wiresOf = ({ wire }: ProviderConfig): readonly Wire[] => openWires.get(wire) ?? [allWires.get(wire)!]; // the schema has checked it
 
 function send(provider: ProviderConfig, path: string, key: string | undefined, how: RequestInit): Promise<Response> {
   const [wire] = wiresOf(provider);

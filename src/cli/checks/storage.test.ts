@@ -24,12 +24,12 @@ async function make(...statements: string[]): Promise<void> {
 }
 const check = () => checkStorage({ storage: { url: `file:${file}` } as Parameters<typeof checkStorage>[0]['storage'] });
 
-it('says how many keys a store of this build has', async () => {
+it('reports the number of keys of a store of this build', async () => {
   await make();
   expect(await check()).toEqual({ status: 'ok', subject: 'storage', says: `SQLite ${file}; 0 keys` });
 });
 
-it('finds a store that a newer build has changed, as the next start would', async () => {
+it('reports a store of a newer build, like the next start', async () => {
   await make("insert into headgate_migrations (name, timestamp) values ('9999-future', 'x')");
   expect(await check()).toMatchObject({
     status: 'fail',
@@ -38,7 +38,7 @@ it('finds a store that a newer build has changed, as the next start would', asyn
   });
 });
 
-it('finds a store that an unreleased build has changed', async () => {
+it('reports a store of an unreleased build', async () => {
   await make("delete from headgate_migrations where name like '0005%'");
   expect(await check()).toMatchObject({
     status: 'fail',
@@ -47,12 +47,12 @@ it('finds a store that an unreleased build has changed', async () => {
   });
 });
 
-it('warns of a store that the next start will change', async () => {
+it('warns of a store that the next start will update', async () => {
   await make('delete from headgate_migrations where name = (select max(name) from headgate_migrations)');
   expect(await check()).toMatchObject({ status: 'warn', mend: expect.stringContaining('Make a backup first.') });
 });
 
-it('knows one that nothing was made in', async () => {
+it('recognizes an empty one', async () => {
   await (await openSqliteStorage(file)).close();
   expect(await check()).toMatchObject({ status: 'ok', says: expect.stringContaining('created at the first start') });
 });

@@ -75,7 +75,7 @@ describe('headgate models', () => {
     expect(stdout).toMatch(/^~openai\/gpt-mini-latest +[\d,]+ +[\d.]+ +[\d.]+ +openai$/m);
   });
 
-  it('lists everything the catalog knows with --all', async () => {
+  it('lists the whole catalog with --all', async () => {
     const { stdout } = await call(['--all']);
     expect(stdout).toMatch(/^anthropic\/claude-opus-4\.8 .* anthropic$/m);
     expect(stdout).toMatch(/^openai\/gpt-oss-120b .*groq, fireworks/m);
@@ -122,14 +122,14 @@ describe('headgate models', () => {
     expect((await call(['--json', 'none'])).stdout).toBe('[]\n');
   });
 
-  it('refuses what it does not know', async () => {
+  it('rejects unknown options', async () => {
     expect((await call(['a', 'b'])).code).toBe(0); // several words all must be there
     expect((await call(['--every'])).code).toBe(1);
   });
 });
 
 describe('headgate models refresh', () => {
-  it('keeps a list in the data folder, in the words of the catalog', async () => {
+  it('stores a list in the data folder, in the format of the catalog', async () => {
     const { code, stdout, stderr } = await refresh(
       listWith({
         xai: { 'grok-9': listed({ name: 'Grok 9', release_date: '2026-11' }) },
@@ -193,7 +193,7 @@ describe('headgate models refresh', () => {
     ['ollama', 'acme/local', 'a local server'],
     ['azure', 'gpt-9', 'a deployment'],
     ['cohere', 'command-a', 'a slug that another name of the provider has'],
-  ])('leaves out %s %s: %s', async (provider, name) => {
+  ])('skips %s %s: %s', async (provider, name) => {
     const whole = listWith();
     const models = provider === 'groq' ? whole.groq.models : {};
     Object.assign(models, { [name]: listed() });
@@ -202,7 +202,7 @@ describe('headgate models refresh', () => {
     expect(readKept().endpoints?.filter(({ upstream_model: there }) => there === name)).toEqual([]);
   });
 
-  it('leaves out what is withdrawn, and numbers that say nothing', async () => {
+  it('skips withdrawn models, and numbers without a meaning', async () => {
     const list = listWith({
       xai: {
         'grok-gone': listed({ status: 'deprecated' }),
@@ -220,7 +220,7 @@ describe('headgate models refresh', () => {
     expect(rowsOf(kept).get('x-ai/grok-new@xai/default')).not.toHaveProperty('usd_per_million');
   });
 
-  it('takes prices of long prompts over', async () => {
+  it('includes prices of long prompts', async () => {
     const long = { input: 2, output: 6 };
     await refresh(
       listWith({
@@ -235,14 +235,14 @@ describe('headgate models refresh', () => {
     expect(rows.get('x-ai/b@xai/default')?.above).toEqual([{ prompt_tokens: 128_000, prompt: 2, completion: 6 }]);
   });
 
-  it('leaves what the built-in catalog says of a model, and takes its price', async () => {
+  it('keeps the built-in description of a model, and takes its price', async () => {
     await refresh(listWith({ openai: { 'gpt-5.4': listed({ name: 'Other', cost: { input: 3, output: 18 } }) } }));
     expect(readKept().models?.some(({ id }) => id === 'openai/gpt-5.4')).toBe(false);
     const { stdout } = await call(['gpt-5.4'], { OPENAI_API_KEY: 'test' });
     expect(stdout).toMatch(/^openai\/gpt-5\.4 +[\d,]+ +3 +18 /m);
   });
 
-  it('says the same when it is asked again, and keeps slugs', async () => {
+  it('gives the same result again, and keeps slugs', async () => {
     const list = listWith({ xai: { 'grok-9': listed() } });
     await refresh(list);
     const first = readKept();
@@ -252,7 +252,7 @@ describe('headgate models refresh', () => {
     expect(withoutSource(readKept())).toEqual(withoutSource(first));
   });
 
-  it('follows a redirect that stays where it is', async () => {
+  it('follows a redirect within the origin', async () => {
     const body = JSON.stringify(listWith());
     const url = await serve((request, response) =>
       request.url === '/list?token=secret'
@@ -263,7 +263,7 @@ describe('headgate models refresh', () => {
     expect(readFileSync(path, 'utf8')).not.toMatch(/secret|hidden/);
   });
 
-  it('says so when the configuration does not look at the file', async () => {
+  it('warns if the configuration does not use the file', async () => {
     writeFileSync(join(cwd, 'headgate.yaml'), 'catalog: { builtin: false }\n');
     expect((await refresh(listWith())).stderr).toContain('catalog.builtin is false');
   });
@@ -287,15 +287,15 @@ describe('headgate models refresh', () => {
     const failsOn = async (list: unknown, message: RegExp | string) =>
       fails(await serveText(JSON.stringify(list)), message);
 
-    it('no JSON', async () => fails(await serveText('<html>'), 'The list is not JSON'));
-    it('an empty answer', async () => fails(await serveText(''), 'The list is not JSON'));
+    it('invalid JSON', async () => fails(await serveText('<html>'), 'The list is not JSON'));
+    it('an empty response', async () => fails(await serveText(''), 'The list is not JSON'));
     it('another status', async () => fails(await serveText('{}', 500), 'responded with 500'));
     it('no list of providers', () => failsOn([], 'not an object of providers'));
     it('nothing at all', () => failsOn(null, 'not an object of providers'));
-    it('models that are none', () => failsOn({ groq: { models: 5 } }, 'has another shape: groq/models'));
+    it('invalid models', () => failsOn({ groq: { models: 5 } }, 'has another shape: groq/models'));
     it('a price that is a text', () =>
       failsOn(listWith({ xai: { x: { cost: { input: '1' } } } }), 'has another shape: xai/models/x/cost/input'));
-    it('a price below nothing', () =>
+    it('a negative price', () =>
       failsOn(
         listWith({ xai: { x: listed({ cost: { input: -1, output: 1 } }) } }),
         /cannot be used: endpoints\[\d+\]/,
@@ -303,7 +303,7 @@ describe('headgate models refresh', () => {
     it('half a token', () => failsOn(listWith({ xai: { x: listed({ limit: { context: 0.5 } }) } }), 'cannot be used'));
     it('a tiny list', () => failsOn(listWith({}, 19), 'The list has 19 usable models'));
     it('an empty list', () => failsOn({}, 'The list has 0 usable models'));
-    it('prices that are all wrong', () =>
+    it('implausible prices', () =>
       failsOn(
         listWith({
           openai: {
@@ -329,10 +329,10 @@ describe('headgate models refresh', () => {
     });
     it('a redirect without end', async () =>
       fails(await serveText('', 302, { location: '/' }), 'redirects more than 5 times'));
-    it('a redirect to nowhere', async () =>
+    it('a redirect to an invalid address', async () =>
       fails(await serveText('', 302, { location: 'http://[' }), 'redirects to an invalid address'));
-    it('nobody there', () => fails('http://127.0.0.1:1/', /cannot be reached: .*ECONNREFUSED/));
-    it('an answer that breaks off', async () => {
+    it('an unreachable server', () => fails('http://127.0.0.1:1/', /cannot be reached: .*ECONNREFUSED/));
+    it('an interrupted response', async () => {
       const url = await serve((_request, response) => {
         response.writeHead(200, { 'content-length': '1000' }).write('{');
         setTimeout(() => response.destroy(), 20);
@@ -353,7 +353,7 @@ describe('headgate models refresh', () => {
       const url = await serveText(JSON.stringify(listWith()));
       await expect(failing(url, { maxBytes: 1000 })).rejects.toThrow('larger than 1000 bytes');
     });
-    it.each(['headers', 'body'])('%s that do not come in time', async (what) => {
+    it.each(['headers', 'body'])('%s that are late', async (what) => {
       const url = await serve((_request, response) => void (what === 'body' && response.writeHead(200).write('{')));
       await expect(failing(url, { fetchMs: 100 })).rejects.toThrow('did not send the list within 0.1 seconds');
     });

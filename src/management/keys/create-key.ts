@@ -107,6 +107,6 @@ async function checkMember(
   }
   if (!workspace || (await transaction.findDefaultWorkspace(DEFAULT_WORKSPACE))?.id === workspace.id) return;
   if ((await transaction.findWorkspaceMembers(workspace.id, [memberId])).length > 0) return;
-  const message = `\`creator_user_id\` names a member who is not in the workspace ${workspace.slug}: ${JSON.stringify(memberId)}.`;
+  const message = `\`creator_user_id\` names a member that is not in the workspace ${workspace.slug}: ${JSON.stringify(memberId)}.`;
   issues.push({ path, message });
 }

@@ -16,8 +16,8 @@ export interface KeyToProvision {
 }
 
 /**
- * Creates a key of any kind together with what it needs: the first workspace, if there is none, and its member, who joins
- * the workspace.
+ * Creates a key of any kind together with what it needs: the first workspace, if there is none, and its member, which
+ * joins the workspace.
  *
  * @throws {GatewayError} `invalid_request`, `not_found`
  */

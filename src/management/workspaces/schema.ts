@@ -15,7 +15,7 @@ const slug = Type.Refine(
     says: 'must be lower-case letters, digits and single hyphens between them',
   }),
   (text) => !uuidShape.test(text),
-  () => 'must not look like an id: the two stand in the same place of a path',
+  () => 'must not look like an id, because paths accept both',
 );
 
 const settings = {
