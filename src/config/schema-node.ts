@@ -44,14 +44,19 @@ export function isSecret(path: Path): boolean {
   return path.some((_, index) => findNode(path.slice(0, index + 1))?.secret === true);
 }
 
-/** Describes the type of a value: `whole number`, `list of string`, `one of openai-chat, simulator`. */
+/** Describes the type of a value: `integer`, `list of strings`, `one of openai-chat, simulator`. */
 export function nameType(node: SchemaNode): string {
   if (node.anyOf) return node.anyOf.map(nameType).join(' or ');
   if (node.enum) return `one of ${node.enum.join(', ')}`;
   if (node.const !== undefined) return String(node.const);
   if (node.unit === 'bytes') return 'size';
-  if (node.type === 'integer') return 'whole number';
-  if (node.type === 'array') return `list of ${node.items ? nameType(node.items) : 'anything'}`;
+  if (node.type === 'integer') return 'integer';
+  if (node.type === 'array') return `list of ${node.items ? nameItems(node.items) : 'anything'}`;
   if (node.type === 'object') return node.properties ? 'mapping' : 'map';
   return node.type ?? 'anything';
+}
+
+function nameItems(node: SchemaNode): string {
+  const name = nameType(node);
+  return name === 'string' || name === 'integer' || name === 'number' ? `${name}s` : name;
 }
