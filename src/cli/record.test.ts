@@ -171,7 +171,7 @@ describe('headgate record', () => {
     );
     const replayed = await replay('hello.stream.http');
     expect(replayed.code).toBe(1);
-    expect(replayed.stderr).toMatch(/closed the connection|ended its answer in the middle/);
+    expect(replayed.stderr).toMatch(/closed the connection|ended its response in the middle/);
   });
 
   it('stores the received part of a response that stalls or does not end', async () => {

@@ -15,7 +15,7 @@ import { walkPlan } from './steps/walk-plan.ts';
  * Serves one image generation, from an accepted request to its last image: what `create-response.ts` is for text. Read
  * this file first. A generation is charged completely or not at all, so whatever interrupts it makes it free.
  *
- * @param run what `createImageRun` made of the request
+ * @param run comes from `createImageRun`
  * @param client takes partial and finished images; the last one is marked
  * @throws {GatewayError} what went wrong; if the client has received a part, the caller of this function ends the response
  */

@@ -13,9 +13,9 @@ import { runSteps } from './steps/run-steps.ts';
 /**
  * Serves one response, from an accepted request to its last event. Read this file first.
  *
- * @param run what `createRun` made of the request
- * @param client takes batches of events, the last of them terminal
- * @throws {GatewayError} what went wrong before the first event; after it the failure is an event
+ * @param run comes from `createRun`
+ * @param client receives batches of events, the last of them terminal
+ * @throws {GatewayError} for a failure before the first event; a later failure is an event
  */
 export async function createResponse(pipeline: ResponsePipeline, run: Run, client: Sink<ResponseEvent>): Promise<void> {
   const close = () => closeResponse(pipeline, run);

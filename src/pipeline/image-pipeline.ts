@@ -4,7 +4,7 @@ import type { ImageRun } from './run/image-run.ts';
 import type { ReferenceParts } from './images/load-references.ts';
 import type { PipelineBase } from './pipeline.ts';
 
-/** What serves image generations. */
+/** The dependencies of image generations. */
 export interface ImagePipeline extends PipelineBase<ImageRun> {
   references: Pick<ReferenceParts, 'fetchReference' | 'checkReference'>;
   images: Pick<ImageCheckParts, 'fetchImage' | 'checkImage'>;

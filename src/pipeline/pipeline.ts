@@ -9,8 +9,8 @@ import type { RetryParts } from './steps/endpoint-queue.ts';
 import type { RunBase } from './run/run.ts';
 
 /**
- * What the composition root hands over for every kind of run. Functions are called again for each run, so a reload takes
- * effect at once.
+ * The dependencies of every kind of run, from the composition root. Functions are called again for each run, so a reload
+ * takes effect at once.
  */
 export interface PipelineBase<R extends RunBase> {
   routingContext: () => RoutingContext<Endpoint> & { health: Health; inFlight: InFlight };

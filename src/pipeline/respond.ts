@@ -14,7 +14,7 @@ import { isOverLimit, type Run } from './run/run.ts';
 export interface InnerRequest {
   request: ResponseRequest;
   timeoutMs: number;
-  /** The run that it serves, on whose caller's account. */
+  /** The run that it serves. Its caller is charged. */
   parent: Run;
 }
 
@@ -26,8 +26,8 @@ export const MAX_DEPTH = 4;
  * its models, has a reservation and a ledger entry of its own, which names the parent, and ends when the parent is
  * cancelled. The response of the parent adds its cost.
  *
- * @param sink takes batches of events, the last of them terminal
- * @throws {GatewayError} what the request fails with before its first event; `request_timeout` after `timeoutMs`
+ * @param sink receives batches of events, the last of them terminal
+ * @throws {GatewayError} for a failure before the first event; `request_timeout` after `timeoutMs`
  */
 export async function respond(
   pipeline: ResponsePipeline,
@@ -68,5 +68,5 @@ export async function respond(
   }
 }
 
-/** What a run cost that has ended, with the runs that have served it. */
+/** Returns the cost of an ended run, including its inner runs. */
 const sumInnerCosts = ({ cost, innerRuns }: Run) => innerRuns.reduce((sum, inner) => addCost(sum, inner.cost), cost!);

@@ -5,7 +5,7 @@ import type { Preparer } from './run/prepare-run.ts';
 import type { Run } from './run/run.ts';
 import type { ServerTools } from './run/server-tools.ts';
 
-/** What serves responses. */
+/** The dependencies of responses. */
 export interface ResponsePipeline extends PipelineBase<Run> {
   /** Classifies a conversation with a model. Absent, or undefined: keywords decide. @see findTask */
   findTask?: (run: Run) => Promise<string | undefined> | undefined;

@@ -125,11 +125,11 @@ describe.each(cases)('$wire, $mode, a streamed body', (how) => {
     ['a list', 'data: [1,2]\n\n', /./],
     ['a number', 'data: 7\n\n', /./],
     ['null', 'data: null\n\n', /./],
-    ['lines that are no fields', 'Hello there!\nHow are you?\n\n', /ended its answer in the middle/],
-    ['nothing but [DONE]', 'data: [DONE]\n\n', /ended its answer in the middle/],
-    ['nothing', '', /ended its answer in the middle/],
-    ['nothing but comments', ': hello\n\n: there\n\n', /ended its answer in the middle/],
-    ['zero bytes', '\0\0\0\0\n\n\0\n\n', /ended its answer in the middle/],
+    ['lines that are no fields', 'Hello there!\nHow are you?\n\n', /ended its response in the middle/],
+    ['nothing but [DONE]', 'data: [DONE]\n\n', /ended its response in the middle/],
+    ['nothing', '', /ended its response in the middle/],
+    ['nothing but comments', ': hello\n\n: there\n\n', /ended its response in the middle/],
+    ['zero bytes', '\0\0\0\0\n\n\0\n\n', /ended its response in the middle/],
   ];
 
   it.each(nonsense)('is a failure if it holds %s', async (_name, body, message) => {

@@ -77,7 +77,7 @@ describe.each(cases)('$wire, $mode, a stream that is interrupted after its first
   const breaks: [string, ScriptedResponse, number, string, RegExp][] = [
     ['is reset', { ...words(wire), end: 'reset' }, 502, 'provider_unavailable', /closed the connection/],
     ['is closed without its end', { ...words(wire), end: 'close' }, 502, 'provider_unavailable', /closed the conn/],
-    ['ends without its last frame', words(wire), 502, 'provider_unavailable', /ended its answer in the middle/],
+    ['ends without its last frame', words(wire), 502, 'provider_unavailable', /ended its response in the middle/],
   ];
 
   it.each(breaks)('never looks complete if it %s', async (_name, broken, status, errorType, message) => {

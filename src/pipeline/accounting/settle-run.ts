@@ -19,7 +19,7 @@ export function settleRun(run: Run): void {
   run.cost = attempts.length === 1 && attempts[0]!.spent ? attempts[0]!.spent.cost : sumCosts(attempts);
 }
 
-/** Settles what the attempt used and cost whose output was passed on. */
+/** Settles the usage and the cost of the committed attempt. */
 export function settleStep(run: Run, { committed, firstItem }: Step<TextAttempt>): void {
   if (!committed || committed.spent) return;
   const items = run.builder?.items ?? [];

@@ -13,8 +13,8 @@ import { translateRequest } from './translate-request.ts';
 /**
  * Makes an attempt: writes the request, sends it, and reads the response into chunks, a batch for each network read.
  *
- * @param out is given chunks up to exactly one `finish`
- * @throws {GatewayError} what went wrong; `retryable` if another endpoint may do better
+ * @param out receives chunks up to exactly one `finish`
+ * @throws {GatewayError} `retryable` if another endpoint may succeed
  */
 export async function attemptText(
   pipeline: ResponsePipeline,
@@ -22,8 +22,8 @@ export async function attemptText(
   attempt: TextAttempt,
   out: Sink<Chunk>,
 ): Promise<void> {
-  const made = translateRequest(run, attempt, pipeline.media ?? (() => noMediaSource));
-  const written = made instanceof Promise ? await made : made;
+  const translated = translateRequest(run, attempt, pipeline.media ?? (() => noMediaSource));
+  const written = translated instanceof Promise ? await translated : translated;
   if (run.request.stream === true && run.request.debug?.echo_upstream_body) {
     await out.write([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
   }

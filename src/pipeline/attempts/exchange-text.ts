@@ -10,13 +10,13 @@ import { KeptSize } from '../events/kept-size.ts';
 import { readInside } from './read-response.ts';
 import type { Run } from '../run/run.ts';
 
-/** A body that is on its way as bytes. */
+/** Replaces a body once it is serialized, so that it is not in memory twice. */
 const sent = {};
 
 /**
  * Sends the request of an attempt, and reads the response into chunks.
  *
- * @param limitBytes the largest whole response, single stream event, and sum of what is kept of a stream, that is read
+ * @param limitBytes maximum of a whole response, of a stream event, and of what is kept of a stream
  */
 export function exchangeText(
   run: Run,

@@ -201,7 +201,7 @@ class ChunkPass<C extends { type: string }> {
   /** @throws {GatewayError} if there was no `finish`: an incomplete response must not pass for a complete one */
   end(): void {
     if (this.isFinished) return;
-    throw new GatewayError('upstream_failed', `${this.how.name} ended its answer in the middle.`, {
+    throw new GatewayError('upstream_failed', `${this.how.name} ended its response in the middle.`, {
       retryable: true,
       isTransient: true,
     });
@@ -344,7 +344,7 @@ function parseWhole(text: string, name: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const what = text === '' ? 'an empty body' : /^\s*</.test(text) ? 'an HTML page' : 'a body that is not JSON';
-    throw new GatewayError('upstream_failed', `${name} answered with ${what}.`, { retryable: true, cause });
+    throw new GatewayError('upstream_failed', `${name} returned ${what}.`, { retryable: true, cause });
   }
 }
 
@@ -359,7 +359,7 @@ function blamingProvider<Result>(name: string, read: () => Result): Result {
 /** An exception of a reader is caused by the data it read. */
 function blameProvider(name: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  const text = `${name} gave an answer of a shape that makes no sense.`;
+  const text = `${name} returned a response of an invalid shape.`;
   return new GatewayError('upstream_failed', text, { retryable: true, cause: error });
 }
 

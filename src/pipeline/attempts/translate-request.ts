@@ -9,7 +9,8 @@ import { inlineUrls, type MediaSource } from './inline-urls.ts';
 import { buildRequest, type Run } from '../run/run.ts';
 
 /**
- * The request as the endpoint of an attempt accepts it. Nothing of it is kept: the input is parked while a provider works.
+ * Translates the request for the endpoint of an attempt. Keeps no part of it, because the input is parked while a provider
+ * works.
  *
  * @returns a promise only if addresses are fetched
  * @throws {GatewayError} if the endpoint cannot do what the request needs
@@ -26,9 +27,10 @@ export function translateRequest(
   const step = run.steps.at(-1);
   const choice = step?.plan.choiceOf(endpoint);
   const settled = step?.settings ? { ...buildRequest(run), ...step.settings } : buildRequest(run);
-  const asked = choice?.rewrite ? choice.rewrite(settled) : settled;
-  const { request: fitted, changed } = fitRequest(asked, endpoint, choice?.isAlias === true);
-  attempt.hasLateTools = asked.tools !== undefined && asked.input.some(({ type }) => type === 'additional_tools');
+  const rewritten = choice?.rewrite ? choice.rewrite(settled) : settled;
+  const { request: fitted, changed } = fitRequest(rewritten, endpoint, choice?.isAlias === true);
+  const { tools, input } = rewritten;
+  attempt.hasLateTools = tools !== undefined && input.some(({ type }) => type === 'additional_tools');
   const translate = (request: ResponseRequest): UpstreamRequest => {
     const written = text.writeRequest(request, {
       endpoint: name,

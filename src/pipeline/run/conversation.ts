@@ -3,16 +3,16 @@ import type { ResponseRequest } from '../../domain/request.ts';
 
 /** The input of a request as bytes, to be parsed again. */
 export interface InputSource {
-  /** @returns the input as the checks of the edge left it */
+  /** Returns the input as the checks of the edge returned it. */
   read(): InputItem[];
-  /** What it takes in memory unparsed. */
+  /** Its size in memory before it is parsed. */
   readonly bytes: number;
 }
 
 /**
- * The input of a run: what the caller sent, and what its steps append. Parsed, a conversation takes several times the
- * memory of its bytes, for as long as a provider works, and the garbage collector copies it again and again; the bytes
- * lie outside the heap. So it is parked meanwhile, and parsed again if another attempt or step needs it.
+ * The input of a run: the items of the caller and those that its steps append. Parsed items take several times the memory
+ * of their bytes, and the garbage collector copies them repeatedly. The bytes are outside the heap. So the items are
+ * parked while a provider works, and parsed again if another attempt or step needs them.
  */
 export class Conversation {
   /** Undefined while it is parked. */
@@ -20,35 +20,35 @@ export class Conversation {
   private source: InputSource | undefined;
   private readonly appended: InputItem[] = [];
 
-  /** @param source absent: the items cannot be parsed again, so that they stay */
+  /** @param source absent: the items cannot be parsed again, so they are never parked */
   constructor(items: InputItem[], source?: InputSource) {
     this.given = items;
     this.source = source;
   }
 
-  /** All items, in order. Not to be changed in place. */
+  /** Returns all items in order. Do not change them in place. */
   read(): InputItem[] {
     const given = this.readGiven();
     return this.appended.length === 0 ? given : [...given, ...this.appended];
   }
 
-  /** The items without those that steps have appended. */
+  /** Returns the items without those that steps have appended. */
   readGiven(): InputItem[] {
     this.given ??= this.source!.read(); // without a source it is never parked
     return this.given;
   }
 
-  /** What the given items take in memory while they are parked; undefined if they cannot be. */
+  /** The size of the caller's items while they are parked; undefined if they cannot be parked. */
   get bytes(): number | undefined {
     return this.source?.bytes;
   }
 
-  /** Adds what a step has learned. It stays in memory. */
+  /** Appends the output of a step and the results of its tools. They stay in memory. */
   append(items: readonly InputItem[]): void {
     for (const item of items) this.appended.push(item);
   }
 
-  /** Puts other items in the place of the given ones. */
+  /** Replaces the caller's items. */
   replace(items: InputItem[]): void {
     this.given = items;
     this.source = undefined;

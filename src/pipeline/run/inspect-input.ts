@@ -2,14 +2,14 @@ import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { Verdict } from '../../domain/verdict.ts';
 import type { Run } from './run.ts';
 
-/** Looks at the input of a run before anything else does. @throws {GatewayError} if it cannot decide */
+/** Inspects the input of a run before any other stage. @throws {GatewayError} if it cannot decide */
 export type Inspector = (run: Run) => MaybePromise<Verdict>;
 
 /**
- * Asks the inspectors in order. Each sees the input as the ones before it left it.
+ * Calls the inspectors in order. Each sees the changes of those before it.
  *
- * @returns a promise only if an inspector gives one
- * @throws {GatewayError} of the first that blocks the input
+ * @returns a promise only if an inspector returns one
+ * @throws {GatewayError} of the first inspector that blocks the input
  */
 export function inspectInput(run: Run, inspectors: readonly Inspector[], from = 0): MaybePromise<void> {
   for (let at = from; at < inspectors.length; at++) {

@@ -13,7 +13,7 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
   createAttempt(endpoint: Endpoint, turn: AttemptTurn, pipeline: P): A;
   /** @throws {GatewayError} what went wrong; `retryable` if another endpoint may do better */
   attempt(pipeline: P, run: R, attempt: A, out: Sink<C>): Promise<void>;
-  /** Whether the client may see something of this chunk: all before it is held back. */
+  /** Whether the client may see something of this chunk. The chunks before the first such chunk are buffered. */
   isOutput(run: R, chunk: C): boolean;
   /** Whether a chunk is passed on even if its attempt fails. */
   isKept(chunk: C): boolean;
@@ -26,18 +26,18 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
    */
   findOtherWire?(attempt: A, failure: GatewayError): MaybePromise<Wire | GatewayError>;
   /**
-   * What an attempt used that failed before the client saw any of it. Absent: such failures cost nothing.
+   * Measures an attempt that failed before the client saw any output of it. Absent: such failures cost nothing.
    *
-   * @param held what it produced and was held back
+   * @param held the buffered chunks
    */
   measureFailed?(run: R, attempt: A, held: readonly C[]): AttemptCost | undefined;
 }
 
-/** Where the output of one attempt goes. */
+/** The chain of sinks for the output of one attempt. */
 export interface AttemptSink<C> {
   readonly first: Sink<C>;
   /** Whether all of the attempt's output has been passed on. */
   readonly isFinished: boolean;
-  /** The attempt has failed: what is held back is dropped. */
+  /** Drops all buffers after the attempt has failed. */
   abandon(): void;
 }

@@ -7,20 +7,20 @@ import type { ResponseRequest } from '../../domain/request.ts';
 import type { ModelDefault } from '../../domain/request-defaults.ts';
 import type { InputSource } from './conversation.ts';
 
-/** What the edge hands over with any request to a model. */
+/** The facts about a request that the edge passes to its run. */
 export interface RunOrigin {
   caller: Caller;
   /** Undefined if the gateway itself makes the request, to serve that of a caller. */
   origin?: Origin | undefined;
   /** `gen-…`, the id in `X-Generation-Id` and in the ledger. */
   generationId: string;
-  /** Comes when the client disconnects or the deadline passes. */
+  /** Cancelled when the client disconnects or the deadline passes. */
   cancellation: Cancellation;
   /** Whether the caller wants `router_metadata`. */
   metadata: boolean;
   /** Unknown fields, at the top and in plugins; named in the metadata. */
   ignoredFields: readonly string[];
-  /** What was changed to fit a limit, in sentences. */
+  /** Changes of values to fit a limit, in sentences. */
   clamped: readonly string[];
   /** The setting that named the model; undefined: the request did. */
   modelDefault?: ModelDefault | undefined;
@@ -43,16 +43,16 @@ export interface InnerLimits extends ModelLimits {
   end(tokens: number, isTakenBack: boolean): void;
 }
 
-/** What an inner run knows of the run that it serves. */
+/** The run that an inner run serves. */
 export interface ParentRun {
   readonly generationId: string;
   /** 1 for a run that serves a caller's. */
   readonly depth: number;
 }
 
-/** What the edge hands over with a request for a response. */
+/** The input of `createRun`. */
 export interface RunInput extends RunOrigin {
-  /** Belongs to the run from here on, which takes the input out of it. */
+  /** The run takes it over and moves the input out of it. */
   request: ResponseRequest;
   /** Absent: the input cannot be parsed again. */
   source?: InputSource | undefined;

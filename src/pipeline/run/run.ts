@@ -11,10 +11,10 @@ import type { RunMedia } from '../attempts/inline-urls.ts';
 import type { RunOrigin } from './run-origin.ts';
 import { isDispatched, type Step } from './step.ts';
 
-/** A run that has served another one. It has a ledger entry of its own. */
+/** A finished run that served another one. It has its own ledger entry. */
 export interface InnerRun {
   readonly generationId: string;
-  /** What it cost, with the runs that have served it. */
+  /** Its cost, including its own inner runs. */
   readonly cost: Cost;
 }
 
@@ -41,20 +41,20 @@ export interface RunBase extends RunOrigin {
   readonly steps: Step[];
   /** Provider names of the request that match nothing here; computed only if the metadata will show them. */
   unknownProviders?: readonly string[] | undefined;
-  /** What the run may cost, until it is closed. */
+  /** The reserved cost of the run, until it is closed. */
   reservation: CostReservation | undefined;
-  /** performance.now() of the first output that the client got. */
+  /** performance.now() of the first output to the client. */
   firstOutputAt: number | undefined;
-  /** The sum over the model calls whose output was passed on. */
+  /** The sum over the committed attempts. */
   usage: Usage | undefined;
   /** The sum over all attempts, failed ones included. */
   cost: Cost | undefined;
-  /** Runs that have served this one. Only the response adds up what they cost. */
+  /** Runs that have served this one. Only the response adds their cost. */
   readonly innerRuns: InnerRun[];
   error: GatewayError | undefined;
-  /** Whether it is in the ledger. */
+  /** Whether it has been recorded in the ledger. */
   closed: boolean;
-  /** While the entry of a closed run is on its way to disk, where the client must wait for that. */
+  /** Set while the ledger entry is written to disk, if the client must wait for it. */
   recorded?: MaybePromise<void>;
 }
 
@@ -68,7 +68,7 @@ export interface Run extends RunBase {
   readonly responseId: string;
   readonly steps: ResponseStep[];
   builder: EventBuilder | undefined;
-  /** What the addresses in its input led to; undefined if no endpoint needed it. */
+  /** The content of the URLs in its input; undefined if no endpoint needed it. */
   media: RunMedia | undefined;
 }
 

@@ -43,7 +43,7 @@ interface Tried {
 
 /**
  * Chooses the endpoint of a plan that is tried next: each once in the order of the plan, and when none is left those again
- * whose failure was transient, the least tried first. A retry waits, and counts for the budget of its provider.
+ * whose failure was transient, the least tried first. A retry waits, and uses the retry budget of its provider.
  */
 export class EndpointQueue {
   private readonly endpoints: readonly Endpoint[];

@@ -3,12 +3,12 @@ import { copyError } from '../copy-error.ts';
 import type { RunBase } from '../run/run.ts';
 
 /**
- * Says of a refusal whose choice the refused model was, where the request named none.
+ * Adds to an error that the workspace chose the model, if the request named none.
  *
  * @param error of a run whose model cannot serve it
  */
 export function explainModelDefault(error: unknown, { modelDefault }: Pick<RunBase, 'modelDefault'>): unknown {
   if (modelDefault === undefined || !(error instanceof GatewayError)) return error;
-  const whose = `The request names no model; this one is the \`${modelDefault}\` of its workspace.`;
-  return copyError(error, `${error.message} ${whose}`);
+  const origin = `The request names no model; this one is the \`${modelDefault}\` of its workspace.`;
+  return copyError(error, `${error.message} ${origin}`);
 }

@@ -9,13 +9,13 @@ interface OutputRules<R, C> {
 }
 
 /**
- * Holds the chunks of an attempt back until one of them is output. While it is closed, another endpoint can take over
- * without a trace.
+ * Buffers the chunks of an attempt until one of them is output. While it is closed, the client does not notice a fallback
+ * to another endpoint.
  */
 export class Gate<R, C> implements Sink<C> {
-  /** What was held back and never passed on. */
+  /** The buffered chunks. Empty once the gate is open. */
   held: C[];
-  /** The promise of the last batch; undefined if it was taken at once. */
+  /** The promise of the last batch; undefined if the sink did not return one. */
   passing: Promise<void> | undefined;
   private isOpen = false;
   private readonly run: R;
@@ -24,7 +24,7 @@ export class Gate<R, C> implements Sink<C> {
   private readonly out: Sink<C>;
   private readonly kept: C[];
 
-  /** @param kept chunks of earlier attempts that are passed on all the same; those of this attempt are added */
+  /** @param kept chunks of failed attempts that are still passed on; those of this attempt are added */
   constructor(run: R, attempt: Attempt, rules: OutputRules<R, C>, out: Sink<C>, kept: C[]) {
     this.run = run;
     this.attempt = attempt;

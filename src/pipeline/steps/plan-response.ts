@@ -19,6 +19,6 @@ export function planResponse(pipeline: ResponsePipeline, run: Run): MaybePromise
       planRoute(buildRequest(run), run.caller, pipeline.routingContext(), hints, onRefused),
     );
   };
-  const asked = pipeline.findTask?.(run);
-  return asked ? asked.then(plan) : plan(undefined);
+  const task = pipeline.findTask?.(run);
+  return task ? task.then(plan) : plan(undefined);
 }

@@ -10,15 +10,15 @@ import type { Run } from '../run/run.ts';
 import { settleStep } from '../accounting/settle-run.ts';
 import { walkPlan } from './walk-plan.ts';
 
-/** No run has more steps, whatever its tools decide. */
+/** Maximum number of steps of a run, whatever its tools decide. */
 export const MAX_STEPS = 32;
 
 /**
- * Runs the steps of a response: plans the first one and walks its plan; while a step ends with calls of server tools, runs
- * them and goes on with another step, which sees their results.
+ * Runs the steps of a response. Plans the first one and walks its plan. While a step ends with calls of server tools, runs
+ * the tools and then another step, which sees their results.
  *
- * @param out takes chunks up to exactly one `finish`
- * @throws {GatewayError} if a step cannot be made
+ * @param out receives chunks up to exactly one `finish`
+ * @throws {GatewayError} of the step that failed
  */
 export async function runSteps(
   pipeline: ResponsePipeline,
@@ -36,7 +36,7 @@ export async function runSteps(
     });
     if (!tools || step.toolCalls.length === 0) return;
     settleStep(run, step);
-    const said = listOutput(run, step);
+    const output = listOutput(run, step);
     const running = tools.run(run, step, out);
     const next = running instanceof Promise ? await running : running;
     if (run.cancellation.reason) throw run.cancellation.reason;
@@ -44,7 +44,7 @@ export async function runSteps(
       await out.write([finish!]); // the step has ended with one
       return;
     }
-    run.input.append([...said, ...next.items]);
+    run.input.append([...output, ...next.items]);
     step = addStep(run, step, next);
   }
 }

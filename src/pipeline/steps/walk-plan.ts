@@ -11,16 +11,16 @@ import type { AttemptSink, RunKind } from '../run/run-kind.ts';
 import type { Step } from '../run/step.ts';
 
 /**
- * Walks the plan of a step until an attempt succeeds. Output is held back until some of it is visible (for a buffered
- * response: until its end), so that an attempt that fails before leaves no trace but its record.
+ * Walks the plan of a step until an attempt succeeds. Output is buffered until some of it is visible (for a buffered
+ * response: until its end), so the client sees nothing of an attempt that fails before.
  *
  * An endpoint is tried again with its other keys if it rejects one, and with another wire of its provider if its server
- * does not have the path. After a failure the next endpoint is tried at once; when
- * none is left, those whose failure was transient are retried, as their providers allow. A model whose limit
- * (`limits.models`) is reached is skipped. Failures that are the endpoint's go to its health.
+ * does not have the path. After a failure, the next endpoint is tried at once. When no other endpoint is left, those with
+ * a transient failure are retried, as their providers allow. A model whose limit (`limits.models`) is reached is skipped.
+ * Failures caused by an endpoint affect its health.
  *
- * @param open opens what takes the output of an attempt
- * @returns the one of the attempt that succeeded
+ * @param open opens the sinks for the output of an attempt
+ * @returns the sinks of the attempt that succeeded
  * @throws {GatewayError} of the last attempt, with the earlier ones in `metadata.previous_errors`; `rate_limited` if all
  *   models were skipped
  * @see docs/reference/routing.md#attempts
@@ -36,9 +36,9 @@ export async function walkPlan<
   const { retry } = pipeline;
   const { cancellation } = run;
   const queue = new EndpointQueue(step.plan.endpoints, pipeline.maxAttempts(), cancellation.deadlineAt, retry);
-  const kept: C[] = []; // of attempts that failed
+  const kept: C[] = []; // chunks of failed attempts that the client still gets
   let entered: string | undefined; // the model whose limit has admitted the run
-  let limited: GatewayError | undefined; // why the first of those that did not
+  let limited: GatewayError | undefined; // the rejection of the first model whose limit was reached
   let failure: GatewayError | undefined;
 
   for (let turn = queue.next(); turn; turn = queue.next()) {
@@ -61,7 +61,7 @@ export async function walkPlan<
       });
     }
     const { provider } = endpoint;
-    let fallback: Wire | undefined; // in place of a wire whose path the server does not have
+    let fallback: Wire | undefined; // replaces a wire whose path the server does not have
     for (let keysLeft = provider.keys.size; ; ) {
       const raised = raiseReservation(run);
       if (raised instanceof Promise) await raised;
@@ -101,16 +101,16 @@ export async function walkPlan<
     }
     queue.fail(endpoint, failure);
   }
-  throw failure ? withHistory(step, failure) : limited!; // there is an endpoint at least
+  throw failure ? withHistory(step, failure) : limited!; // a plan has at least one endpoint
 }
 
-/** Waits until what was held back has been passed on. @throws {GatewayError} if the end of it never is */
+/** Waits until the buffered output has been passed on. @throws {GatewayError} if its end never is */
 async function finishOutput<C>(sink: AttemptSink<C>, gate: { passing: Promise<void> | undefined }): Promise<void> {
   await gate.passing;
   if (!sink.isFinished) throw new GatewayError('internal', 'A reviser did not pass on the end of the output.');
 }
 
-/** Sets the key of a failed attempt aside if it is to blame. @returns whether another key may be free */
+/** Lets the key of a failed attempt rest if it caused the failure. @returns whether another key is available */
 const restKey = ({ endpoint, key }: Attempt, failure: GatewayError): boolean =>
   failure.blamesKey && key !== undefined && endpoint.provider.keys.rest(key, failure);
 
@@ -121,7 +121,7 @@ function skipModel({ plan, skipped }: Step, model: string, { message }: GatewayE
   }
 }
 
-/** Where a failed attempt may go on: to the next endpoint, to the next model only, or nowhere. */
+/** Returns what may be tried after a failure: the next endpoint, only another model, or nothing. */
 function whereNext(failure: GatewayError): 'endpoint' | 'model' | 'nowhere' {
   // A wire that cannot carry a field throws before anything is sent. Another wire may carry it.
   if (failure.retryable || failure.kind === 'invalid_request') return 'endpoint';
