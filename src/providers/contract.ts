@@ -217,7 +217,7 @@ function withoutIds(response: ResponseObject): ResponseObject {
   return { ...response, output: response.output.map(({ id: _, ...item }) => item) };
 }
 
-/** Output index → all that its deltas said. @see docs/reference/events.md#order */
+/** Output index → the text of its deltas. @see docs/reference/events.md#order */
 function textOfDeltas(chunks: Chunk[]): Record<number, string> {
   const texts: Record<number, string> = {};
   for (const event of buildEvents(chunks)) {

@@ -11,11 +11,11 @@ import type { Target, Wire } from './wire.ts';
 /** What the suite cannot see in the recordings. */
 export interface ImageContract {
   /**
-   * File name → kind of the error it stands for. `*.stream.http` is read as a stream, `*.whole.http` as a whole response,
-   * any other name as the response to a request that failed.
+   * File name → kind of its error. `*.stream.http` is read as a stream, `*.whole.http` as a whole response, any other name
+   * as the response to a failed request.
    */
   errors: Record<string, ErrorKind>;
-  /** File name of a whole response that is none yet → where to ask again. */
+  /** File name of a response without a result so far → how to poll for it. */
   polls?: Record<string, Partial<Poll>>;
   /** File name without endings → what of the request the reader must know. */
   asks?: Record<string, Partial<EndpointImageRequest>>;
@@ -30,9 +30,9 @@ const plain: EndpointImageRequest = {
 };
 
 /**
- * The contract of all image wires, run on recordings: where the network cuts does not matter, a stream and a whole response
- * of the same exchange give the same images and usage, images are images, a stream that was cut never passes for a
- * whole one, and errors have their kind.
+ * The contract of all image wires, run on recordings: the size of network pieces does not matter, a stream and a whole
+ * response of the same exchange return the same images and usage, images are valid, a truncated stream never passes for a
+ * complete one, and errors have their kind.
  *
  * @param recordings a folder of `<name>.stream.http` and `<name>.whole.http`, and errors by any name
  */
@@ -83,9 +83,7 @@ export function testImageWire(wire: Wire, recordings: URL, contract: ImageContra
       );
     });
 
-    it.each(
-      streams,
-    )('%s has no finish chunk, and no error but ours, when it stops before all of it was said', (file) => {
+    it.each(streams)('%s has no finish chunk, and no error but ours, if it is truncated', (file) => {
       const { body } = read(file);
       const whole = replayBody(body, readerOf(file)).filter(({ type }) => type === 'image');
       assert(
@@ -105,7 +103,7 @@ export function testImageWire(wire: Wire, recordings: URL, contract: ImageContra
       );
     });
 
-    it.each(wholes)('%s gives pictures or where they lie, and one finish chunk', (file) => {
+    it.each(wholes)('%s returns images or links to them, and one finish chunk', (file) => {
       const chunks = readWhole(file);
       if (!Array.isArray(chunks)) throw new Error(`${file} is to be asked for again.`);
       expect(chunks.filter(({ type }) => type === 'image' || type === 'image_link').length).toBeGreaterThan(0);
@@ -113,13 +111,13 @@ export function testImageWire(wire: Wire, recordings: URL, contract: ImageContra
       checkImages(chunks);
     });
 
-    it.each(pairs)('%s makes the same pictures as the whole answer', (file) => {
+    it.each(pairs)('%s returns the same images as the whole response', (file) => {
       const streamed = replayBody(read(file).body, readerOf(file));
       const whole = readWhole(file.replace('.stream.', '.whole.')) as ImageChunk[]; // as the test before has found
       expect(withoutPartials(streamed)).toEqual(withoutPartials(whole));
     });
 
-    it.each(Object.entries(contract.polls ?? {}))('%s is asked for again', (file, poll) => {
+    it.each(Object.entries(contract.polls ?? {}))('%s is polled', (file, poll) => {
       expect(readWhole(file)).toMatchObject({ type: 'poll', ...poll });
     });
 

@@ -10,7 +10,7 @@ import type { Frame, Reader, Target, UpstreamErrorResponse } from './wire.ts';
  *   the capabilities of the endpoint (`pipeline/images/fit-image.ts`), so a wire need not clamp anything.
  * - **Images are bytes**: `decodeImage` in `kit/image-text.ts` decodes base64. The pipeline finds the media type in the
  *   content, for all wires. Content that is not an image fails the attempt.
- * - **Polling**: a submission is answered with a `Poll`, pure data. The pipeline requests that address after `afterMs` and
+ * - **Polling**: the response to a submission is a `Poll`, pure data. The pipeline requests that address after `afterMs` and
  *   calls `readWhole` with the response, until it returns chunks. For an image at a URL the chunk is an `image_link`, which
  *   the pipeline fetches.
  *

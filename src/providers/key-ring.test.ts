@@ -54,7 +54,7 @@ describe('the keys of a provider', () => {
     [0, 1000],
     [0.5, 1000],
     [86_400, 600_000],
-  ])('rest as long as a limited rate says (%s s), at least a second and from a second to ten minutes: %i ms', (seconds, ms) => {
+  ])('rest as long as the rate limit requests (%s s), bounded from a second to ten minutes: %i ms', (seconds, ms) => {
     const { keys, pass, take } = ring(2);
     keys.rest(0, limited(seconds));
     pass(ms - 1);
@@ -63,7 +63,7 @@ describe('the keys of a provider', () => {
     expect(take(2)).toContain(0);
   });
 
-  it('say whether one is left to try', () => {
+  it('show whether one is left to try', () => {
     const { keys, pass } = ring(2);
     expect(keys.rest(0, refused)).toBe(true);
     expect(keys.rest(1, limited(5))).toBe(false);

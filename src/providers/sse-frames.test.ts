@@ -39,7 +39,7 @@ describe('a stream of server-sent events', () => {
     for (const size of [1, 2, 3, 5, 7, length || 1]) expect(cut(body, size)).toEqual(frames);
   });
 
-  it('gives each frame as soon as it is complete', () => {
+  it('returns each frame when it is complete', () => {
     const cutter = new FrameCutter();
     expect(cutter.push(Buffer.from('data: a\n'))).toEqual([]);
     expect(cutter.push(Buffer.from('\ndata: b'))).toEqual(data('a'));

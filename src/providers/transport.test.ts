@@ -93,13 +93,13 @@ describe('the network of a provider', () => {
     await azure.close(true);
   });
 
-  it('uses a connection again whose answer was read', async () => {
+  it('reuses a connection whose response was read', async () => {
     scripted.always(json({}));
     for (let count = 0; count < 3; count++) await readAll(await send());
     expect(scripted.connectionCount).toBe(1);
   });
 
-  it('uses a connection again whose answer was left unread, when it is short', async () => {
+  it('reuses a connection with a short unread response', async () => {
     scripted.always(json({ padding: 'x'.repeat(10_000) }));
     for (let count = 0; count < 3; count++) {
       (await send()).release();
@@ -109,7 +109,7 @@ describe('the network of a provider', () => {
     expect(scripted.connectionCount).toBe(1);
   });
 
-  it('drops a connection whose answer was left unread, when it is long', async () => {
+  it('drops a connection with a long unread response', async () => {
     scripted.always(hugeBody(1_000_000_000));
     (await send()).release();
     expect(await scripted.requests[0]!.closed).toBe('aborted');
@@ -129,7 +129,7 @@ describe('the network of a provider', () => {
     answer.release();
   });
 
-  it('gives what has arrived before it tells that the rest is missing', async () => {
+  it('delivers what has arrived before it reports that the rest is missing', async () => {
     scripted.always(stallAfter(10, json({ padding: 'x'.repeat(100) })));
     const client = new Cancellation();
     const answer = await send(upstream, client);
@@ -141,7 +141,7 @@ describe('the network of a provider', () => {
 });
 
 describe('the time limits', () => {
-  it('tell which of them it was', async () => {
+  it('name which of them it was', async () => {
     const hasty = timed({ firstByteMs: 60, idleMs: 60 });
     scripted.always(stallBeforeHeaders());
     await expect(send(hasty)).rejects.toMatchObject({
@@ -158,7 +158,7 @@ describe('the time limits', () => {
     await Promise.all([hasty.close(true), brief.close(true)]);
   });
 
-  it('do not run while it is we who do not read', async () => {
+  it('are paused while the gateway does not read', async () => {
     const hasty = timed({ idleMs: 60 });
     scripted.always(hugeBody(3_000_000));
     const answer = await send(hasty);
@@ -169,7 +169,7 @@ describe('the time limits', () => {
     await hasty.close(true);
   });
 
-  it('do not run any more when the answer is over', async () => {
+  it('stop at the end of the response', async () => {
     const hasty = timed({ idleMs: 40, totalMs: 80 });
     scripted.always(json({ ok: true }));
     const answer = await send(hasty);
@@ -201,7 +201,7 @@ describe('a cancellation', () => {
     expect(await request.closed).toBe('aborted');
   });
 
-  it('is let go when the answer is over', async () => {
+  it('is released at the end of the response', async () => {
     scripted.always(json({}));
     const client = new Cancellation();
     const remove = vi.spyOn(client, 'remove');
@@ -243,7 +243,7 @@ describe('a connection that was kept', () => {
     clock.mockRestore();
   });
 
-  it('is not replaced when some of an answer came', async () => {
+  it('is not replaced after the first byte of a response', async () => {
     let connections = 0;
     const raw = await listen((socket) => {
       connections++;
@@ -276,7 +276,7 @@ describe('what is no HTTP', () => {
     raw.server.close();
   });
 
-  it('is not what an interim answer is', async () => {
+  it('is not an interim response', async () => {
     const raw = await listen((socket) =>
       socket.once('data', () => socket.end('HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')),
     );
@@ -286,7 +286,7 @@ describe('what is no HTTP', () => {
     raw.server.close();
   });
 
-  it('tells a port where nobody listens, and a name that nobody has', async () => {
+  it('reports a closed port, and an unknown host', async () => {
     await scripted.down();
     await expect(send()).rejects.toThrow('Acme cannot be reached (ECONNREFUSED).');
     const nowhere = createUpstream({ name: 'Acme', baseUrl: 'http://headgate.invalid/v1', timeouts });

@@ -19,7 +19,7 @@ async function readAll(body: UpstreamBody): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-describe('the body of an answer', () => {
+describe('the body of a response', () => {
   it('gives all that has come since the last time, at once', async () => {
     const body = createUpstreamBody(undefined, 'Acme', connection());
     const { read } = pull(body);
@@ -34,7 +34,7 @@ describe('the body of an answer', () => {
     expect(await read()).toBeUndefined();
   });
 
-  it('tells a failure behind what came before it, each time it is asked', async () => {
+  it('reports a failure after what came before it, at each read', async () => {
     const body = createUpstreamBody('identity', 'Acme', connection());
     const { read } = pull(body);
     body.push(Buffer.from('a'));
@@ -45,7 +45,7 @@ describe('the body of an answer', () => {
     await expect(read()).rejects.toThrow('cut');
   });
 
-  it('ends at once when it is cut, though its taker has not come back', async () => {
+  it('ends at once if it is aborted, although its sink is not ready', async () => {
     const body = createUpstreamBody(undefined, 'Acme', connection());
     const over = body.each({ write: () => new Promise(() => {}) });
     body.push(Buffer.from('a'));
@@ -99,7 +99,7 @@ describe('the body of an answer', () => {
     });
   });
 
-  it('is a failure when it is not what its encoding says, or has no end', async () => {
+  it('is a failure if it does not match its encoding, or has no end', async () => {
     for (const packed of [Buffer.from('plain'), gzipSync('x'.repeat(1000)).subarray(0, 20)]) {
       const body = createUpstreamBody('gzip', 'Acme', connection());
       body.push(packed);

@@ -165,7 +165,7 @@ describe('a request', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   it('is text, thoughts and calls', () => {
     const metadata = { fake: { signature: 'S' } };
     const chunks = readParts(
@@ -259,7 +259,7 @@ describe('an answer', () => {
   });
 });
 
-describe('asking through a package', () => {
+describe('a request through a package', () => {
   const timeouts = { connectMs: 100, firstByteMs: 500, idleMs: 60, totalMs: 1000 };
   const found = { name: '@ai-sdk/fake-package', url: new URL('fake-package.ts', import.meta.url).href };
 

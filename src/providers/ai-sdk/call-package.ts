@@ -11,8 +11,8 @@ import type { ReaderContext } from './request.ts';
 type Models = ((name: string) => LanguageModel) & { languageModel?: (name: string) => LanguageModel };
 
 /**
- * Makes the function that asks through the package, imported at the first request. Whole answers are streamed as well:
- * one path.
+ * Creates the function that sends requests through the package, which is imported at the first one. Whole responses are
+ * streamed as well, so there is one path.
  */
 export function createPackageCaller(entry: ProviderEntry, found: FoundPackage) {
   let opening: Promise<Models> | undefined;
@@ -77,7 +77,7 @@ function writeValue(_key: string, value: unknown): unknown {
   return value instanceof Error ? { ...value, name: value.name, message: value.message } : value;
 }
 
-/** The time limits of one attempt, and the client who may leave. */
+/** The time limits of one attempt, and a client that may disconnect. */
 class Clock {
   /** Why the attempt was ended by us. */
   reason: GatewayError | undefined;

@@ -1,7 +1,7 @@
 import { testWire } from '../contract.ts';
 import { aiSdk } from './index.ts';
 
-/** What a package of the SDK hands over: its stream parts, one to a frame; as a whole response all of them in an array. */
+/** The stream parts of an SDK package, one per frame. As a whole response all of them are in an array. */
 testWire(aiSdk, new URL('recordings', import.meta.url), {
   errors: {
     'error-finish.stream.http': 'upstream_failed',

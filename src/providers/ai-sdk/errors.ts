@@ -8,14 +8,14 @@ interface PackageError {
   statusCode?: number;
   responseHeaders?: Record<string, string>;
   responseBody?: string;
-  /** Of `AI_UnsupportedFunctionalityError`, in words: `audio content parts`. */
+  /** A description in `AI_UnsupportedFunctionalityError`, such as `audio content parts`. */
   functionality?: string;
 }
 
 /**
- * What went wrong in a package, by the HTTP answer behind it where there was one.
+ * Reads the error of a package by the HTTP response behind it, if there was one.
  *
- * @param error thrown, or the `error` of a part, which may have been JSON in the meantime
+ * @param error thrown, or the `error` of a part, which may come from JSON
  */
 export function readPackageError(error: unknown, provider: string): GatewayError {
   if (error instanceof GatewayError) return error;

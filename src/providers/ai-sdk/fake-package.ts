@@ -1,9 +1,9 @@
-/** A package of the AI SDK in small, for tests: its models say the parts that their settings hold. */
+/** A small package of the AI SDK for tests: its models return the parts in their settings. */
 export interface FakeSettings {
   apiKey?: string;
   /** Model name → parts. An `Error` is thrown in their place; `silence` never ends. */
   models: Record<string, unknown[] | Error | 'silence'>;
-  /** Gets what was asked. */
+  /** Gets the call options. */
   asked: Record<string, unknown>[];
 }
 

@@ -13,9 +13,9 @@ export interface FoundPackage {
 const nameShape = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
 /**
- * Looks for a package where the operator works, then where Headgate is installed. Nothing of it runs yet.
+ * Finds a package in the working directory, then where Headgate is installed, without running it.
  *
- * @throws {Error} that says what to install, for the operator
+ * @throws {Error} that names what to install, for the operator
  */
 export function findPackage(name: string, cwd: string = process.cwd()): FoundPackage {
   if (!nameShape.test(name)) throw new Error(`package: "${name}" is no name of a package; write @ai-sdk/cohere, say.`);

@@ -6,7 +6,7 @@ import type { Target, UpstreamRequest } from '../wire.ts';
 import { addTools, type OfferedTools, planTools, ToolBox, type ToolPlan } from '../kit/tool-box.ts';
 import { writePrompt } from './prompt.ts';
 
-/** What the response must know of the request. */
+/** What the reader must know of the request. */
 export interface ReaderContext {
   /** Name of the package. */
   name: string;

@@ -3,7 +3,7 @@ import type { Metadata } from './model.ts';
 /** What a provider wants back with a thought or a call. */
 export interface Seal {
   on: 'reasoning' | 'call';
-  /** Of the call that it belongs to. */
+  /** Id of the call that it belongs to. */
   callId?: string;
   metadata: Metadata;
 }
@@ -14,7 +14,7 @@ const prefix = (name: string): string => `ai-sdk;${name};`;
 export const writeSeal = (name: string, seal: Seal): string =>
   prefix(name) + Buffer.from(JSON.stringify(seal)).toString('base64url');
 
-/** @returns undefined when it was made by another package, or by nobody we know */
+/** @returns undefined if another package made it, or none that is known */
 export function readSeal(name: string, text: string | null | undefined): Seal | undefined {
   if (!text?.startsWith(prefix(name))) return undefined;
   try {

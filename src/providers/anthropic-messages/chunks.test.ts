@@ -38,7 +38,7 @@ describe('a streamed message', () => {
     });
   });
 
-  it('tells calls in pieces, also one without arguments', () => {
+  it('reads calls in pieces, also one without arguments', () => {
     const chunks = read('parallel-tool-calls');
     expect(chunks.filter(({ type }) => type === 'tool_call')).toEqual([
       { type: 'tool_call', callId: 'toolu_01Fh2mVx8sQpLr4tYw6BzKcN', name: 'get_weather' },
@@ -106,7 +106,7 @@ describe('a streamed message', () => {
     });
   });
 
-  it('tells a search and what the answer took from it', () => {
+  it('reads a search and the citations of its results', () => {
     const chunks = read('web-search');
     expect(chunks).toContainEqual(
       expect.objectContaining({
@@ -168,7 +168,7 @@ describe('a streamed message', () => {
     '7',
     '{"type":"content_block_start"}',
     '{"type":"content_block_delta","delta":null}',
-  ])('makes no sense: %s', (data) => {
+  ])('is invalid: %s', (data) => {
     expect(() => createReader({}).read({ event: '', data })).toThrow(
       expect.objectContaining({ kind: 'upstream_failed', retryable: true }),
     );

@@ -12,7 +12,7 @@ import type { ResponseBlock, ResponseMessage, ReaderContext } from './wire.ts';
 /** Reads the events of a streamed message. */
 export const createReader = (readerContext: ReaderContext): Reader => new MessageReader(readerContext);
 
-/** Reads a whole message: each block as one big delta. */
+/** Reads a whole message, each block as one delta. */
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   const message = asObject(body, 'The provider answered with something other than a JSON object.') as ResponseMessage;
   if (message.type === 'error' || message.error) throw readUpstreamErrorObject(message.error ?? message, 200);
@@ -29,17 +29,17 @@ function asObject(value: unknown, otherwise: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Fields of a message that say nothing, or that are read elsewhere. */
+/** Fields of a message that have no information, or that are read elsewhere. */
 const known = new Set([
   ...['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'stop_details', 'usage', 'error'],
 ]);
 
-/** One for each response, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
+/** A class, because one is created for each response, and an instance costs far less than a bundle of closures. */
 class MessageReader implements Reader {
   private readonly dropped = new DroppedNames();
   private readonly blocks: BlockReader;
   private counts: Counts = {};
-  /** Has the output been counted? What `message_start` says of it is a placeholder. */
+  /** Whether the output has been counted. The count of `message_start` is a placeholder. */
   private hasCounted = false;
   private stopReason: unknown;
   private stopDetails: unknown;

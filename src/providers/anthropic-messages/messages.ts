@@ -22,10 +22,10 @@ import { upstreamName } from '../kit/tool-box.ts';
 import { type MessagesDraft, writeParts } from './parts.ts';
 import type { Block, Source, Turn } from './wire.ts';
 
-/** What the opaque fields of a reasoning item must be marked with to come back here. */
+/** The format of reasoning items whose opaque fields return to this provider. */
 export const reasoningFormat = 'anthropic-claude-v1';
 
-/** What `instructions` and `input` say: system blocks, turns, and what control items change elsewhere in the request. */
+/** The conversation of `instructions` and `input`: system blocks, turns, and the effects of control items. */
 export class WireConversation implements Control {
   readonly system: Block[] = [];
   readonly turns: Turn[] = [];
@@ -34,7 +34,7 @@ export class WireConversation implements Control {
   /** By the user, in the turn at hand. */
   private said: Block[] = [];
 
-  /** The protocol knows two roles that take turns, so neighbors of one role share a turn. */
+  /** Adds blocks to a turn. The protocol has two alternating roles, so adjacent messages of one role share a turn. */
   add(role: Turn['role'], blocks: readonly Block[]): void {
     if (blocks.length === 0) return;
     const { content } = this.turnOf(role);
@@ -42,7 +42,7 @@ export class WireConversation implements Control {
     for (const block of blocks) end.push(block);
   }
 
-  /** Results stand first in their turn, whatever the user said before them. */
+  /** Adds a result. Results come first in their turn, before the user's text. */
   addResult(block: Block): void {
     this.turnOf('user').content.push(block);
   }

@@ -89,7 +89,7 @@ describe('turns', () => {
     ).toHaveLength(1);
   });
 
-  it('tell who speaks to whom', () => {
+  it('name sender and recipient', () => {
     const content = [
       { type: 'input_text' as const, text: 'Go.' },
       { type: 'encrypted_content' as const, encrypted_content: 'x' },
@@ -120,7 +120,7 @@ describe('turns', () => {
     expect(() => write({ input: [hello, item] })).toThrow(refused(path));
   });
 
-  it('show a picture that was made before, by the user', () => {
+  it('show an earlier generated image as one of the user', () => {
     expect(turns([hello, { type: 'image_generation_call', id: 'i', result: 'UklGRAA' }])).toMatchObject([
       {
         role: 'user',
@@ -236,7 +236,7 @@ describe('media', () => {
     expect(() => content(part)).toThrow(refused(path));
   });
 
-  it('asks for the files beta when files are named by id', () => {
+  it('requests the files beta if files are named by id', () => {
     const part = { type: 'input_image' as const, file_id: 'file_1' };
     const { headers } = write({ input: [{ type: 'message', role: 'user', content: [part] }] });
     expect(headers).toEqual({ 'anthropic-beta': 'files-api-2025-04-14' });
@@ -261,7 +261,7 @@ describe('tools', () => {
     expect(dropped).toEqual(['tools.f.strict']);
   });
 
-  it('may be strict and eager where the server says so', () => {
+  it('may be strict and eager if the dialect allows it', () => {
     const dialect = { strict_tools: true, eager_input: true };
     expect(write({ tools: [tool({ strict: true })] }, { dialect, stream: true }).body.tools).toMatchObject([
       { strict: true, eager_input_streaming: true },

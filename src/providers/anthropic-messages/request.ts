@@ -11,8 +11,8 @@ import { writeTools } from './tools.ts';
 import type { Block, ReaderContext, Turn } from './wire.ts';
 
 /**
- * What is written below, and what the gateway settles before a wire is asked: the model, routing, plugins, stored state.
- * Every other field is named in `dropped`.
+ * Fields that are written below, or that the gateway handles before: the model, routing, plugins, stored state. Every other
+ * field is named in `dropped`.
  */
 const settled = new Set([
   ...['input', 'model', 'models', 'instructions', 'stream', 'tools', 'tool_choice', 'text', 'reasoning'],
@@ -59,7 +59,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   return written;
 }
 
-/** The smallest budget that the provider takes, and the largest that is asked of it. @see docs/reference/wires.md */
+/** The smallest budget that the provider accepts, and the largest that is sent. @see docs/reference/wires.md */
 const MIN_BUDGET = 1024;
 const MAX_BUDGET = 128_000;
 
@@ -176,7 +176,7 @@ function writeText(draft: MessagesDraft, body: Body, { text }: ResponseRequest, 
   else draft.dropped.push('text.verbosity');
 }
 
-/** The protocol knows JSON by a schema alone; without one it can only be asked for in words. */
+/** The protocol supports JSON only with a schema. Without one it is requested in the system prompt. */
 function askForJson(draft: MessagesDraft, body: Body): void {
   const block: Block = { type: 'text', text: 'Answer with one JSON object and nothing else.' };
   body.system = [...((body.system as Block[] | undefined) ?? []), block];
@@ -189,7 +189,7 @@ function writeTier(draft: MessagesDraft, body: Body, tier: ResponseRequest['serv
   else if (tier) draft.dropped.push(`service_tier (${tier})`);
 }
 
-/** The provider takes four marks in all; of more, those behind count: they cover what stands before them. */
+/** The provider accepts four marks in total. Of more, the last ones are kept, because they cover what precedes them. */
 function limitMarks(draft: MessagesDraft, system: Block[], turns: readonly Turn[], limit: number): void {
   const marked = [...system, ...turns.flatMap(({ content }) => content)].filter((block) => block.cache_control);
   const extra = marked.slice(0, Math.max(0, marked.length - limit));

@@ -63,14 +63,14 @@ export function readStopReason(reason: string, dropped: Set<string>): FinishReas
       return 'length';
     case 'refusal':
       return 'content_filter';
-    default: // `pause_turn`: a search at the provider took long, and the caller may send the response back to go on
+    default: // `pause_turn`: a search at the provider took long, and the caller may send the output back to continue
       dropped.add(`stop_reason (${reason})`);
       return 'stop';
   }
 }
 
 /**
- * Reads what is said about the stop reason.
+ * Reads the details of the stop reason.
  *
  * @param dropped gets the names of what has no place
  * @returns the explanation of a refusal, if there is one

@@ -3,21 +3,21 @@ import { GrowingText } from '../../domain/growing-text.ts';
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 const openingPiece = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
 
-/** With more space than this in it, an opening is read at the end: it is looked at again with each piece. */
+/** An opening with more white space than this is read at the end, because each piece reads it again. */
 const LONGEST_OPENING = 1024;
 
 /** Takes the text out of `{"input": "…"}` while the JSON still arrives, so that a long input streams. */
 export interface InputReader {
   /** @returns what this piece adds to the text, often nothing */
   push(piece: string): string;
-  /** @returns the rest: of JSON that is not what we asked for, the text in it or all of it */
+  /** @returns the rest; of unexpected JSON its text, or all of it */
   end(): string;
 }
 
 export function createInputReader(): InputReader {
   let state: 'opening' | 'text' | 'closed' | 'other' = 'opening';
   let held = '';
-  const other = new GrowingText(); // JSON that is not what we asked for
+  const other = new GrowingText(); // unexpected JSON
 
   function readText(): string {
     const { end, closed } = findSafeEnd(held);
@@ -49,7 +49,7 @@ export function createInputReader(): InputReader {
       return '';
     },
     end() {
-      const rest = state === 'other' ? readOther(other.text) : ''; // a mere opening was cut: nothing was said yet
+      const rest = state === 'other' ? readOther(other.text) : ''; // only an opening came, without text
       held = '';
       state = 'closed';
       return rest;

@@ -30,7 +30,7 @@ export function readDataUrl(text: string): DataUrl | undefined {
   };
 }
 
-/** Returns the media type that the ending of a file name stands for, or undefined if the ending is unknown. */
+/** Returns the media type of a file name's ending, or undefined if the ending is unknown. */
 export const typeOfName = (name: string): string | undefined =>
   types.get(name.slice(name.lastIndexOf('.') + 1).toLowerCase());
 

@@ -29,8 +29,7 @@ const describeMissing = ({ target, format }: Draft, what: string): string =>
 const knownKinds = { item: itemTypes, part: partTypes, tool: toolTypes };
 
 /**
- * The refusal of an item, a part or a tool for which the wire has no place. Where nobody here knows the kind, it may be a
- * misspelling of one.
+ * Creates the error for an item, a part or a tool that the wire cannot carry. An unknown kind may be a misspelling.
  */
 export function refuseKind(draft: Draft, path: string, what: keyof typeof knownKinds, type: string): GatewayError {
   const known = knownKinds[what];
@@ -59,9 +58,9 @@ export function refuseReference({ target }: Draft, path: string, id: unknown): G
 }
 
 /**
- * Names the fields of an object that nobody carried. What says nothing (null, false, an empty list) needs no name.
+ * Names the fields of an object that are not carried. Empty values (null, false, an empty list) are not named.
  *
- * @param place makes the path of the object; only called when there is something to name
+ * @param place returns the path of the object; called only if there is something to name
  */
 export function dropUnknown(draft: Draft, object: object, known: ReadonlySet<string>, place: () => string): void {
   for (const key in object) {
@@ -70,7 +69,7 @@ export function dropUnknown(draft: Draft, object: object, known: ReadonlySet<str
   }
 }
 
-/** Names the top-level fields of a request that nobody carried. @param settled what the wire writes, or the gateway settled */
+/** Names the top-level fields of a request that are not carried. @param settled fields that the wire writes, or the gateway handles */
 export function dropRest(draft: Draft, request: object, settled: ReadonlySet<string>): void {
   for (const name in request) {
     if (settled.has(name)) continue;

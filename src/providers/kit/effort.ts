@@ -30,11 +30,11 @@ export const efforts = [
 const assumedOutputTokens = 32_000;
 
 /**
- * The effort that a request asks for, in levels that the server knows.
+ * Returns the requested effort as a level that the server knows.
  *
  * @param update effort of the last `configuration_update`, which wins
  * @param known at least one
- * @returns undefined when the request leaves it to the server
+ * @returns undefined if the request leaves it to the server
  */
 export function planEffort(
   reasoning: ReasoningSetting | null | undefined,

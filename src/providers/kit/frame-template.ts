@@ -26,10 +26,10 @@ export class FrameTemplate {
   }
 
   /**
-   * Makes a template of a frame.
+   * Creates a template of a frame.
    *
    * @param holes its changing members as they were parsed, each key once in the frame; the first is the delta
-   * @returns undefined when a key stands in the frame more than once, or a value is written otherwise than plainly
+   * @returns undefined if a key is in the frame more than once, or a value is not written plainly
    */
   static learn(data: string, holes: readonly Placeholder[]): FrameTemplate | undefined {
     const places: { start: number; end: number; hole: number }[] = [];

@@ -1,16 +1,16 @@
 import type { InputItem } from '../../domain/items.ts';
 
-/** An image that a model made earlier in the conversation. */
+/** An image that a model generated earlier in the conversation. */
 export interface GeneratedImage {
   /** Base64. */
   data: string;
   mediaType: string;
 }
 
-/** What stands before it where the protocol lets only the user show images. */
+/** Precedes it if only the user may send images in the protocol. */
 export const generatedImageHeading = '[Image made by the assistant]';
 
-/** @returns undefined when the item has no image in it: the call failed, or gave a link */
+/** @returns undefined if the item contains no image: the call failed, or returned a link */
 export function readGeneratedImage(item: InputItem): GeneratedImage | undefined {
   const { result } = item as { result?: unknown };
   return typeof result === 'string' && result !== '' ? { data: result, mediaType: typeOf(result) } : undefined;

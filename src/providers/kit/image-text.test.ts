@@ -24,7 +24,7 @@ describe('images of a response', () => {
     expect(decodeImage(url)).toEqual(image);
   });
 
-  it('are told apart', () => {
+  it('are distinguished', () => {
     const images = [randomBytes(70_000), randomBytes(80_000)];
     const body = { data: images.map((bytes) => ({ b64_json: bytes.toString('base64') })) };
     const found = read(body, ({ data }) =>

@@ -1,6 +1,6 @@
 /** A text that is shorter stays where it is. */
 const LONG_BYTES = 64 * 1024;
-/** Letters of a long text that its mark keeps, for whoever looks how it begins. */
+/** Characters of a long text that its mark keeps, for code that looks at its beginning. */
 const HEAD_LETTERS = 64;
 /** Letters that are decoded at once: a multiple of four. */
 const PIECE_LETTERS = 64 * 1024;
@@ -13,10 +13,10 @@ const COMMA = 0x2c;
 let lifted: readonly Buffer[] = [];
 
 /**
- * Takes the images out of a JSON body before it is parsed: base64 of megabytes would be a string twice over. A mark
- * stands in the place of each, of which `decodeImage` knows what it stands for while `readExtracted` reads.
+ * Takes the images out of a JSON body before it is parsed, because base64 of megabytes would be a string twice. A mark
+ * replaces each; `decodeImage` resolves marks while `readExtracted` reads.
  *
- * @returns `json` is `body` itself when there is none
+ * @returns `json` is `body` itself if there is none
  */
 export function extractImages(body: Buffer): { json: Buffer; texts: readonly Buffer[] } {
   const texts: Buffer[] = [];
@@ -61,9 +61,9 @@ export function readExtracted<Result>(texts: readonly Buffer[], read: () => Resu
 }
 
 /**
- * The bytes of an image that a response has as base64, with or without the head of a data URL.
+ * Decodes an image from base64, with or without the head of a data URL.
  *
- * @throws {Error} when it is none: the pipeline then blames the provider
+ * @throws {Error} if it is not base64: the pipeline then blames the provider
  */
 export function decodeImage(text: unknown): Buffer {
   if (typeof text !== 'string' || text === '') throw new Error('There is no picture.');

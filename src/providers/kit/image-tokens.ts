@@ -1,6 +1,6 @@
 import { special, type Usage } from '../../domain/usage.ts';
 
-/** Of a generation of images: where the parts of the output are not told apart, all that was not thought is image. */
+/** Image tokens of a generation. If the provider does not separate them, all output except reasoning counts. */
 export function withImageTokens(counts: Usage): Usage {
   if (counts.special?.outputImageTokens !== undefined) return counts;
   const images = special({ ...counts.special, outputImageTokens: counts.outputTokens - counts.reasoningTokens });

@@ -42,7 +42,7 @@ export class OpenCall {
     if (delta !== '') chunks.push({ type: 'tool_call_arguments', callId: this.callId, delta });
   }
 
-  /** @param cut by the token limit: then empty arguments are no mistake to fix */
+  /** @param cut by the token limit: then empty arguments are not repaired */
   end(chunks: Chunk[], cut = false): void {
     const rest = this.input?.end() ?? (this.isEmpty && !cut ? '{}' : ''); // `arguments` is JSON, never empty
     if (rest !== '') chunks.push({ type: 'tool_call_arguments', callId: this.callId, delta: rest });
@@ -50,7 +50,7 @@ export class OpenCall {
 }
 
 /**
- * The id of a call, or one of ours when another call of the response has it: clients answer calls by their ids.
+ * Returns the id of a call, or one of ours if another call of the response has it, because clients match outputs by id.
  *
  * @param taken ids of the response's calls; this one is added
  */

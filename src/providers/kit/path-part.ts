@@ -2,10 +2,10 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { Target } from '../wire.ts';
 
 /**
- * A part of an upstream's path: the name of a model, or what stands between the slashes of one. A caller may have chosen it
- * through a wildcard, and must not reach another path by it.
+ * Encodes a part of an upstream's path: the name of a model, or a part of one between slashes. A caller may have chosen it
+ * through a wildcard, and must not reach another path with it.
  *
- * @throws {GatewayError} `invalid_request` when it is empty or made of dots, which a server reads as a way up
+ * @throws {GatewayError} `invalid_request` if it is empty or consists of dots, which a server reads as a parent path
  */
 export function writePathPart(part: string, { endpoint, upstreamModel }: Target): string {
   if (!/^\.*$/.test(part)) return `/${encodeURIComponent(part)}`;

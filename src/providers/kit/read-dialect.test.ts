@@ -20,7 +20,7 @@ it('checks the same settings once', () => {
   expect(readDialect(settings)).toBe(readDialect(settings));
 });
 
-it('tells the operator what is wrong and what is allowed', () => {
+it('names for the operator what is wrong and what is allowed', () => {
   expect(() => readDialect({ lowd: true })).toThrow(
     'dialect.lowd is not a setting of acme-wire; these are: loud, colors.',
   );

@@ -9,12 +9,12 @@ import type {
 import { type Draft, dropUnknown, refuseKind, refuseReference } from './draft.ts';
 
 /*
- * What the wires without items of their own make alike of items that a caller sends.
+ * What wires without items of their own have in common for the items of a caller.
  */
 
 /**
- * Fields of items that such a wire reads, or that say nothing to a provider that keeps nothing (ids, states): they go
- * without a name. Every other field is named as left out.
+ * Fields of items that such a wire reads, or that mean nothing to a provider without a store (ids, states). They are not
+ * named. Every other field is named as left out.
  */
 export const itemFields = {
   message: new Set(['type', 'id', 'role', 'content', 'status', 'model']),
@@ -27,7 +27,7 @@ export const itemFields = {
   image: new Set(['type', 'id', 'status', 'result', 'url']),
 } as const;
 
-/** What stands before a message between agents, which the user then says. */
+/** Returns the heading of a message between agents, which is sent as one of the user. */
 export const agentHeading = ({ author, recipient }: AgentMessageItem): string =>
   `[Message from ${author} to ${recipient}]`;
 
@@ -63,7 +63,7 @@ export function readObject(text: string): object | undefined {
 export interface Control {
   /** Tools of `additional_tools` items, each list with its path. */
   readonly additionalTools: { tools: readonly Tool[]; path: string }[];
-  /** Of the last `configuration_update`. */
+  /** The effort of the last `configuration_update`. */
   effort?: ReasoningEffort | undefined;
 }
 
@@ -85,13 +85,13 @@ export function writeOtherItem(draft: Draft, control: Control, item: InputItem, 
       return;
     case 'compaction':
     case 'context_compaction': // only the provider that made it can read it
-    case 'web_search_call': // what was found stands in the text; the pages themselves are not in the item
+    case 'web_search_call': // the text contains the result; the item has no pages
       draft.dropped.push(`${place()} (${item.type})`);
       return;
     case 'item_reference':
       throw refuseReference(draft, place(), item.id);
     default:
-      // What the gateway's own tools did before is told by the response that followed.
+      // The output that followed contains the results of the gateway's own tools.
       if (!item.type.startsWith('router:')) throw refuseKind(draft, place(), 'item', item.type);
       draft.dropped.push(`${place()} (${item.type})`);
   }

@@ -19,7 +19,7 @@ import { type Draft, dropUnknown, refuse, refuseBecause, refuseKind } from './dr
 export const upstreamName = (name: string, namespace: string | undefined): string =>
   namespace === undefined ? name : `${namespace}__${name}`;
 
-/** A function as every wire can say it. */
+/** A function in a form that every wire can write. */
 export interface FlatTool {
   name: string;
   description?: string;
@@ -28,7 +28,7 @@ export interface FlatTool {
   strict?: boolean;
 }
 
-/** What stands behind a name upstream. */
+/** What a name upstream refers to. */
 export interface OfferedTool {
   name: string;
   kind: 'function' | 'custom';
@@ -81,7 +81,7 @@ const known = {
 
 export interface ToolList {
   tools: readonly Tool[];
-  /** Of the list: `tools` or `input[0].tools`. */
+  /** Path of the list: `tools` or `input[0].tools`. */
   path: string;
   /** A tool that comes up again takes the place of the earlier one; otherwise it is an error. */
   replaces?: boolean;

@@ -48,7 +48,7 @@ describe('what a status means', () => {
     ['a request beyond the tokens of a minute', 413, { code: 'rate_limit_exceeded' }, 'rate_limited'],
     ['an overload under another status', 429, { type: 'engine_overloaded_error' }, 'upstream_overloaded'],
     ['an overload in words', 500, { message: 'The server is overloaded.' }, 'upstream_overloaded'],
-  ])('%s is told from the error itself', (_, status, error, kind) => {
+  ])('%s is derived from the error itself', (_, status, error, kind) => {
     expect(read(status, { error })).toMatchObject({ kind });
   });
 
@@ -63,7 +63,7 @@ describe('what a status means', () => {
     [{ code: 'request_timeout' }, 'upstream_timeout'],
     [{ message: 'something' }, 'upstream_failed'],
     [null, 'upstream_failed'],
-  ])('inside a 200 answer %j is %s', (error, kind) => {
+  ])('inside a 200 response %j is %s', (error, kind) => {
     expect(readUpstreamErrorObject(error, 200)).toMatchObject({ kind });
   });
 });

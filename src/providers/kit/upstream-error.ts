@@ -2,22 +2,22 @@ import { type ErrorKind, GatewayError } from '../../domain/errors.ts';
 import { sendTheItem } from './draft.ts';
 import type { UpstreamErrorResponse } from '../wire.ts';
 
-/** What is left of an error, whichever of the many shapes it came in. */
+/** The common content of an error, whatever its shape. */
 interface Complaint {
   message: string;
   code: string | number | undefined;
   type: string;
   /** The field of the request that the error is about. */
   param: string;
-  /** Seconds, when the error itself says how long to wait. */
+  /** Seconds to wait, if the error itself has them. */
   wait: number | undefined;
-  /** A hosted moderation in front of the model says what it flagged. */
+  /** Whether a hosted moderation in front of the model flagged something. */
   moderated: boolean;
 }
 
 /**
- * Reads the error response of a server: `{error: {…}}` of OpenAI, Anthropic and Google, `{error: "…"}`, the same in a
- * list, the bare object of vLLM and Mistral, `{detail}` of FastAPI, or a page that is no JSON.
+ * Reads the error response of a server: `{error: {…}}` of OpenAI, Anthropic and Google, `{error: "…"}`, the same in a list,
+ * the bare object of vLLM and Mistral, `{detail}` of FastAPI, or a page that is not JSON.
  *
  * @param nowMs for a `retry-after` that is a date
  * @see docs/reference/errors.md#who-is-responsible what is wrong between us and the provider is never blamed on the caller
@@ -36,7 +36,7 @@ export function readUpstreamError(answer: UpstreamErrorResponse, nowMs = Date.no
  * none was sent.
  *
  * @param error the value of the `error` key; the object around it will do as well
- * @param status what the error stands for; below 400 its code and type decide
+ * @param status that the error is equivalent to; below 400 its code and type decide
  */
 export function readUpstreamErrorObject(error: unknown, status: number, retryAfterSeconds?: number): GatewayError {
   const complaint = readComplaint(typeof error === 'string' ? { error } : error);
@@ -44,7 +44,7 @@ export function readUpstreamErrorObject(error: unknown, status: number, retryAft
   return explain(complaint, meant, { sent: readNumericCode(complaint), retryAfterSeconds, body: error });
 }
 
-/** The sentence of each kind; the provider's own words follow it. */
+/** The sentence of each kind. The provider's own message follows it. */
 const says: Partial<Record<ErrorKind, string>> = {
   upstream_failed: 'The provider failed',
   upstream_path_missing: 'The provider does not have the path',
@@ -112,12 +112,12 @@ const contextWords =
 const contentCodes = /content_?filter|content_policy|responsibleaipolicy|moderation|safety_violation|cyber_policy/;
 const contentWords = /content (?:management |filtering )?policy|violates usage guidelines|our safety system/i;
 const overloadWords = /overloaded|over capacity/i;
-/** What OpenAI says of an item that came without its content, which it looks for in its store. */
+/** OpenAI's message for an item without its content, which it searches in its store. */
 const storeWords = /items are not persisted/i;
 /** A 404 without them is about the path, which is for the operator to correct. */
 const modelWords = /\bmodels?\b/i;
 const keyWords = /\bapi[ _-]?key\b/i;
-/** What some say with a 400 of the account behind our key: that it is empty (Anthropic), or in the wrong country (Google). */
+/** Messages of a 400 about our account: it is empty (Anthropic), or in the wrong country (Google). */
 const accountWords = /credit balance is too low|user location is not supported/i;
 
 /** Ruling 9, in the order in which signs outweigh one another. */
@@ -127,16 +127,16 @@ function classify({ message, code, type, param, moderated }: Complaint, status: 
   if (signs.includes('insufficient_quota')) return 'rate_limited';
   if (contextCodes.test(signs)) return 'context_length_exceeded';
   if (moderated || contentCodes.test(signs)) return 'content_policy';
-  if (status < 500 && /model_?not_?found/.test(signs)) return 'model_unavailable'; // OpenAI says it with 403, too
+  if (status < 500 && /model_?not_?found/.test(signs)) return 'model_unavailable'; // OpenAI also sends it with 403
   if (signs.includes('overloaded') || signs.includes('capacity_exceeded')) return 'upstream_overloaded';
-  // Groq answers 413 with this code when one request is larger than the tokens of a minute.
+  // Groq responds 413 with this code if one request exceeds the tokens of a minute.
   if (status === 429 || signs.includes('rate_limit')) return 'rate_limited';
   switch (status) {
     case 403:
       return contentWords.test(message) ? 'content_policy' : 'upstream_failed';
     case 404:
       if (modelWords.test(message)) return 'model_unavailable';
-      // OpenAI says it of an item, a file or a prompt that it does not have: the field is the caller's.
+      // OpenAI sends it for an unknown item, file or prompt: the field is the caller's.
       return param === '' ? 'upstream_path_missing' : 'upstream_rejected';
     case 405:
       return 'upstream_path_missing';
@@ -152,7 +152,7 @@ function classify({ message, code, type, param, moderated }: Complaint, status: 
     case 400:
     case 413:
     case 422:
-      // Some servers say 400 for a wrong key; that key is ours.
+      // Some servers send 400 for a wrong key. That key is ours.
       if (signs.includes('api_key') || (status === 400 && keyWords.test(message))) return 'upstream_failed';
       if (accountWords.test(message)) return 'upstream_failed';
       if (contextWords.test(message)) return 'context_length_exceeded';
@@ -165,7 +165,7 @@ function classify({ message, code, type, param, moderated }: Complaint, status: 
   }
 }
 
-/** The status that the code or type of an error inside a 200 answer stands for; 502 when nothing is known. */
+/** Derives a status from the code or type of an error inside a 200 response; 502 if they are unknown. */
 function deriveStatus({ code, type }: Complaint): number {
   const numeric = readNumericCode({ code });
   if (numeric !== undefined) return numeric;
@@ -190,7 +190,7 @@ function readNumericCode({ code }: Pick<Complaint, 'code'>): number | undefined 
 }
 
 function readComplaint(body: unknown): Complaint {
-  if (Array.isArray(body)) return readComplaint(body[0]); // the compatible door of Gemini answers a list
+  if (Array.isArray(body)) return readComplaint(body[0]); // Gemini's compatible API sends a list
   if (typeof body !== 'object' || body === null) {
     return { message: '', code: undefined, type: '', param: '', wait: undefined, moderated: false }; // a page or plain text is never repeated
   }
@@ -215,7 +215,7 @@ function complaint(fields: Record<string, unknown>, message: string): Complaint 
   };
 }
 
-/** Google says it beside the message: `{"@type": "…RetryInfo", "retryDelay": "31.5s"}`. */
+/** Google sends it next to the message: `{"@type": "…RetryInfo", "retryDelay": "31.5s"}`. */
 function readRetryInfo(details: unknown): number | undefined {
   const delays = Array.isArray(details) ? details.map((detail) => detail?.retryDelay) : [];
   const delay = delays.find((each) => typeof each === 'string');
@@ -269,7 +269,7 @@ const shorten = (text: string) => (text.length > 500 ? `${text.slice(0, 499)}…
 
 type Headers = UpstreamErrorResponse['headers'];
 
-/** Whole seconds, rounded up, from whichever header the provider uses; undefined when none says. */
+/** Reads whole seconds, rounded up, from the header that the provider uses; undefined if there is none. */
 function readRetryAfter(headers: Headers, nowMs: number): number | undefined {
   const exactMs = Number.parseFloat(single(headers['retry-after-ms']));
   if (exactMs >= 0) return Math.ceil(exactMs / 1000);
@@ -287,7 +287,7 @@ function readRetryAfter(headers: Headers, nowMs: number): number | undefined {
     waits.push(seconds);
     if (single(headers[name.replace('reset', 'remaining')]) === '0') spent.push(seconds);
   }
-  // Of several limits those that are used up count; when none says so, the longest wait is the safe one.
+  // Of several limits, the exhausted ones count. If none is marked as exhausted, the longest wait is safe.
   const longest = Math.max(...(spent.length > 0 ? spent : waits));
   return Number.isFinite(longest) ? Math.max(0, Math.ceil(longest)) : undefined;
 }
@@ -317,7 +317,7 @@ function readDuration(text: string): number | undefined {
   return seconds;
 }
 
-/** OpenAI and Groq say the wait in the message too, which is all there is inside a stream. */
+/** Reads the wait from a message of OpenAI or Groq. Inside a stream there is no header. */
 function readSpokenWait(message: string, kind: ErrorKind): number | undefined {
   if (kind !== 'rate_limited') return undefined;
   const spoken = /try again in ((?:\d+(?:\.\d+)?(?:ms|[dhms]))+)/i.exec(message)?.[1];

@@ -27,7 +27,7 @@ const completed = { type: 'response.completed', response: { status: 'completed' 
 const settings = { temperature: 1, top_p: 1, top_logprobs: 0, truncation: 'disabled' };
 
 describe('a recorded stream', () => {
-  it('begins with the model that the provider says it runs, and keeps the id of the item', () => {
+  it('begins with the model that the provider reports, and keeps the id of the item', () => {
     const [start, item, part, text] = read('text');
     expect(start).toEqual({ type: 'start', model: 'gpt-5-mini-2025-08-07', settings });
     expect(item).toMatchObject({ type: 'item', key: 0, item: { id: expect.stringMatching(/^msg_/), content: [] } });
@@ -69,7 +69,7 @@ describe('a recorded stream', () => {
     expect(read('reasoning-text').find((chunk) => chunk.type === 'item_done')?.item).not.toHaveProperty('format');
   });
 
-  it('tells calls that run side by side by their keys', () => {
+  it('distinguishes parallel calls by their keys', () => {
     const calls = read('parallel-calls').filter((chunk) => chunk.type === 'tool_call_arguments');
     expect(calls.map((chunk) => chunk.key)).toEqual([1, 2, 1, 2, 2]);
     expect(joined(calls.filter((chunk) => chunk.key === 2))).toBe('{"city":"Lima","seconds":false}');
@@ -149,7 +149,7 @@ describe('a stream that differs', () => {
     expect(kinds(chunks)).toEqual(['item', 'text', 'item_done', 'finish']);
   });
 
-  it('tells items apart whose ids are the same or none', () => {
+  it('distinguishes items with equal or missing ids', () => {
     const chunks = (id: string | null) =>
       readEvents(
         { type: 'response.output_item.added', output_index: 0, item: { type: 'reasoning', id, summary: [] } },
@@ -189,7 +189,7 @@ describe('a stream that differs', () => {
     ]);
   });
 
-  it('tells from its last event the items that no event has finished', () => {
+  it('takes items that no event has finished from its last event', () => {
     const done = { ...message, content: [{ type: 'output_text', text: 'Hi', annotations: [] }] };
     const chunks = readEvents(
       { type: 'response.output_text.delta', output_index: 0, item_id: 'msg_1', delta: 'Hi' },
@@ -211,7 +211,7 @@ describe('a stream that differs', () => {
     expect(reader.read({ event: '', data: '[DONE]' })).toEqual([]);
   });
 
-  it('says nothing after its end', () => {
+  it('emits nothing after its end', () => {
     expect(
       kinds(readEvents(completed, completed, { type: 'response.output_text.delta', delta: 'x' }, '[DONE]')),
     ).toEqual(['finish']);
@@ -249,7 +249,7 @@ describe('a failure', () => {
     expect(() => readEvents(failed(code))).toThrow('No.');
   });
 
-  it('has the kind that its code says, before and after output', () => {
+  it('has the kind of its code, before and after output', () => {
     expect(() => readEvents(failed('rate_limit_exceeded'))).toThrow(expect.objectContaining({ kind: 'rate_limited' }));
     expect(() => readEvents(added, failed('server_error'))).toThrow(
       expect.objectContaining({ kind: 'upstream_failed' }),
@@ -270,7 +270,7 @@ describe('a failure', () => {
   });
 });
 
-describe('a whole answer', () => {
+describe('a whole response', () => {
   it('is a start, its items as they are, and a finish', () => {
     expect(whole('web-search')).toMatchObject([
       { type: 'start', model: 'gpt-5-mini-2025-08-07' },

@@ -21,7 +21,7 @@ import {
   type WireResponse,
 } from './wire.ts';
 
-/** Reads one streamed response. Padding (`obfuscation`) and the upstream's own numbering are not carried. */
+/** Reads a streamed response. Padding (`obfuscation`) and the upstream's own numbering are not carried. */
 export function createReader(readerContext: ReaderContext): Reader {
   const answer = createResponseReader(readerContext);
   return {
@@ -33,10 +33,10 @@ export function createReader(readerContext: ReaderContext): Reader {
 }
 
 /**
- * Reads a whole response. A response object is what the last event of a stream carries, so it is read as that event of a
- * stream that had no others.
+ * Reads a whole response. The last event of a stream has the same object, so it is read as that event of a stream without
+ * others.
  *
- * @throws {GatewayError} `upstream_failed` for what is no response or is not finished, or what the response says failed
+ * @throws {GatewayError} `upstream_failed` if it is not a finished response; its own error if it failed
  */
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   if (!isRecord(body)) throw unexpectedUpstreamData('a body that is not a JSON object');
@@ -64,7 +64,7 @@ interface Seen {
   id: string | undefined;
   callId: string;
   done: boolean;
-  /** Its first deltas came before it was known what they belong to; `item_done` will tell everything. */
+  /** Its first deltas came before the item. `item_done` will contain everything. */
   silent: boolean;
 }
 
@@ -141,7 +141,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     if (namesake !== undefined && (isElsewhere || seen.get(namesake)?.done)) keys.delete(item.id!); // an id that is used again
     const key = keyOfItem(item, index, (there) => there.id === undefined && !there.done);
     const before = seen.get(key);
-    if (before && !before.silent) return []; // told already, or opened by its own deltas
+    if (before && !before.silent) return []; // announced already, or opened by its own deltas
     remember(key, item).silent = before !== undefined;
     return [{ type: 'item', key, item }];
   }
@@ -161,7 +161,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     return [{ type: 'item_done', key, item: isSealed ? { ...item, format: reasoningFormat } : item }];
   }
 
-  /** A delta of an item that nobody announced opens it, under the id that the delta names. */
+  /** A delta of an item that was not announced opens it, under the id in the delta. */
   function within(type: 'message' | 'reasoning', event: WireEvent, chunk: Chunk & { key: ItemKey }): Chunk[] {
     const there = seen.get(chunk.key);
     if (there) return there.done ? [] : [chunk];
@@ -210,7 +210,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     const isReasoning = part.type === 'reasoning_text';
     const opening: Chunk = { type: 'part', key, part: { ...part, type: part.type } };
     const chunks = within(isReasoning ? 'reasoning' : 'message', event, opening);
-    const { text } = part; // empty by rule; a server that begins with its first words has them told like any others
+    const { text } = part; // empty by rule; a server may begin with its first words, which become a delta
     if (chunks.length === 0 || typeof text !== 'string' || text === '') return chunks;
     return [...chunks, { type: isReasoning ? 'reasoning' : 'text', delta: text, key }];
   }
@@ -278,7 +278,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     return chunks;
   }
 
-  /** Items that no event has finished: all of them in a whole response, few or none at the end of a stream. */
+  /** Finishes the remaining items: all of them in a whole response, few or none at the end of a stream. */
   function finishItems(output: unknown[]): Chunk[] {
     const chunks: Chunk[] = [];
     const seenBefore = seen.size;
@@ -300,7 +300,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     return finish({ status: 'failed', error }, 'failed');
   }
 
-  /** A frame that says nothing but a text serves as template for those right behind it. */
+  /** A frame that contains only a text becomes the template for the next ones. */
   function learn(frame: Frame, event: WireEvent, chunks: readonly Chunk[]): void {
     const [first] = chunks;
     if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs || first.key === undefined) return;

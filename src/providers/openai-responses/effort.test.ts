@@ -40,7 +40,7 @@ describe('reasoning', () => {
     expect(effortOf({ max_tokens: 1 }, ['none', 'high'])).toBe('high');
   });
 
-  it('is what the last configuration_update says', () => {
+  it('is that of the last configuration_update', () => {
     expect(writeReasoning({ effort: 'low' }, 'high', null, all)).toEqual({ effort: 'high' });
   });
 

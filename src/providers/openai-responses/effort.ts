@@ -7,7 +7,7 @@ import { planEffort } from '../kit/effort.ts';
  *
  * @param updated the effort of the last `configuration_update` item, which outweighs the request's
  * @param known the levels of the upstream, at least one
- * @returns undefined when nothing is left to say
+ * @returns undefined if nothing is left to send
  */
 export function writeReasoning(
   setting: ReasoningSetting,

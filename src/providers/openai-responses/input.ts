@@ -108,10 +108,10 @@ function writeItem(
   }
 }
 
-/** Of an id that the gateway gave: another provider made the image, and this one looks for its own ids. */
+/** An id that the gateway created: another provider made the image, and this one expects its own ids. */
 const ownImageId = /^img_[0-9A-Za-z]{24}$/;
 
-/** An image of another provider is shown by the user. Those of this one go back as they came. */
+/** Writes a generated image. One of another provider becomes a user message; those of this provider return unchanged. */
 function writeMadeImage(item: InputItem, index: number, dropped: string[]): unknown {
   if (!ownImageId.test(String(item['id']))) return item;
   const image = readGeneratedImage(item);
@@ -162,7 +162,7 @@ function writeReasoningItem(item: ReasoningItem, index: number, dialect: Dialect
   return { ...plain, summary: item.summary ?? [] };
 }
 
-/** To a model without agents, a message between agents is one of the user that says from whom and to whom. */
+/** Writes a message between agents as one of the user that names sender and recipient. */
 function writeAgentMessage(item: AgentMessageItem, index: number, dialect: Dialect, dropped: string[]): unknown {
   const content: InputPart[] = [{ type: 'input_text', text: `Message from ${item.author} to ${item.recipient}:` }];
   item.content.forEach((part, place) => {

@@ -12,7 +12,7 @@ const writeItems = (input: InputItem[], dialect: Target['dialect'] = {}) => {
   return { input: body.input, dropped };
 };
 
-describe('pictures made before', () => {
+describe('images generated earlier', () => {
   const made = (id: string, result: string | null): InputItem => ({ type: 'image_generation_call', id, result });
   const own = 'img_0123456789abcdefghABCDEF';
 
@@ -44,7 +44,7 @@ describe('pictures made before', () => {
 });
 
 describe('the body', () => {
-  it('names the model of the upstream, never stores, and streams when asked to', () => {
+  it('names the model of the upstream, never stores, and streams if requested', () => {
     expect(write({ model: 'acme/one:nitro', stream: false })).toMatchObject({
       path: '/responses',
       body: { model: 'one', store: false, stream: true },
@@ -111,7 +111,7 @@ describe('the body', () => {
     expect(JSON.stringify(body)).not.toContain('ada');
   });
 
-  it('asks for the logprobs that top_logprobs counts', () => {
+  it('requests the logprobs that top_logprobs counts', () => {
     expect(write({ top_logprobs: 2 }).body).toMatchObject({
       top_logprobs: 2,
       include: ['message.output_text.logprobs'],

@@ -69,7 +69,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (reasoning) body.reasoning = reasoning;
   }
   if (request.prompt) body.prompt = writePrompt(request.prompt, dialect, dropped);
-  // The upstream wants to be asked twice, and the interface has no such value of `include`.
+  // The upstream needs both fields, and the interface has no such value of `include`.
   if (request.top_logprobs && !request.include?.includes(logprobs)) {
     body.include = [...(request.include ?? []), logprobs];
   }

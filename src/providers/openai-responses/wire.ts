@@ -20,7 +20,7 @@ export interface WireEvent {
   [field: string]: unknown;
 }
 
-/** The response object, as far as it is read. */
+/** A response object as it was sent. */
 export type WireResponse = Record<string, unknown>;
 
 /**
@@ -47,20 +47,20 @@ export function readDelta(event: WireEvent): string {
 }
 
 /**
- * @returns the item itself; a copy when it has no type (it is a message), an id that is none (`null`, `""`), or is a call
- *   whose arguments are no text, or that has only an id of its own to be answered by
- * @throws {GatewayError} `upstream_failed` when it is no item
+ * @returns the item itself; a copy if it has no type (then it is a message), an empty id (`null`, `""`), or is a call whose
+ *   arguments are not text, or without a `call_id`
+ * @throws {GatewayError} `upstream_failed` if it is not an item
  */
 export function readItem(item: unknown): OutputItem {
   if (!isRecord(item)) throw unexpectedUpstreamData('an output item that is not an object');
   const { id, type } = item;
   const hasId = typeof id === 'string' && id !== '';
-  // Both fields are as it says.
+  // Both fields have these types.
   if (typeof type === 'string' && (hasId || id === undefined)) return mendCall(item as OutputItem);
   return mendCall({ ...item, type: typeof type === 'string' ? type : 'message', id: hasId ? id : undefined });
 }
 
-/** Clients parse the arguments, and answer to `call_id`. */
+/** Clients parse the arguments, and send outputs to `call_id`. */
 function mendCall(item: OutputItem): OutputItem {
   const field = callTexts.get(item.type);
   if (field === undefined) return item;
@@ -82,9 +82,9 @@ const callTexts = new Map([
 ]);
 
 /**
- * @param response may tell what the provider's own tools did
- * @param searches of which it told as items
- * @returns undefined when the provider counted nothing
+ * @param response may report what the provider's own tools did
+ * @param searches that it reported as items
+ * @returns undefined if the provider counted nothing
  */
 export function readUsage({ usage: counts, tool_usage: tools }: WireResponse, searches: number): Usage | undefined {
   if (!isRecord(counts)) return undefined;
@@ -108,7 +108,7 @@ export function readUsage({ usage: counts, tool_usage: tools }: WireResponse, se
       webSearches: countSearches(counts, tools) ?? searches,
     }),
   });
-  // xAI says it in 10⁻¹⁰ dollars.
+  // xAI reports it in 10⁻¹⁰ dollars.
   const cost = readUpstreamCost(counts.cost_in_usd_ticks, 1e10) ?? readUpstreamCost(counts.cost);
   if (cost !== undefined) read.upstreamCostNanoUsd = cost;
   return read;
@@ -118,7 +118,7 @@ const nothing: Record<string, unknown> = {};
 const readRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : nothing);
 const readCount = (count: unknown): number | undefined => (typeof count === 'number' ? count : undefined);
 
-/** What the provider counts itself, where it does: OpenAI beside `usage`, xAI and gateways in it. */
+/** Reads the provider's own count, if there is one: OpenAI has it next to `usage`, xAI and gateways in it. */
 function countSearches(counts: Record<string, unknown>, tools: unknown): number | undefined {
   const { web_search_calls: web, x_search_calls: x } = readRecord(counts.server_side_tool_usage_details);
   if (typeof web === 'number' || typeof x === 'number') return (readCount(web) ?? 0) + (readCount(x) ?? 0);
@@ -128,7 +128,7 @@ function countSearches(counts: Record<string, unknown>, tools: unknown): number 
   );
 }
 
-/** The tier in the words of the interface; `auto` is what was asked for and says nothing of what was used. */
+/** Reads the tier in the terms of the interface. `auto` was requested and does not show what was used. */
 export function readServiceTier(tier: unknown): string | null {
   if (typeof tier !== 'string' || tier === 'auto') return null;
   if (tier === 'standard') return 'default';
@@ -151,7 +151,7 @@ export function readSettings(response: WireResponse): ReportedSettings | undefin
   return Object.keys(settings).length > 0 ? settings : undefined;
 }
 
-/** What the interface says itself, or has decided not to say. */
+/** Fields that the interface has, or leaves out on purpose. */
 const known = new Set(
   (
     'id object created_at completed_at status error error_type incomplete_details model output output_text usage ' +
@@ -161,7 +161,7 @@ const known = new Set(
   ).split(' '),
 );
 
-/** Top-level fields that the interface does not know, to be carried. undefined when there are none. */
+/** Returns the top-level fields that the interface does not know; undefined if there are none. */
 export function readUnknownFields(response: WireResponse): Record<string, unknown> | undefined {
   let fields: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(response)) {
