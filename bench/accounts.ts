@@ -4,8 +4,8 @@
  *     node bench/accounts.ts              µs per request, the median of the rounds
  *     node bench/accounts.ts --rounds 20
  *
- * Each line adds one step to the line above. With `strict` (`ledger.durability`), a response waits for an `fdatasync` that
- * it shares with others.
+ * Each line adds one step to the line above. With `strict` (`ledger.durability`), a response waits for an `fdatasync`
+ * that it shares with others.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -50,8 +50,8 @@ export async function measure(plan: Plan, report: (line: string) => void): Promi
 }
 
 /**
- * Measures the memory of a thousand open streams: the difference before and with them. Both are measured after a garbage
- * collection, because garbage would exceed the streams and vary.
+ * Measures the memory of a thousand open streams: the difference before and with them. Both are measured after a
+ * garbage collection, because garbage would exceed the streams and vary.
  */
 async function measureOpenStreams(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
   // a stream lasts 10 s; after `spreadMs` all are open, at different ages

@@ -1,6 +1,6 @@
 /**
- * Measures the cost of a plan: a plain slug with one endpoint and with five, a request with tools and a session, preferences over
- * 3,000 endpoints, and the auto router over 3,000 endpoints with 1,024 patterns.
+ * Measures the cost of a plan: a plain slug with one endpoint and with five, a request with tools and a session,
+ * preferences over 3,000 endpoints, and the auto router over 3,000 endpoints with 1,024 patterns.
  *
  *     node bench/plan.ts              µs, best of the rounds
  *     node bench/plan.ts --rounds 20

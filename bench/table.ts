@@ -13,7 +13,10 @@ interface Row {
   budget?: number;
   /** A stricter maximum. */
   aim?: number;
-  /** The statistic in the cell. Absent: the median. Latencies use the minimum, because a shared machine only adds to them. */
+  /**
+   * The statistic in the cell. Absent: the median. Latencies use the minimum, because a shared machine only adds to
+   * them.
+   */
   shows?: 'minimum';
 }
 

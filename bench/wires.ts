@@ -1,6 +1,7 @@
 /**
- * Measures the cost of each wire relative to `openai-chat`: writing the 2 KB request of the rig, reading a whole body,
- * reading an event of a stream of 200 deltas, and the same up to the text for the client. Without network, in one process.
+ * Measures the cost of each wire relative to `openai-chat`: writing the 2 KB request of the rig, reading a whole
+ * body, reading an event of a stream of 200 deltas, and the same up to the text for the client. Without network, in
+ * one process.
  *
  *     node bench/wires.ts              µs of CPU, best of the rounds, and the ratio to openai-chat
  *     node bench/wires.ts --rounds 20

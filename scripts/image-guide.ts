@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { testGateway } from '../src/testing/test-gateway.ts';
 
 /*
- * Generates the images of docs/guides/images.md with a running gateway and its simulator: `npm run docs`. The same requests
- * give the same pixels.
+ * Generates the images of docs/guides/images.md with a running gateway and its simulator: `npm run docs`. The same
+ * requests give the same pixels.
  */
 
 const guide = new URL('../docs/guides/images.md', import.meta.url);

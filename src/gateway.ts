@@ -43,7 +43,10 @@ export interface GatewayOptions {
   config: Config;
   /** Created if absent. Contains the embedded store, the journal and the master key. */
   dataDir: string;
-  /** In a worker. The primary owns the data folder and the embedded store, and does migrations, bootstrap and first keys. */
+  /**
+   * In a worker. The primary owns the data folder and the embedded store, and does migrations, bootstrap and first
+   * keys.
+   */
   slot?: AssignedSlot;
 }
 
@@ -86,8 +89,8 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 const POOL_OF_A_WORKER = 5;
 
 /**
- * The composition root: configuration → adapters → gateway, in the order of their dependencies. Only this file and those in
- * `compose/` name concrete adapters.
+ * The composition root: configuration → adapters → gateway, in the order of their dependencies. Only this file and
+ * those in `compose/` name concrete adapters.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const resources = new AsyncDisposableStack(); // released in reverse order

@@ -10,8 +10,8 @@ import { readByteSize } from './size.ts';
 
 export interface SchemaCheck {
   /**
-   * The tree with converted texts and all defaults. A placeholder of the right type replaces each invalid value, so that
-   * the rest can still be checked.
+   * The tree with converted texts and all defaults. A placeholder of the right type replaces each invalid value, so
+   * that the rest can still be checked.
    */
   tree: Record<string, unknown>;
   problems: Problem[];

@@ -30,7 +30,8 @@ export async function findLocalServers(servers: readonly LocalServer[], timeoutM
 }
 
 /**
- * Returns the ids in a list of models. Other programs use these ports as well, so the list must be valid in every detail.
+ * Returns the ids in a list of models. Other programs use these ports as well, so the list must be valid in every
+ * detail.
  *
  * @returns undefined if it is not a list of models
  */

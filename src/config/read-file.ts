@@ -11,8 +11,8 @@ export interface FileTree {
 }
 
 /*
- * In a flow mapping, `{ key: ${NAME} }`, YAML reads the second brace as a mapping. The braces of `${NAME}` are therefore
- * replaced with two Unicode noncharacters, which YAML does not allow, and restored after parsing.
+ * In a flow mapping, `{ key: ${NAME} }`, YAML reads the second brace as a mapping. The braces of `${NAME}` are
+ * therefore replaced with two Unicode noncharacters, which YAML does not allow, and restored after parsing.
  */
 const openBrace = '\uFDD0';
 const closeBrace = '\uFDD1';

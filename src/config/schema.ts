@@ -7,9 +7,9 @@ import { MAX_RATE_LIMIT } from '../domain/rate-limits.ts';
 import { routingStrategies } from '../domain/routing-strategy.ts';
 
 /*
- * The configuration, with the names of the file. `describe.ts` generates docs/reference/configuration.md from this schema.
- * It has four keywords of its own. `unit: 'bytes'` allows `32MiB`. `restart: true` marks settings that a reload does not
- * change. `secret: true` keeps a value out of every message. `says` describes a pattern in words.
+ * The configuration, with the names of the file. `describe.ts` generates docs/reference/configuration.md from this
+ * schema. It has four keywords of its own. `unit: 'bytes'` allows `32MiB`. `restart: true` marks settings that a
+ * reload does not change. `secret: true` keeps a value out of every message. `says` describes a pattern in words.
  */
 
 const milliseconds = (description: string, value: number, minimum = 1, more: { restart?: true } = {}) =>

@@ -5,7 +5,8 @@ import type { Usage } from './usage.ts';
 export type ItemKey = string | number;
 
 /**
- * The meaning of a provider's frames. A reader creates chunks; only `pipeline/events/build-events.ts` turns them into events.
+ * The meaning of a provider's frames. A reader creates chunks; only `pipeline/events/build-events.ts` turns them into
+ * events.
  *
  * **Which item a chunk belongs to.** A simple wire omits `key`: text goes to the message in progress, reasoning to the
  * reasoning item in progress, and a change of kind closes the previous item. A wire with items of its own (the native
@@ -48,8 +49,8 @@ export interface ReportedSettings {
   truncation?: 'auto' | 'disabled';
 }
 /**
- * The body that is sent upstream, if the caller requested `debug.echo_upstream_body`. `attempt-text.ts` creates it, never a
- * reader.
+ * The body that is sent upstream, if the caller requested `debug.echo_upstream_body`. `attempt-text.ts` creates it,
+ * never a reader.
  */
 export interface DebugChunk {
   type: 'debug';
@@ -123,7 +124,10 @@ export interface PartChunk {
   key: ItemKey;
   part: { type: string; [field: string]: unknown };
 }
-/** A content or summary part of a native item is complete, in its wire shape. What no delta contained becomes one more. */
+/**
+ * A content or summary part of a native item is complete, in its wire shape. What no delta contained becomes one
+ * more.
+ */
 export interface PartDoneChunk {
   type: 'part_done';
   key: ItemKey;

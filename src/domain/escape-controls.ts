@@ -1,6 +1,7 @@
 /**
- * Makes control characters visible, as `\u001b`. Names of models come from callers, and errors from providers, so that a
- * terminal must not obey what they contain. Line breaks, tabs and colors pass. The escapes mean the same in JSON.
+ * Makes control characters visible, as `\u001b`. Names of models come from callers, and errors from providers, so
+ * that a terminal must not obey what they contain. Line breaks, tabs and colors pass. The escapes mean the same in
+ * JSON.
  */
 export const escapeControls = (text: string): string => text.replace(controls, escapeOne);
 

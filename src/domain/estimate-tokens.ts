@@ -1,9 +1,9 @@
 /**
  * Estimates how many tokens texts are, from the scripts in them.
  *
- * A tokenizer would be exact for the models of one provider, and takes 3 ms for 50 KB of English and 20 ms for 50 KB of
- * Chinese. An estimate is made for each request before it is sent, so it takes at most a few microseconds: it reads short
- * texts completely, and evenly spaced pieces of long ones.
+ * A tokenizer would be exact for the models of one provider, and takes 3 ms for 50 KB of English and 20 ms for 50 KB
+ * of Chinese. An estimate is made for each request before it is sent, so it takes at most a few microseconds: it
+ * reads short texts completely, and evenly spaced pieces of long ones.
  *
  * @returns a fraction, so that the estimates of parts add up; 0 only without any text
  * @see docs/reference/choices.md, choice 297, for its error per script
@@ -19,7 +19,10 @@ export function estimateTokens(texts: readonly string[]): number {
   return (weighPieces(texts, length / PIECES) / UNIT) * length;
 }
 
-/** @returns the average weight of a unit in pieces of the texts, which count as one. A piece begins every `step` units. */
+/**
+ * @returns the average weight of a unit in pieces of the texts, which count as one. A piece begins every `step`
+ * units.
+ */
 function weighPieces(texts: readonly string[], step: number): number {
   let weight = 0;
   let seen = 0;

@@ -7,9 +7,9 @@ export interface TextCounter {
 }
 
 /**
- * A text that grows by many small pieces. A string that grows by `+` is a tree of its pieces, which takes up to fifty times
- * their memory until it is read. Here only the last block is such a tree, so that memory stays proportional to the text
- * and the work linear.
+ * A text that grows by many small pieces. A string that grows by `+` is a tree of its pieces, which takes up to fifty
+ * times their memory until it is read. Here only the last block is such a tree, so that memory stays proportional to
+ * the text and the work linear.
  */
 export class GrowingText {
   private tail = '';

@@ -192,8 +192,8 @@ export type InputItem =
   | CarriedItem;
 
 /**
- * The known kinds of input items, except our own (`router:…`). Unknown kinds pass the checks as a `CarriedItem`. Only native
- * wires send them, unchanged.
+ * The known kinds of input items, except our own (`router:…`). Unknown kinds pass the checks as a `CarriedItem`. Only
+ * native wires send them, unchanged.
  */
 export const itemTypes: ReadonlySet<string> = new Set<InputItem['type']>([
   ...(['message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call'] as const),

@@ -12,8 +12,8 @@ export interface LedgerEntry {
   /** The kind of request. Absent: a response. */
   apiType?: 'image';
   /**
-   * The generation that this one served: the gateway itself made the request. Sums over entries need not look at it, since
-   * no entry contains what another one has used.
+   * The generation that this one served: the gateway itself made the request. Sums over entries need not look at it,
+   * since no entry contains what another one has used.
    */
   parentId?: string;
   workspaceId: string;

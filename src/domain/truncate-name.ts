@@ -1,6 +1,9 @@
 /** Characters of a name that are kept: an unknown slug, or a provider's name for its tier, may be as long as a body. */
 const MAX_CHARACTERS = 200;
 
-/** Shortens a name for the ledger, the log and the response. Goes by way of bytes: a slice of a long text keeps all of it in memory. */
+/**
+ * Shortens a name for the ledger, the log and the response. Goes by way of bytes: a slice of a long text keeps all of
+ * it in memory.
+ */
 export const truncateName = (name: string): string =>
   name.length <= MAX_CHARACTERS ? name : Buffer.from(name.slice(0, MAX_CHARACTERS)).toString();

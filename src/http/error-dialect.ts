@@ -9,8 +9,8 @@ export interface ErrorResponse {
 }
 
 /**
- * Writes errors in the format of one API. Each route has one, which also writes the errors of the server on this route: a
- * missing key, a body that is too large or not JSON, a shutdown.
+ * Writes errors in the format of one API. Each route has one, which also writes the errors of the server on this
+ * route: a missing key, a body that is too large or not JSON, a shutdown.
  *
  * @param thrown anything; a value other than a GatewayError is a 500
  */

@@ -75,7 +75,9 @@ class BodyReader {
   private readonly raw: IncomingMessage;
   private readonly parts: ReaderParts;
   private readonly chunks: Buffer[] = [];
-  /** The buffer of a large body of known length. It is filled as chunks arrive, so the body is never in memory twice. */
+  /**
+   * The buffer of a large body of known length. It is filled as chunks arrive, so the body is never in memory twice.
+   */
   private readonly whole: Buffer | undefined;
   private received = 0;
   private readonly onData = (chunk: Buffer): void => this.take(chunk);

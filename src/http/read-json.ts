@@ -13,8 +13,8 @@ const LOCATE_LENGTH = 256 * 1024;
 /**
  * Parses a request body. If a key appears twice in an object, the last one counts.
  *
- * Rejects the key `__proto__`, including escaped forms, because code that copies it by assignment would set a prototype. The
- * same applies to `constructor.prototype`.
+ * Rejects the key `__proto__`, including escaped forms, because code that copies it by assignment would set a
+ * prototype. The same applies to `constructor.prototype`.
  *
  * @throws {GatewayError} `invalid_request` that names the place, the key or the limit
  * @see docs/reference/http.md#bodies

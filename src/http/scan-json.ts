@@ -43,8 +43,8 @@ const hashes = new Int32Array(MAX_LEVELS + 1);
 const counts = new Int32Array(MAX_LEVELS + 1);
 
 /**
- * Rejects JSON that would cost the parser and the checks too much time and memory, in one pass over its bytes before it is
- * parsed. It is not a parser: text that is not JSON passes, or is rejected because of a limit.
+ * Rejects JSON that would cost the parser and the checks too much time and memory, in one pass over its bytes before
+ * it is parsed. It is not a parser: text that is not JSON passes, or is rejected because of a limit.
  *
  * The cost is 1 ms per MiB of short strings and 0.05 ms per MiB of long ones.
  *

@@ -8,8 +8,8 @@ const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
 export const DONE = 'data: [DONE]\n\n';
 
 /**
- * Maximum characters to write at once. The last events of a response repeat all of its text several times, so together they
- * could exceed the maximum length of a string.
+ * Maximum characters to write at once. The last events of a response repeat all of its text several times, so
+ * together they could exceed the maximum length of a string.
  */
 const LARGE_TEXT = 1024 * 1024;
 
@@ -86,8 +86,8 @@ export interface EventStreamOptions {
 }
 
 /**
- * A response of server-sent events. Its headers are sent with the first event, or after `keepAliveMs` without one, so that
- * every earlier failure keeps its status.
+ * A response of server-sent events. Its headers are sent with the first event, or after `keepAliveMs` without one, so
+ * that every earlier failure keeps its status.
  */
 export class SseResponse {
   protected readonly raw: ServerResponse;
@@ -133,8 +133,8 @@ export class SseResponse {
 }
 
 /**
- * Sends the events of a run to the client. A slow client slows the provider down: `write` returns a promise while the buffer
- * is full.
+ * Sends the events of a run to the client. A slow client slows the provider down: `write` returns a promise while the
+ * buffer is full.
  */
 export class EventStream extends SseResponse implements Sink<ResponseEvent> {
   private readonly writer = new EventWriter();

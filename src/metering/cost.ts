@@ -26,9 +26,9 @@ const MILLION = 1_000_000n;
  * | images | `imageOutput`, `completion` |
  * | the rest | `completion` |
  *
- * The length of the whole input selects the prices of `above`. The price of the request and of each input image is part of
- * the input. Search fees are separate. Contradictory counts (more cached tokens than input) are reduced in this order, so
- * that nothing is priced twice.
+ * The length of the whole input selects the prices of `above`. The price of the request and of each input image is
+ * part of the input. Search fees are separate. Contradictory counts (more cached tokens than input) are reduced in
+ * this order, so that nothing is priced twice.
  *
  * @param known undefined if there is no price; the cost is then 0 and marked as not priced
  */
@@ -51,8 +51,8 @@ export function costOf(known: Pricing | undefined, usage: Usage): Cost {
 }
 
 /**
- * Maximum cost of one response: nine million dollars. JSON is exact up to there, and the sum of a thousand such responses
- * fits into the ledger.
+ * Maximum cost of one response: nine million dollars. JSON is exact up to there, and the sum of a thousand such
+ * responses fits into the ledger.
  */
 export const MAX_COST_NANO_USD = 9_000_000n * 1_000_000_000n;
 

@@ -42,8 +42,8 @@ export function costOfGeneration(maker: ImagePricedEndpoint, work: ImageUsage): 
 }
 
 /**
- * Returns the image prices of an endpoint for images in a text response: its lines per image if it has token prices, else
- * all of its lines.
+ * Returns the image prices of an endpoint for images in a text response: its lines per image if it has token prices,
+ * else all of its lines.
  *
  * @returns undefined if images cost only their tokens
  */
@@ -60,8 +60,8 @@ export const needsSizes = (lines: readonly ImagePrice[]): boolean =>
 const isByImage = ({ billable, unit }: ImagePrice): boolean => billable === 'output_image' && unit !== 'token';
 
 /**
- * Prices a text response: its tokens, and its images if the endpoint has prices per image. The tokens of these images are
- * then free.
+ * Prices a text response: its tokens, and its images if the endpoint has prices per image. The tokens of these images
+ * are then free.
  */
 export function costOfResponse(maker: ImagePricedEndpoint, used: Usage, pictures: ImageCounts | undefined): Cost {
   const { pricing } = maker;
@@ -78,8 +78,8 @@ function withoutImageTokens(used: Usage): Usage {
 }
 
 /**
- * Prices a generation by the lines of its endpoint: the sum of cost times quantity. Among lines for the same thing and unit,
- * the line of the tier applies, else the line for any tier.
+ * Prices a generation by the lines of its endpoint: the sum of cost times quantity. Among lines for the same thing
+ * and unit, the line of the tier applies, else the line for any tier.
  *
  * @param lines undefined if no price is known
  * @returns `priced: false` also if a line needs unknown tokens or sizes, or if images have only lines for other tiers

@@ -30,8 +30,8 @@ const RESERVE_BASE = 1024;
  * Requests that are sent to providers, and entries that are not in the store yet, as lines of a file. A written line
  * survives a `kill -9`, because the kernel has it. After `sync` it survives a power failure.
  *
- * The start line of a request reserves space for its entry, so that the entry can be written on a full disk. The space is
- * zeros at the end of the file, which the next lines replace.
+ * The start line of a request reserves space for its entry, so that the entry can be written on a full disk. The
+ * space is zeros at the end of the file, which the next lines replace.
  */
 export interface Journal {
   /**
@@ -187,8 +187,8 @@ const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 const zeros = Buffer.alloc(64 * 1024);
 
 /**
- * A file of lines followed by reserved space. The next line overwrites a partial line. A reader skips it, because it has no
- * line end.
+ * A file of lines followed by reserved space. The next line overwrites a partial line. A reader skips it, because it
+ * has no line end.
  */
 class JournalFile {
   /** Bytes of the lines. */

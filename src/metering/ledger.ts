@@ -56,8 +56,8 @@ export interface LedgerOptions {
   /** Folder for entries that no store accepts. */
   quarantineFolder: string;
   /**
-   * Logs the start and the end of a series of failed writes, each impossible cost, each quarantined entry, and unreadable
-   * lines of the journal.
+   * Logs the start and the end of a series of failed writes, each impossible cost, each quarantined entry, and
+   * unreadable lines of the journal.
    */
   log: WriteLog;
   /** Called at start with the stored records of an earlier process. */

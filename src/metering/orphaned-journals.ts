@@ -30,8 +30,8 @@ export const nameWorkerJournal = (slot: number, mark: string): string => `worker
 const isWorkerJournal = (name: string): boolean => name.startsWith('worker-');
 
 /**
- * Stores the journals of workers that have ended. A worker that outlives its primary may still write. Its folder is locked
- * until it ends.
+ * Stores the journals of workers that have ended. A worker that outlives its primary may still write. Its folder is
+ * locked until it ends.
  */
 export function openOrphanedJournals(parts: OrphanedJournalsParts): OrphanedJournals {
   const { folder, isInUse, log, onOrphaned } = parts;

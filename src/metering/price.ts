@@ -93,8 +93,8 @@ export const isFree = (pricing: Pricing | undefined): boolean =>
   (pricing.requestNanoUsd ?? 0) === 0;
 
 /**
- * Returns the prices of the tier that served the response, which may differ from the requested one. A tier without known
- * prices has those of the endpoint.
+ * Returns the prices of the tier that served the response, which may differ from the requested one. A tier without
+ * known prices has those of the endpoint.
  *
  * @param used the tier that the provider reported; null or undefined if it reported none
  * @see docs/reference/routing.md#service-tiers

@@ -24,8 +24,8 @@ export type PricedEndpoint = Pick<
 const freeRouters = new Set(['router/bodybuilder']);
 
 /**
- * Whether current prices do not affect the recorded cost: no model responded, a failure had no output, a router pays, or the
- * entry is an estimate of several attempts of a killed gateway.
+ * Whether current prices do not affect the recorded cost: no model responded, a failure had no output, a router pays,
+ * or the entry is an estimate of several attempts of a killed gateway.
  */
 export function isSettled(entry: RecordedEntry): boolean {
   const { model, router, outcome, outputTokens, errorType, lines } = entry;

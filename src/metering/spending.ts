@@ -76,13 +76,13 @@ const nameRaise = (id: string, number: number): string => `${id}.${number}`;
 const RESERVATION_MARGIN_MS = 60_000;
 
 /**
- * Enforces the spending limits of keys, members, workspaces and the organization. Every request reserves its maximum cost
- * in all of its accounts or in none. Concurrent requests therefore exceed a limit by at most the difference between the
- * cost of one request and its reservation.
+ * Enforces the spending limits of keys, members, workspaces and the organization. Every request reserves its maximum
+ * cost in all of its accounts or in none. Concurrent requests therefore exceed a limit by at most the difference
+ * between the cost of one request and its reservation.
  *
  * The counters replace a reservation with the amount spent atomically. The ledger's sums, read at start and every ten
- * seconds, restore what the counters may have lost, so every cost is in at least one of them. The greater of the two sums
- * counts, so no cost counts twice. @see platform/counters/accounts.ts
+ * seconds, restore what the counters may have lost, so every cost is in at least one of them. The greater of the two
+ * sums counts, so no cost counts twice. @see platform/counters/accounts.ts
  */
 export class Spending {
   private readonly parts: SpendingParts;
@@ -226,7 +226,8 @@ export class Spending {
   }
 
   /**
-   * Reserves the maximum cost of a request. Skips accounts that ignore BYOK costs if every endpoint of the plan is BYOK.
+   * Reserves the maximum cost of a request. Skips accounts that ignore BYOK costs if every endpoint of the plan is
+   * BYOK.
    *
    * @param id of the generation
    * @returns undefined if no limit applies; a promise only if the counters are shared

@@ -4,8 +4,8 @@ import type { RoutingCatalog } from './plan-route.ts';
 const views = new WeakMap<object, Map<string, object>>();
 
 /**
- * Returns the catalog of one workspace, without BYOK keys of other workspaces and models that only these have. Cached for
- * each workspace and catalog.
+ * Returns the catalog of one workspace, without BYOK keys of other workspaces and models that only these have. Cached
+ * for each workspace and catalog.
  */
 export function createCatalogView<E extends EndpointFacts>(
   catalog: RoutingCatalog<E>,

@@ -131,7 +131,11 @@ function excludeByPrice(endpoint: EndpointFacts, { preferences, needs }: RouteCr
   return undefined;
 }
 
-/** Endpoints of a tier need a tier, a suffix or their own name in the request. @see docs/reference/routing.md#service-tiers */
+/**
+ * Endpoints of a tier need a tier, a suffix or their own name in the request.
+ *
+ * @see docs/reference/routing.md#service-tiers
+ */
 function excludeByTier(endpoint: EndpointFacts, { preferences }: RouteCriteria): Exclusion | undefined {
   const { tier } = endpoint;
   if (tier !== 'flex' && tier !== 'priority') return undefined;

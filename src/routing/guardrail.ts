@@ -125,7 +125,11 @@ function isOf(entry: string, { tag, provider }: EndpointFacts): boolean {
   return slash !== -1 && (entry === lower.slice(0, slash) || entry === id + lower.slice(slash));
 }
 
-/** Lists the rules about data. An unknown data policy counts as a violation. @see docs/reference/routing.md#provider-preferences */
+/**
+ * Lists the rules about data. An unknown data policy counts as a violation.
+ *
+ * @see docs/reference/routing.md#provider-preferences
+ */
 function listDataRules(title: string, rules: GuardrailRules): Rule[] {
   const { zeroRetention, paidTraining, freeTraining, freePublication } = rules;
   const checks: Rule[] = [];

@@ -55,7 +55,11 @@ const MIN_TOOL_REQUESTS = 200;
 const shares: Record<Percentile, number> = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 };
 const percentiles = Object.keys(shares) as Percentile[]; // the record names its keys
 
-/** Whether a failure counts against the endpoint. A client's fault never does. @see docs/reference/routing.md#attempts */
+/**
+ * Whether a failure counts against the endpoint. A client's fault never does.
+ *
+ * @see docs/reference/routing.md#attempts
+ */
 export function isEndpointFault(error: Pick<GatewayError, 'kind' | 'isRegional'>): boolean {
   switch (error.kind) {
     case 'upstream_failed':
@@ -163,7 +167,9 @@ class EndpointHealth {
     if (toolCalls !== 'none') this.tools.add(toolCalls === 'sound' ? OK : FAULT, atMs);
   }
 
-  /** Whether there is no outage: three faults in a row, or at least three that are most of the last 30 seconds' requests. */
+  /**
+   * Whether there is no outage: three faults in a row, or three or more that are most of the requests in 30 seconds.
+   */
   isStable(nowMs: number): boolean {
     if (nowMs < this.restsUntilMs) return false;
     if (nowMs - this.lastFaultAtMs >= this.outageMs) return true;

@@ -48,15 +48,18 @@ const routerModels: readonly { id: string; name: string; description: string; is
 
 const routerIds = new Set(routerModels.map(({ id }) => id));
 
-/** Whether the caller may use an endpoint. A BYOK endpoint is for its workspace only. A management key sees shared ones. */
+/**
+ * Whether the caller may use an endpoint. A BYOK endpoint is for its workspace only. A management key sees shared
+ * ones.
+ */
 export const canUse = (
   { workspace }: EndpointFacts,
   { kind, workspaceId }: Pick<Caller, 'workspaceId'> & Partial<Pick<Caller, 'kind'>>,
 ): boolean => workspace === undefined || (kind !== 'management' && workspace === workspaceId);
 
 /**
- * Lists models, including hidden ones, then routers, then aliases with a target. Models behind a wildcard are unknown and
- * not listed.
+ * Lists models, including hidden ones, then routers, then aliases with a target. Models behind a wildcard are unknown
+ * and not listed.
  *
  * @param isUsable whether the caller may use an endpoint
  */
@@ -114,8 +117,8 @@ export function listParameters({ parameters, capabilities }: EndpointFacts): str
 }
 
 /**
- * Returns the endpoint with the lowest price (three parts input to one part output). Unknown prices come last. `flex` and
- * `priority` endpoints count only if there are no others.
+ * Returns the endpoint with the lowest price (three parts input to one part output). Unknown prices come last. `flex`
+ * and `priority` endpoints count only if there are no others.
  */
 export function findCheapest<E extends Pick<EndpointFacts, 'pricing' | 'tier'>>(
   endpoints: readonly E[],

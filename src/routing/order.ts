@@ -20,8 +20,8 @@ export interface OrderContext {
 }
 
 /**
- * Orders endpoints that have passed the filters, best first: by the caller's list, a sort, the tier, or the strategy and
- * quality. Then it moves slow, degraded, unweighted and remembered endpoints.
+ * Orders endpoints that have passed the filters, best first: by the caller's list, a sort, the tier, or the strategy
+ * and quality. Then it moves slow, degraded, unweighted and remembered endpoints.
  *
  * @param endpoints of one model, or of all models if they are mixed
  * @see docs/reference/routing.md#order-of-endpoints, docs/reference/routing.md#quality
@@ -76,7 +76,11 @@ function orderByList<E extends EndpointFacts>(
   return [...stablePartition(listed, placeOf), ...rest];
 }
 
-/** `priority`: these first, both groups by throughput. `flex`: only these. @see docs/reference/routing.md#service-tiers */
+/**
+ * `priority`: these first, both groups by throughput. `flex`: only these.
+ *
+ * @see docs/reference/routing.md#service-tiers
+ */
 function orderByTier<E extends EndpointFacts>(
   endpoints: readonly E[],
   tier: 'priority' | 'flex',
@@ -140,8 +144,8 @@ function orderByStrategy<E extends EndpointFacts>(
 }
 
 /**
- * Draws an order without replacement. An endpoint with three times the likelihood (times weight) of another is three times
- * as likely to precede it. An unknown likelihood counts as the mean of the others.
+ * Draws an order without replacement. An endpoint with three times the likelihood (times weight) of another is three
+ * times as likely to precede it. An unknown likelihood counts as the mean of the others.
  *
  * @param likelihoodOf without its weight; undefined if unknown
  */
@@ -171,8 +175,8 @@ const sortByCost = <E>(endpoints: readonly E[], costOf: (endpoint: E, index: num
 const MIN_PROVIDERS = 4;
 
 /**
- * Orders endpoints in three groups: good, unknown, bad. Bad is a throughput more than 1.5 σ below the median, or a share of
- * broken tool calls more than 2 σ above it.
+ * Orders endpoints in three groups: good, unknown, bad. Bad is a throughput more than 1.5 σ below the median, or a
+ * share of broken tool calls more than 2 σ above it.
  *
  * @see docs/reference/routing.md#quality
  */
@@ -251,7 +255,8 @@ function putStickyFirst<E extends EndpointFacts>(endpoints: E[], { sticky, healt
 }
 
 /**
- * Orders BYOK endpoints first, then shared ones, then BYOK fallbacks. BYOK endpoints keep the order of the configuration.
+ * Orders BYOK endpoints first, then shared ones, then BYOK fallbacks. BYOK endpoints keep the order of the
+ * configuration.
  *
  * @param configured the same endpoints in the order of the configuration
  * @see docs/reference/routing.md#own-provider-keys

@@ -1,8 +1,8 @@
 import type { Model } from '../domain/endpoint.ts';
 
 /**
- * Patterns of slugs. `*` matches any run of characters, including `/`. Both ends are anchored, and case does not matter. A
- * pattern without a suffix matches a model and its variants. One with a suffix matches only that variant.
+ * Patterns of slugs. `*` matches any run of characters, including `/`. Both ends are anchored, and case does not
+ * matter. A pattern without a suffix matches a model and its variants. One with a suffix matches only that variant.
  *
  * @see docs/reference/routers.md#auto
  */
@@ -116,8 +116,8 @@ const MAX_LISTS = 64;
 const byModels = new WeakMap<readonly Model[], Map<string, ReadonlySet<string>>>();
 
 /**
- * Returns the ids of the models that match any of the patterns. Callers often send the same list, so the result is cached
- * as long as the catalog is the same.
+ * Returns the ids of the models that match any of the patterns. Callers often send the same list, so the result is
+ * cached as long as the catalog is the same.
  */
 export function matchModels(patterns: readonly string[], models: readonly Model[]): ReadonlySet<string> {
   let known = byModels.get(models);

@@ -95,8 +95,8 @@ interface Group<E extends EndpointFacts> {
 }
 
 /**
- * Plans the route of a request: resolves its slugs, excludes endpoints, and orders the others, the models in the order of
- * the request. A pure function of its arguments and the random draws.
+ * Plans the route of a request: resolves its slugs, excludes endpoints, and orders the others, the models in the
+ * order of the request. A pure function of its arguments and the random draws.
  *
  * @param hints earlier findings about the request
  * @param onRefused receives a plan without endpoints if none is left

@@ -7,7 +7,11 @@ import { perPiece, perToken } from '../metering/price.ts';
 export type Percentile = 'p50' | 'p75' | 'p90' | 'p99';
 export type Cutoffs = readonly { percentile: Percentile; value: number }[];
 
-/** The preferences from `provider`, the suffixes of the slug and the tier. @see docs/reference/routing.md#suffixes, docs/reference/routing.md#provider-preferences */
+/**
+ * The preferences from `provider`, the suffixes of the slug and the tier.
+ *
+ * @see docs/reference/routing.md#suffixes, docs/reference/routing.md#provider-preferences
+ */
 export interface Preferences {
   order: readonly string[] | undefined;
   only: readonly string[] | undefined;

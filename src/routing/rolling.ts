@@ -20,7 +20,10 @@ export class RecentSamples {
     this.next = (this.next + 1) % this.values.length;
   }
 
-  /** Returns the values within a time span in ascending order. Cached for up to a second, because many requests read it. */
+  /**
+   * Returns the values within a time span in ascending order. Cached for up to a second, because many requests read
+   * it.
+   */
   within(spanMs: number, nowMs: number): readonly number[] {
     const known = this.sorted;
     if (known && known.spanMs === spanMs && nowMs - known.atMs < FRESH_MS) return known.values;
@@ -43,6 +46,10 @@ export class RecentSamples {
 export const percentileOf = (sorted: readonly number[], share: number): number | undefined =>
   sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)];
 
-/** Returns the value that the share of all samples reaches: with 0.9, nine of ten are at least as great. @returns undefined if there is none */
+/**
+ * Returns the value that the share of all samples reaches: with 0.9, nine of ten are at least as great.
+ *
+ * @returns undefined if there is none
+ */
 export const reachedBy = (sorted: readonly number[], share: number): number | undefined =>
   sorted[Math.min(sorted.length - 1, Math.floor((1 - share) * sorted.length + 1e-9))];

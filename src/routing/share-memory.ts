@@ -23,8 +23,8 @@ const MAX_SESSIONS = 500;
 const MAX_FAULTS = 500;
 
 /**
- * Shares the health of endpoints and the endpoints of sessions between processes. A process learns of the others with the
- * delay of the bus. It costs the hot path a push to an array.
+ * Shares the health of endpoints and the endpoints of sessions between processes. A process learns of the others with
+ * the delay of the bus. It costs the hot path a push to an array.
  */
 export function shareMemory({ health, sticky, bus, now = Date.now }: ShareParts): SharedMemory {
   let outcomes: OutcomeMessage[] = [];

@@ -30,9 +30,9 @@ interface KindOptions {
 const kindsByCheck = new WeakMap<object, Kinds>();
 
 /**
- * Creates a schema that reads one field and then checks only the schema of that kind, instead of each member of a union. The
- * check costs the same for any number of kinds, and a failure is explained for the intended kind. Each kind is compiled
- * once. The names are in a Map, so that `__proto__` and `constructor` are not kinds.
+ * Creates a schema that reads one field and then checks only the schema of that kind, instead of each member of a
+ * union. The check costs the same for any number of kinds, and a failure is explained for the intended kind. Each
+ * kind is compiled once. The names are in a Map, so that `__proto__` and `constructor` are not kinds.
  */
 export function byKind<const Schemas extends Record<string, TSchema>>(
   noun: string,

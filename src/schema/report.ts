@@ -53,7 +53,10 @@ function lastSegment(path: string): string {
   return path.slice(path.lastIndexOf('["'));
 }
 
-/** Returns the path of a field: `input[3]` and `content` give `input[3].content`. Unusual names are quoted: `metadata["a.b"]`. */
+/**
+ * Returns the path of a field: `input[3]` and `content` give `input[3].content`. Unusual names are quoted:
+ * `metadata["a.b"]`.
+ */
 export function fieldPath(path: string, field: string): string {
   const name = shorten(field);
   if (!/^[\w$…-]+$/.test(name)) return `${path}[${JSON.stringify(name)}]`;

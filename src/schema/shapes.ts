@@ -46,7 +46,11 @@ export const cacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: 
 /** @see docs/reference/responses.md#reasoning */
 export const reasoningEffort = oneOf('max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none');
 
-/** `in_progress`, `completed`, `incomplete`: the status words of a tool call. @see docs/reference/items.md#input-items */
+/**
+ * `in_progress`, `completed`, `incomplete`: the status words of a tool call.
+ *
+ * @see docs/reference/items.md#input-items
+ */
 export const itemStatus = oneOf('in_progress', 'completed', 'incomplete');
 
 /** The status words of tools that can fail. */

@@ -9,7 +9,11 @@ import type { Router, RouterInput } from './router.ts';
 /** Maximum models in the instructions. */
 const MAX_MODELS = 400;
 
-/** `router/bodybuilder`: a model writes request bodies instead of a response. @see docs/reference/routers.md#bodybuilder */
+/**
+ * `router/bodybuilder`: a model writes request bodies instead of a response.
+ *
+ * @see docs/reference/routers.md#bodybuilder
+ */
 export const bodybuilderRouter: Router = {
   strategy: 'bodybuilder',
   takes: (slug) => slug === 'router/bodybuilder',
