@@ -329,6 +329,15 @@ describe('what a request needs', () => {
     expect(names({ endpoints: [short] }, { model: 'm', input: [fits] })).toEqual(['m@short']);
   });
 
+  it('a Chinese input is as long as its tokens, not as its characters', () => {
+    const short = endpoint('m@short', { usd: 1, contextLength: 100 });
+    const input = (length: number) => [{ type: 'message', role: 'user', content: '港'.repeat(length) }];
+    expect(names({ endpoints: [short] }, { model: 'm', input: input(200) })).toEqual(['m@short']);
+    expect(refusal(() => names({ endpoints: [short] }, { model: 'm', input: input(300) }))).toMatchObject({
+      kind: 'context_length_exceeded',
+    });
+  });
+
   it('more output than an endpoint supports excludes it, and is a 400 if none is left', () => {
     const brief = endpoint('m@brief', { usd: 1, maxOutputTokens: 10 });
     const body = { model: 'm', max_output_tokens: 11 };
