@@ -33,7 +33,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
       status: 'warn',
       subject: 'others',
       says: 'not checked, because they need the configuration',
-      mend: `Correct the lines above. ${docsUrl('reference/configuration')} lists every key.`,
+      fix: `Correct the lines above. ${docsUrl('reference/configuration')} lists every key.`,
     });
   } else {
     const { config, dataDir } = loaded;
@@ -91,11 +91,10 @@ function tryLoad(load: () => LoadedConfig, findings: Finding[]): LoadedConfig | 
 
 function printFindings(terminal: Terminal, findings: readonly Finding[]): void {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
-  for (const { status, subject, says, mend } of findings) {
+  for (const { status, subject, says, fix } of findings) {
     const word = colorize(terminal, colors[status], status.padEnd(4));
     terminal.stdout.write(`${word}  ${subject.padEnd(width)}  ${says}\n`);
-    if (mend !== undefined)
-      terminal.stdout.write(`${' '.repeat(width + 8)}${colorize(terminal, 'dim', `-> ${mend}`)}\n`);
+    if (fix !== undefined) terminal.stdout.write(`${' '.repeat(width + 8)}${colorize(terminal, 'dim', `-> ${fix}`)}\n`);
   }
   const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
   const [broken, warned] = [count('fail'), count('warn')];

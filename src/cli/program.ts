@@ -539,7 +539,7 @@ Examples:
   $ npx headgate                      serve with the defaults; the first start prints two keys
   $ npx headgate init                 write headgate.yaml
   $ npx headgate start --port 9000
-  $ npx headgate doctor               what is wrong, and how to mend it
+  $ npx headgate doctor               what is wrong, and how to fix it
   $ npx headgate keys create --name app`;
 
 const startExamples = `

@@ -28,7 +28,7 @@ export async function checkClocks(
             status: 'warn',
             subject,
             says: `this host is ${describeSkew(-storeAheadMs)} PostgreSQL, whose clock all hosts follow`,
-            mend: 'Correct the clock of this host, or that of PostgreSQL: it decides when budgets reset and keys expire.',
+            fix: 'Correct the clock of this host, or that of PostgreSQL: it decides when budgets reset and keys expire.',
           },
     );
   }
@@ -40,7 +40,7 @@ export async function checkClocks(
     status: 'warn',
     subject,
     says: `the counters at ${new URL(counters.url).host} are ${describeSkew(aheadMs)} ${storeAheadMs === undefined ? 'this host' : 'PostgreSQL'}`,
-    mend: 'Correct the clock of that server: beyond an hour, budgets may reset at the wrong time.',
+    fix: 'Correct the clock of that server: beyond an hour, budgets may reset at the wrong time.',
   });
   return findings;
 }

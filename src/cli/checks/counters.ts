@@ -30,7 +30,7 @@ export async function checkCounters(
       status: 'fail',
       subject,
       says: `${place} does not respond (${readMessage(error)})`,
-      mend: 'Check counters.url, and that the server runs and accepts this user. Without it, each gateway counts on its own.',
+      fix: 'Check counters.url, and that the server runs and accepts this user. Without it, each gateway counts on its own.',
     };
   } finally {
     await counters.close();

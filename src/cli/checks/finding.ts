@@ -4,5 +4,5 @@ export interface Finding {
   subject: string;
   says: string;
   /** How to fix it. */
-  mend?: string;
+  fix?: string;
 }

@@ -13,7 +13,7 @@ const mebibyte = 1024 ** 2;
 export function checkNode(version: string): Finding {
   const isOld = Number.parseInt(version, 10) < minimumNode;
   const finding: Finding = { status: isOld ? 'fail' : 'ok', subject: 'node', says: `v${version}` };
-  if (isOld) finding.mend = `Install Node ${minimumNode} or newer: https://nodejs.org`;
+  if (isOld) finding.fix = `Install Node ${minimumNode} or newer: https://nodejs.org`;
   return finding;
 }
 
@@ -24,8 +24,8 @@ export function checkWorkers({ server }: Pick<Config, 'server'>, cores = availab
   const subject = 'workers';
   const says = `${workers}, on ${cores === 1 ? '1 core' : `${cores} cores`}`;
   if (workers <= cores) return [{ status: 'ok', subject, says }];
-  const mend = 'More workers than cores use memory without serving more. Use --workers auto for one per core.';
-  return [{ status: 'warn', subject, says, mend }];
+  const fix = 'More workers than cores use memory without serving more. Use --workers auto for one per core.';
+  return [{ status: 'warn', subject, says, fix }];
 }
 
 /** Checks whether the folder exists or can be created, is writable and has free space. */
@@ -33,7 +33,7 @@ export async function checkDataDir(dataDir: string): Promise<Finding> {
   const subject = 'data folder';
   const there = await findThere(dataDir);
   if (!(await stat(there)).isDirectory()) {
-    return { status: 'fail', subject, says: `${there} is a file`, mend: 'Choose a folder with --data.' };
+    return { status: 'fail', subject, says: `${there} is a file`, fix: 'Choose a folder with --data.' };
   }
   try {
     await access(there, constants.W_OK | constants.X_OK);
@@ -42,7 +42,7 @@ export async function checkDataDir(dataDir: string): Promise<Finding> {
       status: 'fail',
       subject,
       says: `${there} cannot be written`,
-      mend: 'Give the user who runs Headgate write access, or choose another folder with --data.',
+      fix: 'Give the user who runs Headgate write access, or choose another folder with --data.',
     };
   }
   const { bavail, bsize } = await statfs(there);
@@ -56,7 +56,7 @@ export async function checkDataDir(dataDir: string): Promise<Finding> {
     status: free < 64 ? 'fail' : 'warn',
     subject,
     says,
-    mend: 'Free space on the disk: the ledger grows with each request.',
+    fix: 'Free space on the disk: the ledger grows with each request.',
   };
 }
 
@@ -80,7 +80,7 @@ export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataD
       status: 'warn',
       subject,
       says: 'configured, but short',
-      mend: 'Use 32 or more characters: openssl rand -hex 32',
+      fix: 'Use 32 or more characters: openssl rand -hex 32',
     };
   }
   const file = join(dataDir, masterKeyFile);
@@ -98,14 +98,14 @@ export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataD
       status: 'fail',
       subject,
       says: `${file}: ${readMessage(error)}`,
-      mend: 'Give the user who runs Headgate access.',
+      fix: 'Give the user who runs Headgate access.',
     };
   }
   if (isEmpty) {
-    const mend = 'Restore it from a backup. Remove it only if there is no backup.';
-    return { status: 'fail', subject, says: `${file} is empty`, mend };
+    const fix = 'Restore it from a backup. Remove it only if there is no backup.';
+    return { status: 'fail', subject, says: `${file} is empty`, fix };
   }
   const says = `${file}, mode ${mode.toString(8).padStart(4, '0')}`;
   if (process.platform === 'win32' || (mode & 0o077) === 0) return { status: 'ok', subject, says };
-  return { status: 'fail', subject, says: `${says}: others can read it`, mend: `chmod 600 ${file}` };
+  return { status: 'fail', subject, says: `${says}: others can read it`, fix: `chmod 600 ${file}` };
 }

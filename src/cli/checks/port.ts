@@ -17,7 +17,7 @@ export async function checkPort({ host, port }: Pick<Config['server'], 'host' | 
       status: 'fail',
       subject,
       says: `${place}: ${readMessage(error)}`,
-      mend: 'Choose another --host or --port.',
+      fix: 'Choose another --host or --port.',
     };
   }
   if (await findGateway({ host, port })) return { status: 'ok', subject, says: `a Headgate responds at ${place}` };
@@ -25,7 +25,7 @@ export async function checkPort({ host, port }: Pick<Config['server'], 'host' | 
     status: 'fail',
     subject,
     says: `${place} is in use by another program`,
-    mend: 'Stop it, or choose another port with --port or server.port.',
+    fix: 'Stop it, or choose another port with --port or server.port.',
   };
 }
 

@@ -30,7 +30,7 @@ export function checkPrices(loaded: LoadedConfig): Finding[] {
       status: 'warn',
       subject,
       says: `no price is known for ${models.slice(0, NAMED).join(', ')}${more}: requests without a price bypass every spending limit`,
-      mend: 'Set the pricing of each model, 0 if it is free. Name the models in place of a *.',
+      fix: 'Set the pricing of each model, 0 if it is free. Name the models in place of a *.',
     },
   ];
 }

@@ -27,7 +27,7 @@ export async function checkProvider(provider: ProviderConfig, { probe }: { probe
         status: 'fail',
         subject,
         says,
-        mend: 'Correct base_url, or fix the name resolution or the network of this machine.',
+        fix: 'Correct base_url, or fix the name resolution or the network of this machine.',
       },
     ];
   }
@@ -64,7 +64,7 @@ async function checkPath(
     const found = await findWire(wires, probe).catch(() => undefined);
     if (found === 'none') return missingPath(`neither ${wires.map(pathOf).join(' nor ')}`);
     if (found) return { status: 'ok', says: `speaks ${pathOf(found)} (wire ${found.id})` };
-    return { status: 'warn', says: 'does not say which protocol it speaks', mend: 'Write the wire of the provider.' };
+    return { status: 'warn', says: 'does not say which protocol it speaks', fix: 'Write the wire of the provider.' };
   }
   const probePath = wire?.text?.probePath;
   if (!wire || probePath === undefined) return undefined;
@@ -76,7 +76,7 @@ async function checkPath(
   return {
     status: 'fail',
     says: `has no ${pathOf(wire)} (${status}), but ${pathOf(found)}`,
-    mend: `Set wire: ${found.id}.`,
+    fix: `Set wire: ${found.id}.`,
   };
 }
 
@@ -85,7 +85,7 @@ const pathOf = ({ text }: Wire): string => String(text?.probePath);
 const missingPath = (what: string): Omit<Finding, 'subject'> => ({
   status: 'fail',
   says: `has ${what}`,
-  mend: 'Correct base_url, which often ends in /v1, or the wire.',
+  fix: 'Correct base_url, which often ends in /v1, or the wire.',
 });
 
 const wiresOf = ({ wire }: ProviderConfig): readonly Wire[] => openWires.get(wire) ?? [allWires.get(wire)!]; // the schema has checked it
@@ -111,7 +111,7 @@ function checkPackage({ id: subject, package: name = '' }: ProviderConfig): Find
     findPackage(name);
     return { status: 'ok', subject, says: `${name} is installed; not contacted` };
   } catch (error) {
-    return { status: 'fail', subject, says: readMessage(error), mend: `Run: npm install ${name}` };
+    return { status: 'fail', subject, says: readMessage(error), fix: `Run: npm install ${name}` };
   }
 }
 
@@ -127,17 +127,17 @@ async function requestModels(provider: ProviderConfig, key: string | undefined):
     return {
       status: 'fail',
       says: `does not respond (${readMessage(error)})`,
-      mend: 'Correct base_url, or start the server there.',
+      fix: 'Correct base_url, or start the server there.',
     };
   }
   const took = `${Math.round(performance.now() - started)} ms`;
   if (status < 300) return { status: 'ok', says: `responds in ${took}` };
   if (status === 401 || status === 403) {
-    const mend = key === undefined ? 'Set api_key.' : 'Put a valid key into api_key.';
+    const fix = key === undefined ? 'Set api_key.' : 'Put a valid key into api_key.';
     return {
       status: 'fail',
       says: `rejects ${key === undefined ? 'a request without a key' : 'the key'} (${status})`,
-      mend,
+      fix,
     };
   }
   if (status === 404 || status === 405) {
@@ -146,6 +146,6 @@ async function requestModels(provider: ProviderConfig, key: string | undefined):
   return {
     status: 'warn',
     says: `answers ${status} in ${took}`,
-    mend: 'Try again later; see the provider’s status page.',
+    fix: 'Try again later; see the provider’s status page.',
   };
 }

@@ -15,7 +15,7 @@ export async function checkQuarantine(dataDir: string): Promise<Finding[]> {
       status: 'warn',
       subject: 'ledger',
       says: `${lines} ${lines === 1 ? 'line' : 'lines'} of its journal are quarantined: ${path}`,
-      mend: `The log has the reason. ${docsUrl('guides/money')} explains how to store the lines. Move the file away afterwards.`,
+      fix: `The log has the reason. ${docsUrl('guides/money')} explains how to store the lines. Move the file away afterwards.`,
     },
   ];
 }

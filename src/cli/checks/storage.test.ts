@@ -34,7 +34,7 @@ it('reports a store of a newer build, like the next start', async () => {
   expect(await check()).toMatchObject({
     status: 'fail',
     says: expect.stringContaining("of a newer Headgate: migration '9999-future'"),
-    mend: expect.stringContaining('Start that version'),
+    fix: expect.stringContaining('Start that version'),
   });
 });
 
@@ -43,13 +43,13 @@ it('reports a store of an unreleased build', async () => {
   expect(await check()).toMatchObject({
     status: 'fail',
     says: expect.stringContaining("migration '0005-ledger-lines' was not run"),
-    mend: expect.stringContaining('Restore a backup'),
+    fix: expect.stringContaining('Restore a backup'),
   });
 });
 
 it('warns of a store that the next start will update', async () => {
   await make('delete from headgate_migrations where name = (select max(name) from headgate_migrations)');
-  expect(await check()).toMatchObject({ status: 'warn', mend: expect.stringContaining('Make a backup first.') });
+  expect(await check()).toMatchObject({ status: 'warn', fix: expect.stringContaining('Make a backup first.') });
 });
 
 it('recognizes an empty one', async () => {

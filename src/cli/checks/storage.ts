@@ -21,16 +21,16 @@ export async function checkStorage(config: Pick<Config, 'storage'>): Promise<Fin
     try {
       const { isEmpty, isOlder, problem } = await store.compareSchema();
       const what = `${file === undefined ? 'PostgreSQL' : 'SQLite'} ${place}`;
-      if (problem) return { status: 'fail', subject, says: `${what} ${problem.says}`, mend: problem.remedy };
+      if (problem) return { status: 'fail', subject, says: `${what} ${problem.says}`, fix: problem.remedy };
       if (isEmpty)
         return { status: 'ok', subject, says: `${what} responds; its tables are created at the first start` };
       if (isOlder) {
-        const mend = 'The next start updates it. Older versions cannot use it afterwards. Make a backup first.';
-        return { status: 'warn', subject, says: `${what} has the schema of an older Headgate`, mend };
+        const fix = 'The next start updates it. Older versions cannot use it afterwards. Make a backup first.';
+        return { status: 'warn', subject, says: `${what} has the schema of an older Headgate`, fix };
       }
       if ((await store.ping()) === 'read-only') {
-        const mend = 'Set storage.url to the primary database: a standby accepts no ledger entries.';
-        return { status: 'fail', subject, says: `${what} is read-only`, mend };
+        const fix = 'Set storage.url to the primary database: a standby accepts no ledger entries.';
+        return { status: 'fail', subject, says: `${what} is read-only`, fix };
       }
       const keys = await store.access.listKeys();
       return { status: 'ok', subject, says: `${what}; ${keys.length === 1 ? '1 key' : `${keys.length} keys`}` };
