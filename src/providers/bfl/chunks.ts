@@ -9,7 +9,7 @@ import { readResponseBody, type BflResponse } from './wire.ts';
 /** The provider counts in credits, of which a dollar has a hundred. */
 const NANO_USD_PER_CREDIT = 10_000_000;
 
-/** Reads the response to the submission, which says where to ask, and those to the questions that follow. */
+/** Reads the response to the submission, which has the address to poll, and the responses to the polls. */
 export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageChunk[] | Poll {
   const answer = readResponseBody(body);
   const { status, result, polling_url: url } = answer;

@@ -6,15 +6,15 @@ export interface Grid {
   step: number;
   min: number;
   max: number;
-  /** Of the whole image. */
+  /** Pixels of the whole image. */
   area: number;
 }
 
-/** Models that are asked in the same way. */
+/** Models with the same request fields. */
 export interface Family {
-  /** How a model is told the shape: by pixels on a grid, or by a ratio. */
+  /** How the shape is sent: as pixels on a grid, or as a ratio. */
   shape: Grid | 'ratio';
-  /** Where the first reference stands; others follow as `<name>_2`, `<name>_3`. */
+  /** Field of the first reference; others are `<name>_2`, `<name>_3`. */
   reference: 'input_image' | 'image_prompt';
   facts: ImageFacts;
 }
@@ -29,7 +29,7 @@ const formats = { type: 'enum', values: ['jpeg', 'png'] } as const;
 
 const describe = (parameters: ImageParameters, passthrough: readonly string[]): ImageFacts => ({
   parameters: { output_format: formats, seed: { type: 'boolean' }, ...parameters },
-  // Never `webhook_url`: the image would go to an address of the caller's, with nobody to look at it.
+  // Never `webhook_url`: the image would go to an address of the caller without a check.
   passthrough: ['safety_tolerance', ...passthrough],
   streams: false,
   pricing: undefined,
@@ -90,7 +90,7 @@ const flux1: Family = {
   ),
 };
 
-/** What a model is taken for that nobody has heard of. */
+/** The family of unknown models. */
 export const newestFamily = flux2(8, ['prompt_upsampling', 'disable_pup']);
 
 /** The first that begins the name of a model. */

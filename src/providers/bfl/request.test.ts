@@ -34,7 +34,7 @@ it.each(['flux-2-pro', 'flux-pro-1.1'])('any size finds its place on the grid of
   );
 });
 
-describe('the shape of a picture', () => {
+describe('the shape of an image', () => {
   it.each([
     ['flux-2-pro', { aspectRatio: '16:9' }, { width: 1360, height: 768 }],
     ['flux-2-pro', { aspectRatio: '16:9', resolution: '2K' }, { width: 2720, height: 1520 }],
@@ -45,11 +45,11 @@ describe('the shape of a picture', () => {
     ['flux-kontext-max', { aspectRatio: '9:16' }, { aspect_ratio: '9:16' }],
     ['flux-kontext-max', { aspectRatio: 'auto' }, {}],
     ['flux-pro-1.1-ultra', { aspectRatio: '21:9', resolution: '2K' }, { aspect_ratio: '21:9' }],
-  ] as const)('%s, asked for %j', (model, request, fields) => {
+  ] as const)('%s, with %j', (model, request, fields) => {
     expect(write(model, request).body).toEqual({ prompt: 'A red fox', ...fields });
   });
 
-  it('is that of the first reference, where a tier alone is asked for', () => {
+  it('is that of the first reference, if only a tier is requested', () => {
     const shown = { bytes: Buffer.from('x'), mediaType: 'image/png', width: 400, height: 100 } as const;
     expect(write('flux-2-pro', { resolution: '1K', references: [shown] }).body).toMatchObject({
       ...{ width: 2048, height: 512, input_image: 'eA==' },
@@ -57,7 +57,7 @@ describe('the shape of a picture', () => {
   });
 });
 
-it('is what the interface says, where the options of the provider say something else', () => {
+it('is that of the interface, if the options of the provider differ', () => {
   const { body } = write('flux-2-pro', { seed: 7, passthrough: { seed: 8, safety_tolerance: 5 } });
   expect(body).toEqual({ prompt: 'A red fox', seed: 7, safety_tolerance: 5 });
 });
@@ -72,7 +72,7 @@ it.each([
   'flux-pro-1.1',
   'new-9',
   '*',
-])('lets nobody have %s sent elsewhere', (model) => {
+])('does not let callers redirect %s', (model) => {
   expect(findFamily(model).facts.passthrough).not.toContain('webhook_url');
 });
 

@@ -41,7 +41,7 @@ export function writeImageRequest(
   for (const [index, { bytes }] of request.references.entries()) {
     body[index === 0 ? reference : `${reference}_${index + 1}`] = bytes.toString('base64');
   }
-  for (const [name, value] of Object.entries(request.passthrough)) body[name] ??= value; // what the interface says counts
+  for (const [name, value] of Object.entries(request.passthrough)) body[name] ??= value; // fields of the interface win
   return {
     path: writePathPart(target.upstreamModel, target),
     body,

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile';
 const maybe = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** The submission is answered with `id` and `polling_url`, a question with the other fields. */
+/** The response to the submission has `id` and `polling_url`, that to a poll the other fields. */
 const answer = Type.Object({
   polling_url: maybe(Type.String()),
   status: maybe(Type.String()),

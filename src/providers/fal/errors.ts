@@ -10,11 +10,11 @@ export function readError(answer: UpstreamErrorResponse): GatewayError {
   const { body, status } = answer;
   const detail = findDetail(body);
   if (isRefusal(detail)) return readUpstreamError({ ...answer, status: 400, body: refusal(detail) });
-  // A lock is told with the words of a refusal, and is about the account.
+  // A locked account has the words of a refusal.
   return readUpstreamError(status === 403 ? { ...answer, status: 402 } : answer);
 }
 
-/** The same of a response of status 200 that says how a request ended. */
+/** Reads the error of a response of status 200 that reports how a request ended. */
 export function readErrorObject(body: object): GatewayError {
   const { error, error_type: type } = body as { error?: unknown; error_type?: unknown }; // looked at with care
   const detail = findDetail(body) ?? findDetail(error) ?? (typeof error === 'string' ? error : undefined);

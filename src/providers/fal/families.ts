@@ -1,8 +1,8 @@
 import type { AspectRatio, ImageFacts, ImageParameters } from '../../domain/images.ts';
 
-/** Models that are asked in the same way. Each has an interface of its own; these are the ways that they share. */
+/** Models with the same request fields. Each model has its own API; these are the common forms. */
 export interface Family {
-  /** How a model is told the shape. */
+  /** How the shape is sent. */
   shape: 'image_size' | 'aspect_ratio';
   /** The field of references; undefined when there is none. */
   reference?: 'image_url' | 'image_urls';

@@ -31,7 +31,7 @@ export function writeImageRequest(
     if (family.reference === 'image_url') body['image_url'] = urls[0];
     else body['image_urls'] = urls;
   }
-  for (const [name, value] of Object.entries(request.passthrough)) body[name] ??= value; // what the interface says counts
+  for (const [name, value] of Object.entries(request.passthrough)) body[name] ??= value; // fields of the interface win
   const { withReferences = '', without = '' } = family.suffix ?? {};
   return {
     path: writePath(target) + (request.references.length > 0 ? withReferences : without),

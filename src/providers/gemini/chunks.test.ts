@@ -16,7 +16,7 @@ const join = (chunks: Chunk[], type: 'text' | 'reasoning_summary' | 'tool_call_a
   chunks.flatMap((chunk) => (chunk.type === type ? [chunk.delta] : [])).join('');
 const finishOf = (chunks: Chunk[]) => chunks.at(-1);
 
-describe('a streamed answer', () => {
+describe('a streamed response', () => {
   it('begins with the model and ends with what was used', () => {
     const chunks = read('thoughts');
     expect(chunks[0]).toEqual({ type: 'start', model: 'gemini-2.5-flash' });
@@ -135,7 +135,7 @@ describe('a streamed answer', () => {
       return chunk.type === 'item_done' ? chunk.item.type : chunk.type;
     });
 
-  it('keeps pictures in their place, and tells of those of a thought when theirs comes', () => {
+  it('keeps images in their place, and reports those of a thought with the final one', () => {
     const chunks = read('images-signed');
     expect(kindsOf(chunks)).toEqual([
       ...['start', 'text', 'item', 'in_progress', 'generating', 'partial_image', 'completed'],
@@ -145,7 +145,7 @@ describe('a streamed answer', () => {
     expect(finishOf(chunks)).not.toHaveProperty('dropped');
   });
 
-  it('tells of pictures of a thought at once where no words can come before theirs', () => {
+  it('reports images of a thought at once if no text can precede the final one', () => {
     expect(kindsOf(read('image-tries')).slice(0, 4)).toEqual(['start', 'reasoning_summary', 'text', 'item']);
     const chunks = read('image-tries', { showsOnly: true });
     expect(kindsOf(chunks).slice(0, 8)).toEqual([
@@ -157,7 +157,7 @@ describe('a streamed answer', () => {
     expect(indexes).toEqual([0, 1]);
   });
 
-  it('has a failed picture where one was tried and none came', () => {
+  it('has a failed image if one was tried and none came', () => {
     const image = { thought: true, inlineData: { mimeType: 'image/png', data: 'AA==' } };
     const chunks = readParts([image], { finishReason: 'IMAGE_SAFETY' });
     expect(chunks).toContainEqual({
@@ -179,7 +179,7 @@ describe('a streamed answer', () => {
     expect(readParts([{ text: 'A', functionCall: null, inlineData: null }])).toHaveLength(3);
   });
 
-  it('gives pictures and log probabilities', () => {
+  it('returns images and log probabilities', () => {
     expect(read('image')).toContainEqual(
       expect.objectContaining({
         item: expect.objectContaining({ type: 'image_generation_call', status: 'completed' }),
@@ -205,7 +205,7 @@ describe('a streamed answer', () => {
     expect(finishOf(read(name))).toMatchObject(expected);
   });
 
-  it('is cut when it stops before it says why', () => {
+  it('is truncated if it stops without a finish reason', () => {
     const reader = createReader({});
     reader.read({ event: '', data: '{"candidates":[{"content":{"parts":[{"text":"Hel"}]}}]}' });
     expect(reader.end()).toEqual([]);
@@ -218,7 +218,7 @@ describe('a streamed answer', () => {
     '{"candidates":[{"content":{"parts":[null]}}]}',
     '{"candidates":[{"content":{"parts":[{"functionCall":{}}]}}]}',
     '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":"x"}}]}}]}',
-  ])('makes no sense: %s', (data) => {
+  ])('is invalid: %s', (data) => {
     expect(() => createReader({}).read({ event: '', data })).toThrow(
       expect.objectContaining({ kind: 'upstream_failed', retryable: true }),
     );

@@ -78,7 +78,7 @@ class AnswerReader implements Reader {
     return chunks;
   }
 
-  /** A frame that says nothing but a text, and how many tokens there are so far, serves as template for the next. */
+  /** A frame that contains only a text and the token counts so far becomes the template for the next ones. */
   private learn(data: string, chunks: readonly Chunk[]): void {
     const [first] = chunks;
     if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs || this.reason || this.grounding) return;

@@ -88,7 +88,7 @@ describe('turns', () => {
     expect(dropped).toEqual(['input[0].arguments (not a JSON object; sent as text)']);
   });
 
-  it('have pictures made before', () => {
+  it('have images generated earlier', () => {
     expect(contents([{ type: 'image_generation_call', id: 'i', result: '/9j/AA' }])).toEqual([
       { role: 'model', parts: [{ inlineData: { mimeType: 'image/jpeg', data: '/9j/AA' } }] },
     ]);
@@ -147,7 +147,7 @@ describe('signatures that are sent back', () => {
     ]);
   });
 
-  it('are on the picture they came with', () => {
+  it('are on the image they came with', () => {
     const image: InputItem = { type: 'image_generation_call', id: 'i', result: '/9j/AA' };
     expect(contents([hello, image, seal('A'), image, seal('B'), hello])).toMatchObject([
       {},
@@ -198,7 +198,7 @@ describe('signatures that are sent back', () => {
     ]);
   });
 
-  it('are stood in for where a newer model asks for them and another model made the call', () => {
+  it('are replaced if a newer model requires them and another model made the call', () => {
     const turns = contents([hello, call('a'), call('b')], 'gemini-3-pro-preview');
     expect(turns).toMatchObject([
       {},

@@ -21,7 +21,7 @@ export const reasoningFormat = 'google-gemini-v1';
 /** Stands for the signature of a call that another model made; newer models refuse a call without one. */
 const noSignature = 'skip_thought_signature_validator';
 
-/** What `instructions` and `input` say: the system text, turns, and what control items change elsewhere in the request. */
+/** The conversation of `instructions` and `input`: the system text, turns, and the effects of control items. */
 export class WireConversation implements Control {
   readonly system: Part[] = [];
   readonly contents: GeminiContent[] = [];
@@ -43,7 +43,7 @@ export class WireConversation implements Control {
     for (const part of parts) this.system.push(part);
   }
 
-  /** A signature stands before the call it seals. */
+  /** A signature precedes the call that it seals. */
   addSignature(signature: string): void {
     this.settle();
     this.signature = signature;
@@ -136,7 +136,7 @@ function writeItem(draft: GeminiDraft, conversation: WireConversation, item: Inp
   }
 }
 
-/** Signatures go back to who made them, to the letter; thoughts themselves are not asked for again. */
+/** Writes signatures unchanged for the provider that made them. Thoughts themselves are not needed: choice 85. */
 function writeReasoning(
   draft: GeminiDraft,
   conversation: WireConversation,

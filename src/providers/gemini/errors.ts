@@ -6,17 +6,17 @@ import { readUpstreamError, readUpstreamErrorObject } from '../kit/upstream-erro
 export const readError = (answer: UpstreamErrorResponse): GatewayError =>
   blameAccount(readUpstreamError(answer), answer.body);
 
-/** Reads an error inside a 200 answer. */
+/** Reads an error inside a 200 response. */
 export const readErrorObject = (error: unknown): GatewayError =>
   blameAccount(readUpstreamErrorObject(error, 200), { error });
 
 /** Reasons of `google.rpc.ErrorInfo` that speak of our key or account, though the status is 400. */
 const accountReasons =
   /^(?:API_KEY_|SERVICE_DISABLED|BILLING_DISABLED|CONSUMER_|ACCESS_TOKEN_|ACCOUNT_STATE_|USER_PROJECT_)/;
-/** What it says with `FAILED_PRECONDITION`, which has no reason. */
+/** Messages of `FAILED_PRECONDITION`, which has no reason. */
 const accountWords = /enable billing|free tier is not available/i;
 
-/** The provider says 400 of a wrong key and of an account that may not; neither is the caller's fault. */
+/** The provider sends 400 for a wrong key and for an account without permission. Neither is the caller's fault. */
 function blameAccount(error: GatewayError, body: unknown): GatewayError {
   if (error.kind !== 'upstream_rejected') return error;
   if (!accountWords.test(error.message) && !readReasons(body).some((reason) => accountReasons.test(reason)))

@@ -5,7 +5,7 @@ type Fields = Record<string, unknown>;
 const list = (value: unknown): Fields[] =>
   Array.isArray(value) ? value.filter((entry) => typeof entry === 'object' && entry !== null) : [];
 
-/** The text is read for each place in it; so much of it in all. A long answer of 100 kB has room for a thousand places. */
+/** Maximum characters that are read for all places together, because each place reads the text. 100 kB of text allow a thousand. */
 const MAX_BYTES_READ = 100_000_000;
 
 /**
@@ -63,7 +63,7 @@ export function readGrounding(
 export const countQueries = ({ webSearchQueries: queries }: Fields): number =>
   Array.isArray(queries) ? queries.filter((query) => query !== '').length : 0;
 
-/** Offsets count from the part; where other parts came before it, the words themselves tell the place. */
+/** Offsets count from the part. If other parts precede it, the cited words determine the place. */
 function findPlace({ startIndex, endIndex, text: words }: Fields, text: string, bytes: Buffer) {
   const count = (offset: unknown): number =>
     bytes.subarray(0, typeof offset === 'number' ? offset : 0).toString('utf8').length;

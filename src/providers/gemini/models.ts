@@ -4,7 +4,7 @@ import { type Dialect, levels } from './dialect.ts';
 export interface ModelTraits {
   /** `budget`: a number of tokens between `min` and `max`; `level`: a word. */
   thinking: 'budget' | 'level' | 'none';
-  /** The smallest budget that thinks. 0 stands beside it as "not at all" where `canStop`. */
+  /** The smallest budget. 0 turns thinking off if `canStop`. */
   min: number;
   max: number;
   canStop: boolean;

@@ -16,16 +16,16 @@ export class PartReader {
   isTextOpen = false;
   /** @see Reader.keptLength */
   keptLength = 0;
-  /** Of the candidate at hand; its first text takes them. */
+  /** Log probabilities of the current candidate. Its first text takes them. */
   logprobs: unknown;
   private readonly readerContext: ReaderContext;
   private readonly dropped: Set<string>;
   private message = new GrowingText(); // its text, when the provider searches
-  private isSealOpen = false; // a seal stands last, and the next call would take it for its own
+  private isSealOpen = false; // the last chunk is a seal, which the next call would take for its own
   private images = 0;
   private calls = 0;
   private readonly callIds = new Set<string>();
-  private readonly tries: string[] = []; // images of thoughts that nobody has been told of
+  private readonly tries: string[] = []; // images of thoughts that were not reported so far
   private trial: { key: string; told: number } | undefined; // the image that they became
 
   constructor(readerContext: ReaderContext, dropped: Set<string>) {
@@ -37,7 +37,7 @@ export class PartReader {
     return this.calls > 0;
   }
 
-  /** Of the last message; undefined when nobody expected to need it. */
+  /** Text of the last message; undefined if it is not needed. */
   get text(): string | undefined {
     return this.readerContext.searches ? this.message.text : undefined;
   }
@@ -84,13 +84,13 @@ export class PartReader {
     }
   }
 
-  /** The seal of a call stands before it. Where a call has none, an empty one keeps it from that of the part before. */
+  /** The seal of a call precedes it. A call without one gets an empty one, so that it does not take the previous seal. */
   private sealCall(signature: string | undefined, chunks: Chunk[]): void {
     if (signature !== undefined || this.isSealOpen) this.seal(signature ?? '', chunks);
     this.isSealOpen = false;
   }
 
-  /** The seal of anything else stands behind it. It leaves the message open: more of its text may come. */
+  /** The seal of anything else follows it. The message stays open, because more of its text may come. */
   private seal(signature: string, chunks: Chunk[]): void {
     this.isSealOpen = true;
     chunks.push({ type: 'reasoning_seal', format: reasoningFormat, encryptedContent: signature });
@@ -184,7 +184,7 @@ export class PartReader {
 
 const image = { type: 'image_generation_call' };
 
-/** The builder of events says which item it is. */
+/** The event builder sets the id of the item. */
 const progress = (key: string, step: string, fields?: object): Chunk => ({
   ...{ type: 'relay', key },
   event: { type: `response.image_generation_call.${step}`, item_id: '', ...fields },

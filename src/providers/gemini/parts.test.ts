@@ -47,7 +47,7 @@ describe('media', () => {
     expect(part(given)).toEqual(expected);
   });
 
-  it('name the detail that is asked for', () => {
+  it('name the requested detail', () => {
     const dropped = (detail: 'auto' | 'high') => {
       const image = { type: 'input_image' as const, image_url: 'https://a.example/b.png', detail };
       return write({ input: [{ type: 'message', role: 'user', content: [image] }] }).dropped;

@@ -1,6 +1,6 @@
 import type { Target } from '../wire.ts';
 
-/** Where a response is asked for, whole or as a stream. */
+/** Returns the path of a request for a whole or streamed response. */
 export const writePath = ({ upstreamModel, stream }: Target): string =>
   `/${pathOf(upstreamModel)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 

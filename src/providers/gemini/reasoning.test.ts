@@ -43,7 +43,7 @@ describe('reasoning', () => {
     [{ effort: 'max' }, 'gemini-3-flash', { thinkingLevel: 'high' }, []],
     [{ effort: 'medium' }, 'gemini-3-pro-preview', { thinkingLevel: 'low' }, ['reasoning.effort (medium → low)']],
     [{ max_tokens: 2000 }, 'gemini-3-pro-preview', { thinkingBudget: 2000 }, []],
-  ])('is asked for as the model wants it: %j of %s', (reasoning, model, config, dropped) => {
+  ])('is requested in the form of the model: %j of %s', (reasoning, model, config, dropped) => {
     expect(think(reasoning, model)).toMatchObject({ config, dropped });
   });
 

@@ -15,10 +15,10 @@ export interface ThinkingConfig {
 const ASSUMED_OUTPUT = 32_000;
 
 /**
- * What the request asks of reasoning.
+ * Writes the reasoning settings of a request.
  *
  * @param update effort of the last `configuration_update`, which wins
- * @returns undefined when it asks nothing, or the model does not think
+ * @returns undefined if it sets nothing, or the model does not think
  * @see docs/reference/responses.md#reasoning, docs/reference/wires.md
  */
 export function writeThinking(
@@ -42,7 +42,7 @@ export function writeThinking(
     if (budget) dropped.push('reasoning.max_tokens');
     return undefined;
   }
-  // A caller who names no amount may still want to read what is thought.
+  // A caller that names no amount may still want to read the thoughts.
   const isOpen = effort === undefined && budget === undefined && !reasoning?.enabled;
   if (isOpen) return summary ? { includeThoughts: true } : undefined;
   if (traits.thinking === 'budget') return planBudget(draft, request, { effort, budget, isOff });

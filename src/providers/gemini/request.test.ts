@@ -87,7 +87,7 @@ describe('settings', () => {
     expect(without.dropped).toEqual(['service_tier (priority)']);
   });
 
-  it('describe what is asked for', () => {
+  it('describe the requested output', () => {
     const format = { type: 'json_schema' as const, name: 'n', description: 'A day.', schema: { type: 'object' } };
     expect(configOf({ text: { format } })).toMatchObject({
       responseJsonSchema: { description: 'A day.', type: 'object' },

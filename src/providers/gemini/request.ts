@@ -12,8 +12,8 @@ import { writeTools } from './tools.ts';
 import type { ReaderContext } from './wire.ts';
 
 /**
- * What is written below, and what the gateway settles before a wire is asked: the model, routing, plugins, stored state.
- * Every other field is named in `dropped`.
+ * Fields that are written below, or that the gateway handles before: the model, routing, plugins, stored state. Every other
+ * field is named in `dropped`.
  */
 const settled = new Set([
   ...[
@@ -120,7 +120,7 @@ function writeSampling({ dropped }: GeminiDraft, config: Body, request: Response
   put('temperature', request.temperature);
   put('topP', request.top_p);
   if (request.top_k === 0)
-    dropped.push('top_k (0)'); // no limit, which cannot be said
+    dropped.push('top_k (0)'); // no limit, which the protocol cannot express
   else put('topK', request.top_k);
   put('frequencyPenalty', request.frequency_penalty);
   put('presencePenalty', request.presence_penalty);

@@ -8,7 +8,7 @@ const plain = new Set([
   ...['title', 'description', 'default', 'example', 'required', 'minItems', 'maxItems', 'minLength', 'maxLength'],
   ...['minimum', 'maximum', 'minProperties', 'maxProperties', 'pattern', 'nullable', 'propertyOrdering'],
 ]);
-/** What says nothing that the response depends on, and where references point to. */
+/** Keywords that do not affect the response, and targets of references. */
 const silent = new Set(['$schema', '$id', '$comment', 'strict', '$defs', 'definitions']);
 /** What is for reading, so that the nearer one is enough. */
 const words = new Set(['title', 'description', 'default', 'example']);
@@ -139,7 +139,7 @@ class SubsetWriter {
     this.open.delete(pointer);
   }
 
-  /** Joins a schema that holds as well. What was said nearer wins, and what would hold beside it is named. */
+  /** Joins a schema that also applies. The nearer value wins, and the other one is named. */
   private merge(written: Schema, other: Schema): void {
     for (const [keyword, value] of Object.entries(other)) {
       if (keyword === 'properties' && written.properties) addMissing(written.properties as Schema, value as Schema);
@@ -169,7 +169,7 @@ class SubsetWriter {
     }
   }
 
-  /** Only texts can be listed; other values are told in words, so that the model still knows them. */
+  /** Only texts can be listed. Other values go into the description, so that the model knows them. */
   private writeValues(written: Schema, values: unknown[], keyword: string): void {
     const others = values.filter((value) => value !== null);
     if (others.length < values.length) written.nullable = true;
@@ -197,12 +197,12 @@ function writeType(written: Schema, type: unknown): void {
   else if (types.length > 1) written.anyOf = types.map((each) => ({ type: each }));
 }
 
-/** What was said nearer wins. Both are written here, so that the nearer can grow in place. */
+/** The nearer value wins. Both are written here, so that the nearer one can grow in place. */
 function addMissing(properties: Schema, more: Schema): void {
   for (const name of Object.keys(more)) if (!Object.hasOwn(properties, name)) properties[name] = more[name];
 }
 
-/** Of the texts, lists and names that stand in a schema itself. */
+/** Size of the texts, lists and names in a schema itself. */
 function countCharacters(schema: unknown): number {
   if (!isObject(schema)) return 0;
   let count = 0;

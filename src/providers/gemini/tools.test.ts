@@ -60,7 +60,7 @@ describe('tools', () => {
     [allowed('auto', 'function'), [search, tool()], ['functionDeclarations'], 'AUTO'],
     [allowed('auto', 'web_search'), [search, tool()], ['googleSearch'], undefined],
     [allowed('required', 'web_search', 'function'), [search, tool()], ['functionDeclarations', 'googleSearch'], 'ANY'],
-  ])('are chosen beside a search: %j', (choice, tools, kinds, mode) => {
+  ])('are chosen together with a search: %j', (choice, tools, kinds, mode) => {
     const { body, dropped, readerContext } = write({ tools, ...(choice && { tool_choice: choice }) });
     expect(((body.tools ?? []) as object[]).flatMap((entry) => Object.keys(entry))).toEqual(kinds);
     expect(readerContext.searches ?? false).toBe(kinds.includes('googleSearch'));
@@ -85,7 +85,7 @@ describe('tools', () => {
     expect(() => write({ tools: [{ ...search, ...fields } as Tool] })).toThrow(refused(`tools[0].${path}`));
   });
 
-  it('name what the search cannot be told', () => {
+  it('name settings that the search does not have', () => {
     const fields = { engine: 'exa', max_results: 3, filters: { allowed_domains: [], near: 'b' } };
     expect(write({ tools: [{ ...search, ...fields } as Tool] }).dropped).toEqual([
       'tools[0].max_results',

@@ -31,7 +31,7 @@ export function readUsage(counts: Record<string, unknown> | undefined, searches 
   });
 }
 
-/** The tier that served, in the words of the interface. @returns undefined when it was not told */
+/** Reads the tier that was used, in the terms of the interface. @returns undefined if it was not reported */
 export function readTier(counts: Record<string, unknown> | undefined): string | undefined {
   const { serviceTier } = counts ?? {};
   if (typeof serviceTier !== 'string') return undefined;
@@ -40,7 +40,7 @@ export function readTier(counts: Record<string, unknown> | undefined): string | 
   return tier === 'flex' || tier === 'priority' ? tier : undefined;
 }
 
-/** Of a list like `[{ modality: 'AUDIO', tokenCount: 12 }]`. */
+/** Sums a list like `[{ modality: 'AUDIO', tokenCount: 12 }]`. */
 function countOf(modality: string, details: unknown): number {
   let sum = 0;
   for (const each of Array.isArray(details) ? (details as (Record<string, unknown> | null)[]) : []) {
@@ -61,8 +61,8 @@ const broken = new Set([
 ]);
 
 /**
- * @param message what the provider says of it
- * @param dropped gets a reason that the interface has no word for
+ * @param message of the provider about it
+ * @param dropped gets a reason that the interface does not have
  * @throws {GatewayError} `upstream_failed` when the model's answer is no use
  */
 export function readFinishReason(reason: string, message: unknown, dropped: Set<string>): FinishReason {

@@ -33,7 +33,7 @@ interface Sources {
   canAnnotate: boolean;
 }
 
-/** Sources named beside the message become citations of no certain place: both indexes 0. choice 58 */
+/** Sources outside the message become citations without a place: both indexes are 0. choice 58 */
 export function readCitations(
   { citations, searchResults, canAnnotate }: Sources,
   chunks: Chunk[],

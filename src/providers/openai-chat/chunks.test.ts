@@ -29,7 +29,7 @@ describe('a message that cannot be read', () => {
   });
 });
 
-describe('a streamed answer', () => {
+describe('a streamed response', () => {
   it('is text, and a finish with usage and tier', () => {
     expect(stream('text')).toEqual([
       { type: 'start', model: 'gpt-5-mini-2025-08-07' },
@@ -123,7 +123,7 @@ describe('reasoning', () => {
     expect(finish(chunks)).toMatchObject({ usage: { reasoningTokens: 16 } });
   });
 
-  it('said twice is taken once', () => {
+  it('sent twice is read once', () => {
     expect(readDeltas([{ reasoning: 'hm', reasoning_content: 'hm' }]).slice(0, 1)).toEqual([
       { type: 'reasoning', delta: 'hm' },
     ]);
@@ -169,7 +169,7 @@ describe('reasoning', () => {
   });
 });
 
-describe('what comes beside the text', () => {
+describe('what comes with the text', () => {
   it('a refusal', () => {
     expect(stream('refusal').filter((chunk) => chunk.type === 'refusal')).toHaveLength(4);
   });
@@ -181,7 +181,7 @@ describe('what comes beside the text', () => {
     ]);
   });
 
-  it('sources named for the whole answer, as citations of no certain place', () => {
+  it('sources of the whole response, as citations without a place', () => {
     expect(stream('citations').filter((chunk) => chunk.type === 'annotation')).toEqual([
       {
         type: 'annotation',
@@ -237,7 +237,7 @@ describe('usage', () => {
     expect(finish(whole(name))).toMatchObject({ usage: counts });
   });
 
-  it('counts reasoning as output where a server counts it beside the output', () => {
+  it('counts reasoning as output if a server counts it separately', () => {
     const counts = {
       prompt_tokens: 32,
       completion_tokens: 9,
@@ -259,7 +259,7 @@ describe('usage', () => {
   });
 });
 
-describe('an answer that makes no sense', () => {
+describe('an invalid response', () => {
   const failed = expect.objectContaining({ kind: 'upstream_failed', retryable: true });
 
   it.each([null, 'hello', {}, { choices: [] }, { choices: 'none' }])('%j is a failure of the provider', (body) => {
@@ -271,12 +271,12 @@ describe('an answer that makes no sense', () => {
     expect(() => createReader({}).read({ event: '', data: '7' })).toThrow(failed);
   });
 
-  it('a finish reason that says error is a failure of the provider', () => {
+  it('the finish reason error is a failure of the provider', () => {
     const body = { choices: [{ message: { content: '' }, finish_reason: 'error' }] };
     expect(() => readWhole(body, {})).toThrow(failed);
   });
 
-  it('an error beside it says more than the finish reason', () => {
+  it('an error next to the finish reason wins', () => {
     const body = { choices: [{ message: {}, finish_reason: 'error' }], error: { code: 429, message: 'slow down' } };
     expect(() => readWhole(body, {})).toThrow(expect.objectContaining({ kind: 'rate_limited' }));
     expect(() => readWhole({ error: 'model runner crashed' }, {})).toThrow(/model runner crashed/);

@@ -60,7 +60,7 @@ class AnswerReader implements Reader {
     return chunks;
   }
 
-  /** A frame that says nothing but a text serves as template for the next. */
+  /** A frame that contains only a text becomes the template for the next ones. */
   private learn(data: string, chunks: readonly Chunk[]): void {
     const [first] = chunks;
     if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs) return;
@@ -70,7 +70,7 @@ class AnswerReader implements Reader {
   take(answer: ChatResponse, key: 'delta' | 'message'): Chunk[] {
     if (this.ended) return [];
     if (answer.usage) this.usage = answer.usage; // some servers count on every chunk; the last word counts
-    if (answer.error) throw readUpstreamErrorObject(answer.error, 200); // says more than the finish reason beside it
+    if (answer.error) throw readUpstreamErrorObject(answer.error, 200); // wins over the finish reason
     const chunks: Chunk[] = [];
     if (!this.begun) {
       this.begun = true;
@@ -123,7 +123,7 @@ class AnswerReader implements Reader {
     return chunks;
   }
 
-  /** Whether it ends in order and says nothing, not even an empty text. A filtered choice may do so. */
+  /** Whether it ends regularly without any content, not even an empty text. A filtered choice may do so. */
   get lacksMessage(): boolean {
     return !this.seenMessage && this.reason === 'stop';
   }
@@ -138,7 +138,7 @@ class AnswerReader implements Reader {
       searchResults: this.searchResults,
       cut: reason === 'length',
     });
-    // Some servers say `stop` behind calls.
+    // Some servers send `stop` after calls.
     const finish: Chunk = {
       type: 'finish',
       reason: reason === 'stop' && this.message.hasCalls ? 'tool_calls' : reason,
@@ -162,7 +162,7 @@ class AnswerReader implements Reader {
   private readChoice(choice: ChatChoice, key: 'delta' | 'message', chunks: Chunk[]): void {
     this.seenChoice = true;
     if (choice.delta) this.streamed = true;
-    // Some servers repeat the text so far as `message` beside each delta; others stream one whole message.
+    // Some servers repeat the text so far as `message` with each delta. Others stream one whole message.
     const said = choice[key] ?? (this.streamed ? undefined : choice.message);
     if (said) this.seenMessage = true;
     if (said) this.message.read(said, { logprobs: choice.logprobs, isWhole: said !== choice.delta }, chunks);

@@ -6,7 +6,7 @@ import { readReasoningDetails } from './reasoning-details.ts';
 import { CallReader } from './tool-calls.ts';
 import type { ChatDelta, ChatToolCallPiece, ReaderContext, ReasoningDetail } from './wire.ts';
 
-/** What a server said about its sources beside the message, and whether the token limit cut the response. */
+/** The sources that a server sent outside the message, and whether the token limit ended the response. */
 export interface MessageEnd {
   citations: unknown;
   searchResults: unknown;
@@ -69,7 +69,7 @@ export class MessageReader {
           else this.dropped.add('message.refusal');
           break;
         case 'reasoning_content':
-        case 'reasoning': // servers that send both say the same in both
+        case 'reasoning': // servers that send both have the same text in both
           if (reasoning !== undefined && reasoning !== value) this.dropped.add(`message.${key}`);
           else reasoning = value;
           break;

@@ -76,7 +76,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('carry a refusal beside the text', () => {
+  it('carry a refusal with the text', () => {
     const refusal = { type: 'refusal' as const, refusal: 'No.' };
     expect(messages([{ type: 'message', role: 'assistant', content: [refusal] }])).toEqual([
       { role: 'assistant', content: null, refusal: 'No.' },
@@ -103,7 +103,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('of two finished answers stay two', () => {
+  it('of two finished responses stay two', () => {
     expect(messages([said('one'), said('two')])).toHaveLength(2);
   });
 
@@ -210,7 +210,7 @@ describe('reasoning for servers that take it in blocks', () => {
 });
 
 describe('what was made before', () => {
-  it('is shown by the user where only the user shows pictures', () => {
+  it('becomes a user message if only users may send images', () => {
     const input: InputItem[] = [
       hello,
       { type: 'image_generation_call', id: 'i', status: 'completed', result: '/9j/AA' },

@@ -17,14 +17,14 @@ import { writeMessageContent } from './parts.ts';
 import { writeReasoningDetails } from './reasoning-details.ts';
 import type { ChatMessage, ChatPart } from './wire.ts';
 
-/** What `input` says: messages, and what its control items change elsewhere in the request. */
+/** The conversation of `input`: messages, and the effects of control items. */
 export interface WireConversation extends Control {
   messages: ChatMessage[];
 }
 
 /**
- * Writes `instructions` and `input` as messages. What the assistant said and called in a row shares one message, since
- * a server wants the outputs right behind the message with the calls.
+ * Writes `instructions` and `input` as messages. Consecutive texts and calls of the assistant share one message, because
+ * servers require the outputs directly after the message with the calls.
  */
 export function writeMessages(
   draft: ChatDraft,
@@ -180,7 +180,7 @@ function addReasoning(
   return message;
 }
 
-/** To the letter, with the format beside it: such servers stand in front of several providers, and sort it out. */
+/** Adds reasoning unchanged, with its format, because such servers forward to several providers. */
 function addDetails(
   messages: ChatMessage[],
   turn: ChatMessage | undefined,
@@ -193,7 +193,7 @@ function addDetails(
   return message;
 }
 
-/** A user message that says who speaks to whom; undefined when all that it held is unreadable here. */
+/** Writes a user message that names sender and recipient; undefined if none of its content is readable here. */
 function writeAgentMessage(draft: ChatDraft, item: AgentMessageItem, index: number): ChatMessage | undefined {
   const { content } = writeMessageContent(draft, item.content, `input[${index}].content`);
   if (!content || content.length === 0) return undefined;

@@ -18,7 +18,7 @@ const isFormat = (format: string): format is ReasoningFormat => Object.hasOwn(fo
 /**
  * Reads OpenRouter's blocks of reasoning.
  *
- * @returns true when they tell the reasoning in words, so that the plain `reasoning` beside them says it twice
+ * @returns true if they contain the reasoning as text, so that the plain `reasoning` repeats it
  */
 export function readReasoningDetails(details: ReasoningDetail[], chunks: Chunk[], dropped: Set<string>): boolean {
   let told = false;

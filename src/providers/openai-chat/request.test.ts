@@ -77,7 +77,7 @@ describe('settings', () => {
     ]);
   });
 
-  it('are passed on where the dialect says so, and held back where it says so', () => {
+  it('are passed on or left out as the dialect sets it', () => {
     const dialect = {
       metadata: true,
       top_k: true,
@@ -147,14 +147,14 @@ describe('reasoning', () => {
     expect(write({ reasoning, max_output_tokens: 1000 }).body.reasoning_effort).toBe(effort);
   });
 
-  it('is what the last configuration_update says', () => {
+  it('is that of the last configuration_update', () => {
     const update = (effort: 'low' | 'max'): InputItem => ({ type: 'configuration_update', reasoning: { effort } });
     const { body } = write({ reasoning: { effort: 'none' }, input: [update('max'), hello, update('low'), hello] });
     expect(body.reasoning_effort).toBe('low');
     expect(body.messages).toHaveLength(2);
   });
 
-  it('is the nearest effort that the server knows, and says so', () => {
+  it('is the nearest effort that the server knows, and is named', () => {
     const { body, dropped } = write({ reasoning: { effort: 'max' } }, { dialect: { efforts: ['low', 'high'] } });
     expect(body.reasoning_effort).toBe('high');
     expect(dropped).toEqual(['reasoning.effort (max → high)']);

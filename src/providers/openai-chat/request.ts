@@ -11,8 +11,8 @@ import { writeChoice, writeTool } from './tools.ts';
 import type { ReaderContext } from './wire.ts';
 
 /**
- * What is written below, and what the gateway settles before a wire is asked: the model, routing, plugins, stored state.
- * Every other field is named in `dropped`.
+ * Fields that are written below, or that the gateway handles before: the model, routing, plugins, stored state. Every other
+ * field is named in `dropped`.
  */
 const settled = new Set([
   ...['input', 'model', 'models', 'instructions', 'stream', 'tools', 'tool_choice', 'text', 'reasoning'],

@@ -44,7 +44,7 @@ describe('tool calls', () => {
     ]);
   });
 
-  it('without index and id are told apart by their names, and given ids', () => {
+  it('without index and id are distinguished by their names, and get ids', () => {
     const chunks = readDeltas([call(undefined, undefined, 'f', '{}'), call(undefined, undefined, 'g', { x: 1 })]);
     expect(chunks).toEqual([
       { type: 'tool_call', callId: expect.stringMatching(/^call_\w{24}$/), name: 'f' },

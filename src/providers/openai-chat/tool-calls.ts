@@ -5,7 +5,7 @@ import { OpenCall, takeCallId } from '../kit/open-call.ts';
 import type { ChatToolCallPiece, ReaderContext } from './wire.ts';
 
 interface Call {
-  /** As the server says it; empty as long as it has not. */
+  /** The id of the server; empty until it is sent. */
   id: string;
   /** Ours: the same, unless another call of the response has it. */
   callId: string;
@@ -16,10 +16,10 @@ interface Call {
   open: OpenCall | undefined;
 }
 
-/** UTF-16 units that a call counts besides its texts. */
+/** UTF-16 units that a call counts in addition to its texts. */
 const CALL_UNITS = 256;
 
-/** Puts the calls of one response together from pieces that may be interleaved, late, or said twice. */
+/** Assembles the calls of one response from pieces that may be interleaved, late or repeated. */
 export class CallReader {
   /** @see Reader.keptLength */
   keptLength = 0;

@@ -9,7 +9,7 @@ const names = {
   input: ['prompt_tokens'],
   output: ['completion_tokens'],
   total: ['total_tokens'],
-  // DeepSeek, Moonshot, and gateways in front of Claude say the cached part beside the sum.
+  // DeepSeek, Moonshot, and gateways in front of Claude report the cached part next to the sum.
   cached: [
     'prompt_tokens_details.cached_tokens',
     'prompt_cache_hit_tokens',
@@ -40,11 +40,11 @@ const specialNames: Readonly<Record<string, keyof SpecialCounts>> = {
 const known = new Set([
   ...Object.values(names).flat(),
   ...Object.keys(specialNames),
-  // What is left of a sum whose other parts are told.
+  // The rest of a sum whose other parts are reported.
   ...['prompt_cache_miss_tokens', 'prompt_tokens_details.text_tokens', 'completion_tokens_details.text_tokens'],
   ...['cache_creation.ephemeral_5m_input_tokens', 'prompt_tokens_details.cache_creation.ephemeral_5m_input_tokens'],
   'prompt_tokens_details.cache_type',
-  // What the provider asks, and how it comes about.
+  // The provider's cost, and its parts.
   ...['cost', 'cost_in_usd_ticks', 'is_byok', 'citation_tokens', 'search_context_size'],
 ]);
 const isPrice = (name: string): boolean => name.startsWith('cost.') || name.startsWith('cost_details.');
@@ -96,7 +96,7 @@ export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefine
   return read;
 }
 
-/** xAI counts reasoning beside the output and adds it to the total (32 + 9 + 110 = 151); Perplexity names a price of its own for it. */
+/** xAI counts reasoning separately and adds it to the total (32 + 9 + 110 = 151). Perplexity has its own price for it. */
 function isReasoningBeside(
   counts: Counts,
   { input, output, reasoning, total }: { input: number; output: number; reasoning: number; total: number | undefined },
@@ -105,13 +105,13 @@ function isReasoningBeside(
   return total === input + output + reasoning || typeof counts['cost.reasoning_tokens_cost'] === 'number';
 }
 
-/** Perplexity reads what it cites at the price of input, beside the prompt, where it says so. */
+/** Perplexity charges the text that it cites as input, in addition to the prompt, if it reports it. */
 function countCitations(counts: Counts): number {
   const { citation_tokens: count, 'cost.citation_tokens_cost': cost } = counts;
   return typeof count === 'number' && typeof cost === 'number' && cost > 0 ? count : 0;
 }
 
-/** What the provider says that it asks: xAI in 10⁻¹⁰ dollars, Perplexity by parts, gateways as one number. */
+/** Reads the cost that the provider reports: xAI in 10⁻¹⁰ dollars, Perplexity by parts, gateways as one number. */
 function readCost(counts: Counts): number | undefined {
   const { cost_in_usd_ticks: ticks, cost, 'cost.total_cost': total } = counts;
   return readUpstreamCost(ticks, 1e10) ?? readUpstreamCost(cost) ?? readUpstreamCost(total);
@@ -128,9 +128,9 @@ function flatten(wire: Counts, prefix: string, flat: Counts): void {
 }
 
 /**
- * Translates `finish_reason`. A word that we do not know is a regular end, and named in `dropped`: choice 57.
+ * Translates `finish_reason`. An unknown one is a regular end, and is named in `dropped`: choice 57.
  *
- * @throws {GatewayError} when it says that the server gave up
+ * @throws {GatewayError} if it means that the server failed
  */
 export function readFinishReason(reason: string, dropped: Set<string>): FinishReason {
   switch (reason.toLowerCase()) {

@@ -40,7 +40,7 @@ export function createImageReader({ count }: ReaderContext): Reader<ImageChunk> 
 
   return {
     read,
-    /** A provider may make fewer than were asked for. */
+    /** A provider may make fewer than requested. */
     end: () => (made > 0 && !isOver ? finish() : []),
   };
 }
@@ -80,7 +80,7 @@ function readUsage(wire: ImagesApiUsage): Usage {
   });
 }
 
-/** Each image of a stream tells what it took. */
+/** Each image of a stream reports its usage. */
 function addUsage(before: Usage | undefined, more: Usage): Usage {
   if (!before) return more;
   const counts = special({

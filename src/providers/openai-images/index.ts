@@ -41,5 +41,5 @@ export const openaiImages = {
   image: speak(readDialect),
 } satisfies Wire;
 
-/** The same beside a wire for text at the same address, whose dialect says nothing of images. */
+/** The same for a wire for text at the same address, whose dialect has no image settings. */
 export const textWireImages: ImageWire = speak(() => readDialect({}));

@@ -5,7 +5,7 @@ import type { Dialect } from './dialect.ts';
 
 /** What the reader must know of the request. */
 export interface ReaderContext {
-  /** Images that were asked for: a stream that has given so many is over. */
+  /** Requested images. A stream ends after as many. */
   count: number;
 }
 
@@ -37,7 +37,7 @@ export function writeImageRequest(
     fields['stream'] = true;
     fields['partial_images'] = dialect.partial_images;
   }
-  for (const [name, value] of Object.entries(request.passthrough)) fields[name] ??= value; // what the interface says counts
+  for (const [name, value] of Object.entries(request.passthrough)) fields[name] ??= value; // fields of the interface win
   for (const name of dialect.omit) {
     if (!(name in fields)) continue;
     delete fields[name];
@@ -49,7 +49,7 @@ export function writeImageRequest(
   return { path: '/images/edits', body: writeForm(fields, request.references), dropped, readerContext };
 }
 
-/** Several images stand in fields of one name, as PHP has it. */
+/** Several images are fields of one name, as in PHP. */
 function writeForm(fields: Record<string, unknown>, references: readonly EncodedImage[]): FormField[] {
   const texts = Object.entries(fields).map(([name, value]) => ({
     name,

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 
 const count = Type.Optional(Type.Union([Type.Number(), Type.Null()]));
 
-/** Tokens as the images API tells them. */
+/** Token counts of the images API. */
 const usage = Type.Object({
   input_tokens: count,
   output_tokens: count,

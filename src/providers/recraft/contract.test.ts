@@ -20,7 +20,7 @@ testImageWire(recraft, new URL('recordings', import.meta.url), {
   },
 });
 
-describe('an answer of Recraft', () => {
+describe('a response of Recraft', () => {
   const read = (name: string) =>
     recraft.image.readWhole(
       JSON.parse(readRecording(new URL(`recordings/${name}.whole.http`, import.meta.url)).body.toString()),
@@ -31,7 +31,7 @@ describe('an answer of Recraft', () => {
     expect(read('vector')).toMatchObject([{ type: 'image' }, { type: 'finish', usage: { upstreamCostNanoUsd: 8e7 } }]);
   });
 
-  it('may say where pictures lie', () => {
+  it('may contain links to images', () => {
     expect(read('links')).toMatchObject([{ type: 'image_link' }, { type: 'finish', dropped: ['revised_prompt'] }]);
   });
 });

@@ -8,7 +8,7 @@ const contentWords = /moderat|nsfw|prohibited content|content polic|violates/i;
 /** The longest text that is a message; a page of a proxy is longer. */
 const LONGEST_MESSAGE = 300;
 
-/** Errors are `{code, message}`, or a line of plain text; an account that is empty, and content that is refused, are told in words. */
+/** Errors are `{code, message}`, or a line of text. Only the text shows an empty account or rejected content. */
 export function readError(answer: UpstreamErrorResponse): GatewayError {
   const { status, body } = answer;
   const complaint = readComplaint(body);

@@ -18,10 +18,10 @@ const withPortraits = (sizes: readonly string[]): string[] => [
 /** Models before the fourth generation have named styles, words to avoid, and make images out of others. */
 const isOld = (model: string): boolean => /^recraftv[23](?:_|$)/.test(model);
 
-/** A model of vectors is told a ratio alone; the others have sizes of their own. */
+/** A vector model accepts only a ratio. The others have their own sizes. */
 export const isVector = (model: string): boolean => /_vector$/.test(model);
 
-/** What a model takes, by its name, which says it. */
+/** Returns the capabilities of a model by its name. */
 export function readImageFacts(model: string): ImageFacts {
   const isPro = /_pro(?:_|$)/.test(model);
   const shape: ImageParameters = isVector(model)

@@ -3,7 +3,7 @@ import type { ImageUpstreamRequest } from '../image-wire.ts';
 import type { Target } from '../wire.ts';
 import { isVector } from './facts.ts';
 
-/** How far an image may go from its reference, from 0 to 1, where nobody says; the provider has no default. */
+/** How far an image may differ from its reference, from 0 to 1, if it is not set. The provider has no default. */
 const USUAL_STRENGTH = 0.5;
 
 /**
@@ -35,7 +35,7 @@ export function writeImageRequest(request: EndpointImageRequest, target: Target)
     body['strength'] = request.passthrough['strength'] ?? USUAL_STRENGTH;
   }
   for (const [name, value] of Object.entries(request.passthrough)) {
-    if (name !== 'strength') body[name] ??= value; // what the interface says counts
+    if (name !== 'strength') body[name] ??= value; // fields of the interface win
   }
   return {
     path: reference ? '/images/imageToImage' : '/images/generations',

@@ -17,7 +17,7 @@ const readWhole = (name: string) =>
   readWholeImage(JSON.parse(readRecording(recording(`${name}.whole.http`)).body.toString()), { count: 1 });
 const kinds = (chunks: ImageChunk[]) => chunks.map(({ type }) => type);
 
-it('asks for a picture and nothing else', () => {
+it('requests an image and nothing else', () => {
   expect(writeImageRequest(plain, target)).toEqual({
     path: '/models/gemini-3-pro-image:generateContent',
     body: {
@@ -29,12 +29,12 @@ it('asks for a picture and nothing else', () => {
   });
 });
 
-it('asks the first models, which make no picture without words, for both', () => {
+it('requests both from the first models, which make no image without text', () => {
   const { body } = writeImageRequest(plain, { ...target, upstreamModel: 'gemini-2.0-flash-preview-image-generation' });
   expect(body).toMatchObject({ generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } });
 });
 
-it('says shape and size in words, and nothing of the size that is usual', () => {
+it('names shape and size, but not the default size', () => {
   const { body } = writeImageRequest({ ...plain, aspectRatio: '16:9', resolution: '4K', seed: 7 }, target);
   expect(body).toMatchObject({ generationConfig: { imageConfig: { aspectRatio: '16:9', imageSize: '4K' }, seed: 7 } });
   const usual = writeImageRequest({ ...plain, aspectRatio: '1:1', resolution: '1K' }, target).body;
@@ -60,7 +60,7 @@ it('sends references as bytes behind the prompt, in order', () => {
   });
 });
 
-it('asks for the thoughts when it streams, since the tries are among them', () => {
+it('requests the thoughts for a stream, because they contain the drafts', () => {
   const passthrough = { thinkingConfig: { thinkingLevel: 'high' }, safetySettings: [{ category: 'x' }], topP: 0.5 };
   const { path, body } = writeImageRequest({ ...plain, passthrough }, { ...target, stream: true });
   expect(path).toBe('/models/gemini-3-pro-image:streamGenerateContent?alt=sse');
@@ -70,7 +70,7 @@ it('asks for the thoughts when it streams, since the tries are among them', () =
   });
 });
 
-it('names what an operator says that it takes, and it does not', () => {
+it('names a setting that the operator declares and the endpoint does not accept', () => {
   const request: EndpointImageRequest = { ...plain, count: 2, format: 'webp', size: { width: 64, height: 64 } };
   expect(writeImageRequest(request, target).dropped).toEqual(['n', 'size', 'output_format']);
 });
@@ -89,7 +89,7 @@ it.each([
   expect(readImageFacts(model).parameters).not.toHaveProperty('n'); // one image at a time
 });
 
-it('takes the pictures among the thoughts for tries, and counts tokens of pictures apart', () => {
+it('reads images among the thoughts as drafts, and counts image tokens separately', () => {
   const chunks = replay(recording('picture.stream.http'), createImageReader({ count: 1 }));
   expect(kinds(chunks)).toEqual(['start', 'partial', 'partial', 'image', 'finish']);
   expect(chunks.at(-1)).toEqual({
@@ -102,16 +102,16 @@ it('takes the pictures among the thoughts for tries, and counts tokens of pictur
   });
 });
 
-it('hands on as many pictures as were asked for, and names the rest', () => {
+it('returns as many images as were requested, and names the rest', () => {
   const chunks = readWhole('words-too');
   expect(kinds(chunks)).toEqual(['start', 'image', 'finish']);
   expect(chunks.at(-1)).toMatchObject({ dropped: ['parts[].text', 'parts[].inlineData (more than was asked for)'] });
 });
 
-it('counts all output as picture where the provider does not tell it apart', () => {
+it('counts all output as image tokens if the provider does not separate them', () => {
   expect(readWhole('details-missing').at(-1)).toMatchObject({ usage: { special: { outputImageTokens: 1290 } } });
 });
 
-it('says in the words of the model why there is no picture', () => {
+it('reports in the text of the model why there is no image', () => {
   expect(() => readWhole('no-image')).toThrow('The model made no picture (NO_IMAGE): Which fox do you mean?');
 });

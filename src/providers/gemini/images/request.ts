@@ -7,16 +7,16 @@ import { needsWords } from './models.ts';
 
 /** What the reader must know of the request. */
 export interface ReaderContext {
-  /** Images that were asked for. */
+  /** Requested images. */
   count: number;
 }
 
-/** What the models make without being told. */
+/** What the models produce by default. */
 const USUAL_SIZE = '1K';
 
 /**
- * Translates a request into the body of `generateContent`. A stream asks for the thoughts, too: among them are the
- * images that the model tries on the way.
+ * Translates a request into the body of `generateContent`. A stream requests the thoughts, too, because they contain the
+ * drafts of the image.
  */
 export function writeImageRequest(request: EndpointImageRequest, target: Target): ImageUpstreamRequest<ReaderContext> {
   const { prompt, aspectRatio, resolution, references, seed, passthrough } = request;
@@ -29,7 +29,7 @@ export function writeImageRequest(request: EndpointImageRequest, target: Target)
   config.responseModalities = needsWords(target.upstreamModel) ? ['TEXT', 'IMAGE'] : ['IMAGE'];
   if (Object.keys(imageConfig).length > 0) config.imageConfig = imageConfig;
   if (seed !== undefined) config.seed = seed;
-  // The provider says what is wrong with a setting of its own that is no object.
+  // The provider reports what is wrong with a setting of its own that is not an object.
   const isMap = typeof thinkingConfig === 'object' && thinkingConfig !== null;
   if (thinkingConfig !== undefined) config.thinkingConfig = thinkingConfig;
   if (target.stream && (isMap || thinkingConfig === undefined)) {
@@ -45,7 +45,7 @@ export function writeImageRequest(request: EndpointImageRequest, target: Target)
   return { path: writePath(target), body, dropped: listPlaceless(request), readerContext: { count: request.count } };
 }
 
-/** What the protocol has no field for, where an operator says that the endpoint takes it all the same. */
+/** Settings without a field in the protocol, if the operator declares that the endpoint accepts them. */
 function listPlaceless({ count, size, quality, format, compression, background }: EndpointImageRequest): string[] {
   const asked = { size, quality, output_format: format, output_compression: compression, background };
   const names = Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : [name]));

@@ -123,7 +123,7 @@ class AnswerReader implements Reader<ImageChunk> {
     }
   }
 
-  /** @throws {GatewayError} when the reason itself says that the server gave up */
+  /** @throws {GatewayError} if the reason itself means that the server failed */
   private explainNothing(reason: string): GatewayError {
     const isFiltered = readFinishReason(reason, this.dropped) === 'content_filter';
     const refusal = this.refusal.join('').trim();

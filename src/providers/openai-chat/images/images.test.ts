@@ -17,7 +17,7 @@ const read = (name: string, count = 1) => {
   return readWholeImage(JSON.parse(body.toString()), { count });
 };
 
-it('asks for a picture of what the user says', () => {
+it('requests an image of the prompt', () => {
   expect(writeImageRequest(plain, target)).toEqual({
     path: '/chat/completions',
     body: {
@@ -30,11 +30,11 @@ it('asks for a picture of what the user says', () => {
   });
 });
 
-it('asks a model that says nothing for pictures alone', () => {
+it('requests only images from a model without text', () => {
   expect(writeImageRequest(plain, { ...target, imagesOnly: true }).body).toMatchObject({ modalities: ['image'] });
 });
 
-it('says in image_config what the picture shall be, before what the options say there', () => {
+it('writes the settings of the image to image_config, where they win over the options', () => {
   const passthrough = { image_config: { aspect_ratio: '1:1', font: 'x' }, temperature: 0.5 };
   const request: EndpointImageRequest = {
     ...plain,
@@ -64,7 +64,7 @@ it('sends references as data URLs behind the prompt', () => {
   });
 });
 
-it('asks for usage of a stream, and leaves out what the server refuses', () => {
+it('requests the usage of a stream, and leaves out what the server rejects', () => {
   const dialect = { omit: ['user'] };
   const { body, dropped } = writeImageRequest(plain, { ...target, stream: true, endUser: 'hg_hash', dialect });
   expect(body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
@@ -72,15 +72,15 @@ it('asks for usage of a stream, and leaves out what the server refuses', () => {
   expect(dropped).toEqual(['user']);
 });
 
-it('finds pictures among the parts of the content', () => {
+it('finds images among the parts of the content', () => {
   expect(read('content-parts').map(({ type }) => type)).toEqual(['start', 'image', 'finish']);
 });
 
-it('says where a picture lies that came as a link', () => {
+it('returns the link of an image that came as a link', () => {
   expect(read('link')[1]).toEqual({ type: 'image_link', url: 'https://cdn.example.com/made/fox.png?sig=1' });
 });
 
-it('hands on as many pictures as were asked for, and names words and the rest', () => {
+it('returns as many images as were requested, and names text and the rest', () => {
   const chunks = read('words-too');
   expect(chunks.map(({ type }) => type)).toEqual(['start', 'image', 'finish']);
   expect(chunks.at(-1)).toMatchObject({
@@ -89,7 +89,7 @@ it('hands on as many pictures as were asked for, and names words and the rest', 
   });
 });
 
-it('counts all output as picture where the server does not tell it apart', () => {
+it('counts all output as image tokens if the server does not separate them', () => {
   expect(read('content-parts').at(-1)).toMatchObject({ usage: { special: { outputImageTokens: 1290 } } });
 });
 
@@ -97,7 +97,7 @@ it.each([
   ['refusal', 'refusal', 'The provider refused to make the picture (stop): I cannot draw this person.'],
   ['filtered', 'content_policy_violation', 'The provider refused to make the picture (content_filter).'],
   ['only-words', 'provider_unavailable', 'The model made no picture (stop): Which fox do you mean?'],
-])('tells of %s as %s, in the words of the model', (name, errorType, message) => {
+])('reports %s as %s, in the text of the model', (name, errorType, message) => {
   const thrown = (() => {
     try {
       return read(name);

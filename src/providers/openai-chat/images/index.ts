@@ -19,7 +19,7 @@ const facts: ImageFacts = {
   pricing: undefined,
 };
 
-/** Images in the responses of `/chat/completions`, asked for by `modalities` and `image_config`. */
+/** Images in the responses of `/chat/completions`, requested by `modalities` and `image_config`. */
 export const chatImages = defineImageWire<ReaderContext>({
   facts,
   writeRequest: writeImageRequest,

@@ -6,13 +6,12 @@ import type { ChatMessage } from '../wire.ts';
 
 /** What the reader must know of the request. */
 export interface ReaderContext {
-  /** Images that were asked for. */
+  /** Requested images. */
   count: number;
 }
 
 /**
- * Translates a request into the body of `POST /chat/completions`: the prompt is what the user says, with the references
- * behind it.
+ * Translates a request into the body of `POST /chat/completions`: the prompt is a user message, followed by the references.
  *
  * @see https://openrouter.ai/docs/guides/overview/multimodal/image-generation
  */
@@ -50,7 +49,7 @@ function writeMessage({ prompt, references }: EndpointImageRequest): ChatMessage
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a request says, which counts before what its options say. */
+/** Settings of a request, which win over those of its options. */
 function writeConfig(request: EndpointImageRequest): Record<string, unknown> {
   const asked = {
     size: request.size && writePixelSize(request.size),
