@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseObject } from '../../src/domain/response.ts';
-import { type ScriptedResponse, json, recording, sse } from '../../src/testing/scripted-responses.ts';
+import { json, recording, type ScriptedResponse, sse } from '../../src/testing/scripted-responses.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
-import { ask as askGateway, type AskOptions, type Lab, type Mode, openLab, provider } from './lab.ts';
+import { type AskOptions, ask as askGateway, type Lab, type Mode, openLab, provider } from './lab.ts';
+import { expectFailure } from './outcome.ts';
 
 let lab: Lab;
 beforeAll(async () => {
@@ -184,6 +185,13 @@ describe.each<Mode>(['buffered', 'streamed'])('a failure, %s', (mode) => {
     const outcome = await ask(mode);
     if (mode === 'buffered') expect(outcome.status).toBe(529);
     else expect(outcome.response).toMatchObject({ status: 'failed', error_type: 'provider_overloaded' });
+  });
+
+  it('is an error object without a type, too, as proxies send it', async () => {
+    const message = { type: 'message', role: 'assistant', model: 'm', content: [], usage: {} };
+    const error = { error: { message: 'No capacity.', code: 429 } };
+    lab.upstream.always(sse([{ type: 'message_start', message }, error], { named: true }));
+    expectFailure(await ask(mode), 429, 'rate_limit_exceeded', /No capacity/);
   });
 
   it('is rejected if the wire cannot represent a field', async () => {

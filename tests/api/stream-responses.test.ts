@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OutputItem } from '../../src/domain/items.ts';
 import { json } from '../../src/testing/scripted-responses.ts';
-import { around, order, streamed, text, whole } from './event-order.ts';
+import { around, field, order, streamed, text, whole } from './event-order.ts';
 import { type Lab, openLab, responseObject, stream } from './lab.ts';
-import { textOf } from './outcome.ts';
+import { expectFailure, textOf } from './outcome.ts';
 
 let lab: Lab;
 beforeAll(async () => {
@@ -216,6 +216,49 @@ describe('openai-responses', () => {
       expect(outcome.response?.output[0]).toMatchObject({ arguments: '{"a":1}' });
     });
 
+    it.each<[string, object[], object]>([
+      ['a message and deltas', [added(0, message('Other')), delta], { content: [{ text: 'One' }] }],
+      ['a message and no delta', [added(0, message('One'))], { content: [{ text: 'One' }] }],
+      [
+        'a call and deltas',
+        [added(0, call('{}')), event('function_call_arguments.delta', 0, 'function_call_1', { delta: '{}' })],
+        { arguments: '{}' },
+      ],
+      ['a call and no delta', [added(0, call('{}'))], { arguments: '{}' }],
+    ])('begins each item without text, even if the provider announces all of it: %s', async (_what, inside, final) => {
+      const outcome = await streamed(lab, wire, answered(...inside));
+      const [begun] = field(outcome.events, 'output_item.added', 'item') as OutputItem[];
+      expect(begun).toMatchObject(begun!.type === 'message' ? { content: [] } : { arguments: '' });
+      expect(outcome.response?.output).toMatchObject([final]);
+    });
+
+    it('keeps an item of which the client has another type', async () => {
+      const outcome = await streamed(
+        lab,
+        wire,
+        answered(added(0, message()), delta, done(0, { ...call('{}'), id: 'message_1' })),
+      );
+      expect(outcome.response?.output).toMatchObject([{ type: 'message', content: [{ text: 'One' }] }]);
+    });
+
+    it('ends a part once if the finished item has a part of another kind there', async () => {
+      const odd = { ...message(), status: 'completed', content: [{ type: 'odd' }] };
+      const outcome = await streamed(lab, wire, answered(added(0, message()), delta, done(0, odd)));
+      expect(field(outcome.events, 'content_part.done', 'part')).toMatchObject([{ type: 'output_text', text: 'One' }]);
+      expect(outcome.response?.output).toMatchObject([{ content: [{ type: 'output_text', text: 'One' }] }]);
+    });
+
+    it('relays no progress of an item that clients do not have, and names it', async () => {
+      const search = item('web_search_call', { status: 'completed', action: { type: 'search', query: 'q' } });
+      const early = event('web_search_call.searching', 0, 'web_search_call_1');
+      lab.upstream.respond(stream(wire, answered(early, done(0, search), early)));
+      const outcome = await lab.ask({ wire, mode: 'streamed' }, { headers: { 'x-router-metadata': 'enabled' } });
+      expect(order(outcome).filter((each) => each.includes('searching'))).toEqual(['0 web_search_call.searching']);
+      expect(outcome.response?.router_metadata?.params).toMatchObject({
+        dropped_upstream_fields: ['response.web_search_call.searching'],
+      });
+    });
+
     it('has one refusal and one summary in all events', async () => {
       const refusal = event('refusal.done', 0, 'message_1', { ...place, refusal: 'No.' });
       const summary = event('reasoning_summary_text.done', 1, 'reasoning_1', { summary_index: 0, text: 'Because.' });
@@ -292,6 +335,35 @@ describe('openai-responses', () => {
     );
     const { response } = await lab.ask({ wire, mode: 'buffered' });
     expect(response?.output).toMatchObject([{ call_id: 'function_call_1', arguments: '{"city":"Bern"}' }]);
+  });
+
+  it.each([
+    ['null', null, []],
+    ['a text', 'Hello', [{ type: 'output_text', text: 'Hello' }]],
+  ])('gives a message its list of parts if the provider sends %s', async (_what, content, parts) => {
+    const output = [item('message', { status: 'completed', content }), item('reasoning', { summary: null })];
+    for (const mode of ['buffered', 'streamed'] as const) {
+      const body = responseObject('completed', output);
+      lab.upstream.respond(
+        mode === 'buffered' ? json(body) : stream(wire, [{ type: 'response.completed', response: body }]),
+      );
+      const { response } = await lab.ask({ wire, mode });
+      expect(response?.output).toMatchObject([{ role: 'assistant', content: parts }, { summary: [] }]);
+    }
+  });
+
+  it('fails if the provider sends an error that is a text', async () => {
+    for (const mode of ['buffered', 'streamed'] as const) {
+      lab.upstream.respond(stream(wire, [...answered().slice(0, 1), { error: 'No capacity.' }]));
+      expectFailure(await lab.ask({ wire, mode }), 502, 'provider_unavailable', /No capacity/);
+    }
+  });
+
+  it('shows no reported setting that is not of its type', async () => {
+    const odd = { temperature: 'hot', top_p: 0.5, top_logprobs: 2.5, truncation: 5 };
+    lab.upstream.respond(json({ ...responseObject('completed', []), ...odd }));
+    const { response } = await lab.ask({ wire, mode: 'buffered' });
+    expect(response).toMatchObject({ temperature: 1, top_p: 0.5, top_logprobs: 0, truncation: 'disabled' });
   });
 
   it('never ends with an item that is in progress', async () => {

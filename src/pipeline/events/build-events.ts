@@ -203,9 +203,15 @@ export class EventBuilder {
 
   private finishItem(key: ItemKey, final: OutputItem): void {
     const item = this.byKey.get(key) ?? this.addNative(key, createEmptyItem(final));
-    if (!item.open) return;
-    this.reportSummary(item, partsOf(final, 'summary'));
-    this.emitContent(item, partsOf(final, 'content'));
+    if (item.open) this.finishOpenItem(item, final);
+  }
+
+  private finishOpenItem(item: OpenItem, final: OutputItem): void {
+    if (final.type !== item.wire.type) {
+      this.writer.closeItem(item, 'completed'); // clients have the other type
+      return;
+    }
+    this.emitTexts(item, final);
     if (!item.relayed) {
       for (const { type, ...fields } of hostedProgress(final)) {
         this.writer.push(type, { item_id: item.id, output_index: item.index, ...fields });
@@ -214,8 +220,13 @@ export class EventBuilder {
     this.writer.closeItem(item, 'completed', final);
   }
 
-  /** Emits what the finished item contains and no delta did. */
-  private reportSummary(item: OpenItem, parts: Record<string, unknown>[]): void {
+  /** Emits what an item contains and no delta did. */
+  private emitTexts(item: OpenItem, whole: OutputItem): void {
+    this.emitSummary(item, partsOf(whole, 'summary'));
+    this.emitContent(item, partsOf(whole, 'content'));
+  }
+
+  private emitSummary(item: OpenItem, parts: Record<string, unknown>[]): void {
     for (const [index, part] of parts.entries()) {
       if (index >= item.summaryParts) this.writer.openPart(item, 'summary_text');
       else if (item.part?.type !== 'summary_text' || item.part.index !== index) continue;
@@ -228,6 +239,7 @@ export class EventBuilder {
       const type = part['type'];
       if (!isStreamed(type)) {
         if (index >= item.contentParts) this.writer.addStrangePart(item, part);
+        else if (partsOf(item.wire, 'content')[index]?.['type'] !== type) continue; // clients have a part of another kind
         const place = { item_id: item.id, output_index: item.index, content_index: index };
         this.writer.push('response.content_part.done', { ...place, part });
         continue;
@@ -262,7 +274,13 @@ export class EventBuilder {
   private closeAll(last: 'completed' | 'incomplete'): void {
     const lastOpen = this.writer.items.findLast((item) => item.open);
     for (const item of this.writer.items) {
-      if (item.open) this.writer.closeItem(item, item === lastOpen ? last : 'completed');
+      if (!item.open) continue;
+      const status = item === lastOpen ? last : 'completed';
+      const { announced } = item;
+      if (announced && isEmpty(item)) {
+        this.emitTexts(item, announced);
+        this.writer.closeItem(item, status, { ...announced, status });
+      } else this.writer.closeItem(item, status);
     }
     this.current = undefined;
   }
@@ -303,7 +321,7 @@ export class EventBuilder {
         break;
       case 'item':
         this.closeCurrent();
-        this.addNative(chunk.key, chunk.item);
+        this.addNative(chunk.key, createEmptyItem(chunk.item)).announced = chunk.item;
         break;
       case 'part':
         this.addPart(chunk.key, chunk.part);
@@ -354,6 +372,10 @@ function freshItem(type: 'message' | 'reasoning'): OutputItem {
     ? { id: undefined, type, role: 'assistant', status: 'in_progress', content: [] }
     : { id: undefined, type, status: 'in_progress', summary: [] };
 }
+
+/** Whether no event has had any of its text. */
+const isEmpty = ({ contentParts, summaryParts, callText }: OpenItem): boolean =>
+  contentParts === 0 && summaryParts === 0 && callText.text === '';
 
 function isStreamed(type: unknown): type is 'output_text' | 'refusal' | 'reasoning_text' {
   return type === 'output_text' || type === 'refusal' || type === 'reasoning_text';

@@ -17,6 +17,8 @@ export interface OpenItem {
   index: number;
   id: string;
   wire: OutputItem;
+  /** The item as its provider announced it; some announce it with all of its text. */
+  announced?: OutputItem;
   open: boolean;
   part: OpenPart | undefined;
   contentParts: number;
@@ -67,7 +69,7 @@ export function openItem(wire: OutputItem, index: number, counter: TextCounter):
   };
 }
 
-/** The item as `output_item.added` shows it when all of it is known already: required fields with empty values. */
+/** Creates the item of `output_item.added`, which has required fields with empty values. */
 export function createEmptyItem(item: OutputItem): OutputItem {
   const bare: OutputItem = { ...item };
   if ('status' in item || item.type === 'message') bare.status = 'in_progress';

@@ -139,6 +139,7 @@ class MessageReader implements Reader {
       case 'ping':
         break;
       default:
+        if (event.error) throw readUpstreamErrorObject(event.error, 200); // without a type, as proxies send it
         this.dropped.add(`event ${String(event.type)}`);
     }
   }

@@ -244,7 +244,11 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     if (error !== undefined && error !== null) dropped.add(`${event.type.slice(0, 100)}.error`);
     const isPlaced =
       typeof event.output_index === 'number' || (typeof event.item_id === 'string' && event.item_id !== '');
-    return [isPlaced ? { type: 'relay', key: keyOf(event), event } : { type: 'relay', event }];
+    if (!isPlaced) return [{ type: 'relay', event }];
+    const key = keyOf(event);
+    if (seen.get(key)?.done === false) return [{ type: 'relay', key, event }];
+    dropped.add(event.type.slice(0, 100)); // clients have no open item at this index
+    return [];
   }
 
   // --- the end ---
@@ -296,7 +300,8 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
 
   /** An error event has no response object around its error. */
   function fail(event: WireEvent): Chunk[] {
-    const error = isRecord(event.error) ? event.error : event;
+    const { error: own } = event;
+    const error = isRecord(own) || typeof own === 'string' ? own : event;
     return finish({ status: 'failed', error }, 'failed');
   }
 
@@ -381,7 +386,8 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
         return fail(event);
       default:
         if (event.type.startsWith('response.')) return relay(event);
-        return isRecord(event.error) ? fail(event) : []; // `{error: …}` alone, as proxies send it
+        // `{error: …}` alone, as proxies send it.
+        return isRecord(event.error) || typeof event.error === 'string' ? fail(event) : [];
     }
   }
 

@@ -47,8 +47,8 @@ export function readDelta(event: WireEvent): string {
 }
 
 /**
- * @returns the item itself; a copy if it has no type (then it is a message), an empty id (`null`, `""`), or is a call whose
- *   arguments are not text, or without a `call_id`
+ * @returns the item itself; a copy if it has no type (then it is a message), an empty id (`null`, `""`), no list of parts,
+ *   or is a call whose arguments are not text, or without a `call_id`
  * @throws {GatewayError} `upstream_failed` if it is not an item
  */
 export function readItem(item: unknown): OutputItem {
@@ -56,8 +56,20 @@ export function readItem(item: unknown): OutputItem {
   const { id, type } = item;
   const hasId = typeof id === 'string' && id !== '';
   // Both fields have these types.
-  if (typeof type === 'string' && (hasId || id === undefined)) return mendCall(item as OutputItem);
-  return mendCall({ ...item, type: typeof type === 'string' ? type : 'message', id: hasId ? id : undefined });
+  if (typeof type === 'string' && (hasId || id === undefined)) return repairItem(item as OutputItem);
+  return repairItem({ ...item, type: typeof type === 'string' ? type : 'message', id: hasId ? id : undefined });
+}
+
+/** Clients loop over these lists, and some providers send null or a text instead. */
+function repairItem(item: OutputItem): OutputItem {
+  const { type, content, summary } = item;
+  if (type === 'message' && !Array.isArray(content)) {
+    const parts = typeof content === 'string' && content !== '' ? [{ type: 'output_text', text: content }] : [];
+    return { ...item, role: 'assistant', content: parts };
+  }
+  if (type === 'message' && item['role'] !== 'assistant') return { ...item, role: 'assistant' };
+  if (type === 'reasoning' && !Array.isArray(summary)) return { ...item, summary: [] };
+  return mendCall(item);
 }
 
 /** Clients parse the arguments, and send outputs to `call_id`. */
@@ -144,7 +156,8 @@ export function readSettings(response: WireResponse): ReportedSettings | undefin
   const settings: ReportedSettings = {};
   for (const name of numericSettings) {
     const value = response[name];
-    if (typeof value === 'number') settings[name] = value;
+    if (typeof value === 'number' && Number.isFinite(value) && (name !== 'top_logprobs' || Number.isInteger(value)))
+      settings[name] = value;
   }
   const { truncation } = response;
   if (truncation === 'auto' || truncation === 'disabled') settings.truncation = truncation;
