@@ -7,9 +7,9 @@
 import type {} from 'openai/resources/responses/responses';
 import type {} from 'openai/resources/shared';
 
-/** How the gateway may choose endpoints. @see docs/guides/routing.md */
+/** The preferences for endpoints. @see docs/guides/routing.md */
 export interface ProviderPreferences {
-  /** Provider ids or endpoint tags, in the order in which to try them. */
+  /** Provider ids or endpoint tags, in order of preference. */
   order?: string[] | null;
   only?: string[] | null;
   ignore?: string[] | null;
@@ -40,7 +40,7 @@ export interface PluginSetting {
   [field: string]: unknown;
 }
 
-/** What a request says of the trace that it belongs to. @see docs/guides/observability.md */
+/** The trace context of a request. @see docs/guides/observability.md */
 export interface TraceContext {
   trace_id?: string;
   trace_name?: string;
@@ -54,13 +54,13 @@ export interface CacheControl {
   ttl?: '5m' | '1h';
 }
 
-/** Fields of `POST /responses` that the client's own types do not have. */
+/** Fields of `POST /responses` that the client's types lack. */
 export interface GatewayRequestFields {
-  /** Models to try, in this order, when the one before fails. */
+  /** Fallback models, in order. */
   models?: string[];
   provider?: ProviderPreferences | null;
   plugins?: PluginSetting[];
-  /** Requests of one session stay with the provider that has its cache. At most 256 characters. */
+  /** Requests of one session keep their provider and its cache. At most 256 characters. */
   session_id?: string;
   trace?: TraceContext;
   top_k?: number;
@@ -73,7 +73,7 @@ export interface GatewayRequestFields {
   debug?: { echo_upstream_body?: boolean };
 }
 
-/** How the request was routed; sent when the request has the header `X-Router-Metadata: enabled`. */
+/** The route of the request. Present if the request has the header `X-Router-Metadata: enabled`. */
 export interface RouterMetadata {
   requested: string;
   strategy: string;
@@ -82,23 +82,23 @@ export interface RouterMetadata {
   attempt: number;
   is_byok: boolean;
   endpoints: { total: number; available: { provider: string; model: string; selected: boolean }[] };
-  /** All attempts; `message` says why one failed. */
+  /** All attempts. `message` explains a failure. */
   attempts?: { provider: string; model: string; status: number; message?: string }[];
   params?: Record<string, unknown>;
   pipeline?: { type: string; name: string; summary?: string; data?: Record<string, unknown> }[];
   generation_time?: number;
 }
 
-/** Fields of the response that the client's own types do not have. */
+/** Fields of the response that the client's types lack. */
 export interface GatewayResponseFields {
   router_metadata?: RouterMetadata;
   /** The detailed kind of `error`. @see docs/reference/errors.md */
   error_type?: string;
 }
 
-/** Fields of `usage` that the client's own types do not have. */
+/** Fields of `usage` that the client's types lack. */
 export interface GatewayUsageFields {
-  /** USD; null when no price is known. */
+  /** USD. Null if no price is known. */
   cost?: number | null;
   /** USD. */
   cost_details?: {

@@ -2,7 +2,7 @@
 const BLOCK_LENGTH = 32_768;
 
 export interface TextCounter {
-  /** @throws when there is too much text */
+  /** @throws if there is too much text */
   countBlock(block: string): void;
 }
 

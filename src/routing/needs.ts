@@ -157,7 +157,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
   return { modalities, characters, tokens: estimateTokens(texts), images, specials: [...unknown.values()] };
 }
 
-/** The base64 of an image or a file is no text. */
+/** The base64 of an image or a file does not count as text. */
 const omitData = (_key: string, value: unknown): unknown =>
   typeof value === 'string' && value.startsWith('data:') ? undefined : value;
 
