@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { STORED_WITHIN_MS } from '../metering/ledger.ts';
 import type { Peer } from '../platform/cluster/peer.ts';
 import type { Counters, SharedCounters } from '../platform/counters/counters.ts';
 import { GuardedCounters, type GuardParts } from '../platform/counters/guarded-counters.ts';
@@ -38,6 +39,7 @@ export async function openCounters({ config, primary, sums, log, onFailure }: Co
       return { timeoutMs: timeout_ms, onFailure: on_failure, graceMs: grace_ms };
     },
     sums,
+    storedMs: STORED_WITHIN_MS,
     log,
     onFailure,
   });

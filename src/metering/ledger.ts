@@ -68,7 +68,12 @@ export interface LedgerOptions {
 const GATHER_MS = 100;
 /** Entries per transaction. Takes the embedded store one or two milliseconds. */
 const MAX_GROUP = 400;
-const RETRY_MS = 1000;
+const RETRY_MS = 500;
+/**
+ * Time within which every process has stored what it has recorded, once the store is reachable. A failed write is retried
+ * after `RETRY_MS`; the rest is for the write.
+ */
+export const STORED_WITHIN_MS = 2 * RETRY_MS;
 /** Entries in memory at which the gateway accepts no more requests. About 100 MB. */
 const MAX_WAITING = 200_000;
 

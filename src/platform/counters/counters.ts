@@ -31,8 +31,8 @@ export interface Counters {
    */
   settle(reservation: Reservation, settlement: Settlement): MaybePromise<void>;
   /**
-   * Frees what processes held that have ended, and takes over what the ledger says by now, in one step. Only where counts
-   * outlive processes: the memory of a primary forgets by itself what a worker had.
+   * Releases the reservations of processes that have ended, and takes over the current sums of the ledger, in one step.
+   * Creates no account. Absent if counts end with their process: the memory of a primary drops what a worker had.
    *
    * @param ids of reservations. That of the first one of a request releases all of the request
    * @param claims one of each account that may hold for them

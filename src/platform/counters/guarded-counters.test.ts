@@ -12,6 +12,8 @@ function createStore() {
     memory: new MemoryCounters(),
     /** Accounts that it has lost. */
     forgotten: new Set<string>(),
+    /** Accounts that it has never had, or has lost, and that this process has not used. */
+    missing: new Set<string>(),
     lost: [] as (() => void)[],
     async reach<Answer>(answer: () => Answer): Promise<Answer> {
       store.calls++;
@@ -27,7 +29,12 @@ function createStore() {
       store.reach(() => {
         const isForgotten = ({ account, isCurrent }: Claim) => !isCurrent && store.forgotten.has(account);
         if (reservation.claims.some(isForgotten)) return 'forgotten';
-        for (const { account } of reservation.claims) store.forgotten.delete(account);
+        if (reservation.claims.some(({ account, isCurrent }) => !isCurrent && store.missing.has(account)))
+          return 'unknown';
+        for (const { account } of reservation.claims) {
+          store.forgotten.delete(account);
+          store.missing.delete(account);
+        }
         return store.memory.reserve(reservation);
       }),
     // The ledger's sums tell what was spent.
@@ -46,6 +53,9 @@ function createStore() {
   };
   return { store, counters };
 }
+
+/** How long other processes may take to store what they have recorded. */
+const STORED_MS = 60;
 
 function open(settings: Partial<GuardSettings> = {}) {
   const { store, counters } = createStore();
@@ -66,6 +76,7 @@ function open(settings: Partial<GuardSettings> = {}) {
       refreshFor: read,
       update: (claims) => claims.map((claim) => ({ ...claim, recordedNanoUsd: claim.startsMs.map(() => readNanoUsd) })),
     },
+    storedMs: STORED_MS,
     settings: () => ({ timeoutMs: 20, onFailure: 'open', graceMs: 1000, ...settings }),
     log: (message, fields) => void lines.push({ message, ...fields }),
     onFailure: () => void failures++,
@@ -329,6 +340,78 @@ describe('shared counters that lost what they counted', () => {
     expect(ledger.reads).toBe(1);
     expect(await guarded.reserve(createReservation(100n, 10n))).toBeUndefined();
     expect(ledger.reads).toBe(1);
+  });
+
+  /** Lets another process store what it has recorded: its write failed, and its retry comes late. */
+  const storeLate = (ledger: { spentNanoUsd: bigint }, nanoUsd: bigint) =>
+    setTimeout(() => {
+      ledger.spentNanoUsd += nanoUsd;
+    }, STORED_MS - 20);
+  /** Ends an outage. @param onBack called at the first call that reaches the store */
+  const comeBack = (store: ReturnType<typeof createStore>['store'], onBack: () => void): void => {
+    const { reach } = store;
+    store.reach = (answer) => {
+      store.reach = reach;
+      onBack();
+      return reach(answer);
+    };
+    store.state = 'there';
+  };
+
+  it('reserve only after other processes have stored what they recorded', async () => {
+    const { guarded, store, ledger, settle } = open();
+    const first = createReservation();
+    await guarded.reserve(first);
+    await settle(first, 10n);
+    store.memory = new MemoryCounters();
+    store.forgotten.add('key k');
+    storeLate(ledger, 50n);
+    expect(await guarded.reserve(createReservation(100n, 41n))).toMatchObject({ spentNanoUsd: 60n });
+    expect(await guarded.reserve(createReservation(100n, 40n))).toBeUndefined();
+  });
+
+  it.each([
+    ['forgot the account', 'gone'],
+    ['may be older than they were', 'gone'],
+    ['forgot the account', 'silent'],
+  ] as const)('do the same after an outage of this process: they %s, and were %s', async (loss, state) => {
+    const { guarded, store, ledger, settle } = open({ timeoutMs: 20 });
+    const [first, goesOn] = [createReservation(), createReservation(1000n, 20n)];
+    await guarded.reserve(first);
+    await settle(first, 10n);
+    await guarded.reserve(goesOn);
+    store.state = state;
+    expect(await guarded.reserve(createReservation(100n, 80n))).toMatchObject({ reservedNanoUsd: 20n }); // from memory
+    expect(guarded.isWhole).toBe(false);
+    store.memory = new MemoryCounters();
+    if (loss === 'forgot the account') store.forgotten.add('key k');
+    else for (const lost of store.lost) lost();
+    comeBack(store, () => storeLate(ledger, 50n));
+    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    expect(await guarded.admit(createAdmission())).toBeUndefined();
+    const refusal = { spentNanoUsd: 60n, reservedNanoUsd: 20n };
+    expect(await guarded.reserve(createReservation(100n, 21n))).toMatchObject(refusal);
+    expect(await guarded.reserve(createReservation(100n, 20n))).toBeUndefined();
+  });
+
+  it('do the same after an outage for an account that this process has not used', async () => {
+    const { guarded, store, ledger } = open();
+    store.state = 'gone';
+    await guarded.admit(createAdmission());
+    store.missing.add('key k');
+    comeBack(store, () => storeLate(ledger, 50n));
+    expect(await guarded.reserve(createReservation(100n, 80n))).toMatchObject({ spentNanoUsd: 50n });
+  });
+
+  it('do not wait after an outage in which they lost nothing', async () => {
+    const { guarded, store, ledger } = open();
+    await guarded.reserve(createReservation(1000n, 20n));
+    store.state = 'gone';
+    await guarded.admit(createAdmission());
+    store.state = 'there';
+    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    storeLate(ledger, 50n);
+    expect(await guarded.reserve(createReservation(100n, 80n))).toBeUndefined();
   });
 
   it.each(['open', 'closed'] as const)('count as gone while the ledger cannot be read: %s', async (onFailure) => {

@@ -39,6 +39,8 @@ export interface GuardParts {
   /** The counters that several processes share. */
   store: SharedCounters;
   sums: LedgerSums;
+  /** How long other processes may take to store what they have recorded, once the ledger's store is reachable. */
+  storedMs: number;
   settings: () => GuardSettings;
   /** Gets a line when a streak of failures begins, and one when it ends. */
   log: WriteLog;
@@ -55,8 +57,6 @@ const MAX_LATE = 10_000;
 const BATCH = 200;
 /** How long a request waits while the ledger's sums are read. */
 const CATCH_UP_MS = 5000;
-/** Other processes store what they have booked every 100 ms. */
-const STORED_MS = 200;
 /** Processes read the sums at different moments: after so long, each reads them once more. */
 const REREAD_MS = 1500;
 
@@ -65,9 +65,9 @@ const REREAD_MS = 1500;
  * knows what this process has let in and reserved, and what the ledger said last. The calls after it do not wait at all,
  * until a ping in the background reaches the store again.
  *
- * Then, and whenever the store has forgotten an account, the ledger is asked before anything is reserved: this process
- * stores what it has booked, reads the sums, releases what has ended, and announces what it still has reserved, whatever
- * the limits.
+ * Then this process stores what it has recorded, reads the sums of the ledger, announces what it still has reserved,
+ * whatever the limits, and releases what has ended. If the store has lost an account, or may have, nothing is reserved
+ * until the other processes have had time to store what they have recorded, too, and the sums were read after that.
  *
  * `onFailure: closed` refuses instead. Money is held in memory for `graceMs`; then that is refused, too.
  */
@@ -91,6 +91,8 @@ export class GuardedCounters implements Counters {
   /** The connection was lost since, and the store may have lost what it counted. */
   private isBehind = false;
   private catchingUp: Promise<void> | undefined;
+  /** performance.now() from which other processes have stored what they recorded during the last outage. */
+  private storedAt = 0;
   private rereading: NodeJS.Timeout | undefined;
   /** The last failure was an error and no timeout: looking again costs nobody time. */
   private failsAtOnce = false;
@@ -320,10 +322,10 @@ export class GuardedCounters implements Counters {
   }
 
   private async announceAll(): Promise<void> {
-    await delay(STORED_MS);
+    await delay(this.parts.storedMs);
     await this.parts.sums.refresh();
     this.rereadLater();
-    await this.announce([...this.underWay]);
+    await this.announce([...this.underWay], true);
   }
 
   /** Reads the sums of the accounts of a reservation, and announces what this process has reserved in them. */
@@ -333,13 +335,16 @@ export class GuardedCounters implements Counters {
     const known = this.announcing.get(name);
     if (known) return known;
     const remind = async (): Promise<void> => {
-      if (isForgotten) {
-        await delay(STORED_MS);
+      // The account is new, or an outage has emptied the store.
+      const waitMs = isForgotten ? this.parts.storedMs : this.storedAt - performance.now();
+      if (waitMs > 0) {
+        await delay(waitMs);
         this.rereadLater();
       }
       await this.parts.sums.refreshFor(reservation);
       await this.announce(
         [...this.underWay].filter(({ claims }) => claims.some(({ account }) => accounts.has(account))),
+        true,
       );
     };
     const reminder = remind().finally(() => this.announcing.delete(name));
@@ -354,22 +359,30 @@ export class GuardedCounters implements Counters {
     }, REREAD_MS).unref();
   }
 
-  /** Reserves what this process has reserved, whatever the limits. The store counts each once. */
-  private async announce(reservations: readonly Reservation[]): Promise<void> {
+  /**
+   * Reserves what this process has reserved, whatever the limits. The store counts each once.
+   *
+   * @param isCurrent whether the sums are complete, so that the store may create accounts from them
+   * @returns whether the store has all of their accounts
+   */
+  private async announce(reservations: readonly Reservation[], isCurrent: boolean): Promise<boolean> {
     const { store, sums, settings } = this.parts;
+    let isComplete = true;
     for (let at = 0; at < reservations.length; at += BATCH) {
       const batch = reservations.slice(at, at + BATCH).filter((each) => this.underWay.has(each));
       for (const each of batch) this.unsure.add(each); // it may end meanwhile
       const asked = batch.map(async (each) => {
-        const claims = sums.update(each.claims).map((claim) => ({ ...makeCurrent(claim), limits: [] }));
-        await store.reserve({ ...each, claims });
+        const claims = sums.update(each.claims).map((claim) => ({ ...claim, isCurrent, limits: [] }));
+        return store.reserve({ ...each, claims });
       });
-      await withTimeout(settings().timeoutMs, Promise.all(asked));
-      for (const each of batch) {
-        this.stored.add(each);
+      const answers = await withTimeout(settings().timeoutMs, Promise.all(asked));
+      for (const [index, each] of batch.entries()) {
+        if (isUnready(answers[index])) isComplete = false;
+        else this.stored.add(each);
         if (!this.underWay.has(each)) this.releaseLater(each); // its end may have come before its announcement
       }
     }
+    return isComplete;
   }
 
   private broke(error: unknown): void {
@@ -419,26 +432,25 @@ export class GuardedCounters implements Counters {
       await call(this.late[0]!); // a call that fails is made again at the next time: the store counts each once
       this.late.shift();
     }
-    const isMissed = this.brokenSince !== undefined || this.ended.size > 0;
-    if (isMissed) await sums.refresh();
-    for (let batch = this.nextEnded(); batch.length > 0; batch = this.nextEnded()) {
+    const ended = [...this.ended]; // the sums that are read now include them
+    if (this.brokenSince !== undefined || ended.length > 0) await sums.refresh();
+    for (let at = 0; at < ended.length; at += BATCH) {
+      const batch = ended.slice(at, at + BATCH);
       const claims = new Map(batch.flatMap((each) => each.claims.map((claim) => [claim.account, claim])));
       const ids = batch.map(({ id }) => id);
       await call(() => store.release(ids, sums.update([...claims.values()]).map(makeCurrent)));
       for (const each of batch) this.ended.delete(each);
     }
     if (this.brokenSince !== undefined) {
-      this.isBehind = false;
-      await this.announce([...this.underWay]);
+      this.storedAt = performance.now() + this.parts.storedMs;
+      if (!this.isBehind) this.isBehind = !(await this.announce([...this.underWay], false));
       this.rereadLater();
-      this.parts.log('counters recovered');
     }
+    if (this.brokenSince !== undefined) this.parts.log('counters recovered');
     this.brokenSince = undefined;
+    // Budgets wait for the announcement, rates do not.
+    if (this.isBehind && !this.closed) this.catchUp().catch((error) => this.broke(error));
     if (this.late.length + this.ended.size > 0) this.schedule(0); // ended in the meantime
-  }
-
-  private nextEnded(): Reservation[] {
-    return [...this.ended.values().take(BATCH)];
   }
 }
 

@@ -123,9 +123,9 @@ async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[], known: 
     const states = claims.map(({ account }) => accounts.get(account)!);
     const unready = released ? undefined : findUnready(claims, states, known);
     if (unready) return unready;
-    for (const state of states) state.epoch ||= nowMs;
     for (const [index, claim] of claims.entries()) updateAccount(states[index]!, claim, nowMs);
     if (released) return undefined;
+    for (const state of states) state.epoch ||= nowMs;
     const refusal = findBudgetRefusal(states, claims);
     if (refusal) return { refusal };
     for (const [index, { account, nanoUsd }] of claims.entries()) {
