@@ -14,6 +14,8 @@ const readyWithinMs = 30_000;
 export interface TestPostgres {
   /** Of the database `postgres`, whose user may create others. */
   url: string;
+  /** Creates an empty database. @returns its URL */
+  createDatabase(): Promise<string>;
   /** Ends the server at once, like a crash: unlogged tables are empty after the next start. */
   crash(): Promise<void>;
   /** Starts it again, at the same URL. */
@@ -57,8 +59,18 @@ export async function startPostgres(): Promise<TestPostgres | { skipped: string 
     const server = await startServer(program, data, folder, options);
     const killNow = () => server.process.kill('SIGKILL');
     process.once('exit', killNow); // stop() was not called
+    let databases = 0;
     return {
       url: server.url,
+      async createDatabase() {
+        const name = `test_${++databases}`;
+        const { default: pg } = await import('pg');
+        const client = new pg.Client({ connectionString: server.url });
+        await client.connect();
+        await client.query(`create database ${name}`);
+        await client.end();
+        return new URL(`/${name}`, server.url).href;
+      },
       crash: () => end(server.process, 'SIGQUIT'),
       async start() {
         server.process = (await startServer(program, data, folder, options, Number(new URL(server.url).port))).process;

@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runCli } from '../../src/cli/program.ts';
-import { json } from '../../src/testing/scripted-responses.ts';
 import { testKeys } from '../../src/testing/index.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { main } from '../api/manage.ts';
+import { centProviders, centRequest, centResponse } from './cents.ts';
 import { bootstrap, cleanUp, type GatewayProcess, startGateway } from './gateway-process.ts';
 
 const server = await startPostgres();
@@ -25,29 +24,14 @@ globalThis.Date = class extends Date {
     super(...(values.length > 0 ? values : [Date.now()]));
   }
 };`;
-const cent = () =>
-  json({
-    id: 'chatcmpl-1',
-    object: 'chat.completion',
-    created: 1_700_000_000,
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello there.' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 5, completion_tokens: 10, total_tokens: 15 },
-  });
 
 describe.skipIf('skipped' in server)('two hosts, one of which has a wrong clock', { timeout: 60_000 }, () => {
   let upstream: ScriptedUpstream;
-  let databases = 0;
   let database: string;
   beforeEach(async () => {
     upstream = await startUpstream();
-    upstream.always(cent());
-    const { url } = server as TestPostgres;
-    database = new URL(`/clocks_${++databases}`, url).href;
-    const admin = new pg.Client({ connectionString: url });
-    await admin.connect();
-    await admin.query(`create database clocks_${databases}`);
-    await admin.end();
+    upstream.always(centResponse());
+    database = await (server as TestPostgres).createDatabase();
   });
   afterEach(async () => {
     await cleanUp();
@@ -62,14 +46,7 @@ describe.skipIf('skipped' in server)('two hosts, one of which has a wrong clock'
         storage: { url: database },
         counters: { timeout_ms: 20_000 },
         catalog: { builtin: false },
-        providers: [
-          {
-            id: 'acme',
-            wire: 'openai-chat',
-            base_url: upstream.url,
-            models: [{ model: 'acme/m', pricing: { prompt: 0, completion: 0.001 } }],
-          },
-        ],
+        providers: centProviders(upstream),
         bootstrap,
       },
     });
@@ -79,7 +56,7 @@ describe.skipIf('skipped' in server)('two hosts, one of which has a wrong clock'
       WRONG_BY_MS: String(aheadMs),
     });
   const ask = async (gateway: GatewayProcess, key: string) => {
-    const answer = await gateway.post({ model: 'acme/m', input: 'Hello', max_output_tokens: 10 }, key);
+    const answer = await gateway.post(centRequest, key);
     await answer.arrayBuffer();
     return { status: answer.status, id: answer.headers.get('x-generation-id') };
   };

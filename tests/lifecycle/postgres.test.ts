@@ -16,11 +16,10 @@ const server = await startPostgres();
 const skipped = 'skipped' in server ? ` (skipped: ${server.skipped})` : '';
 
 describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
-  const { url, stop } = server as TestPostgres;
+  const { url, createDatabase, stop } = server as TestPostgres;
   const admin = new pg.Client({ connectionString: url });
   const gateways: TestGateway[] = [];
   const relays: Relay[] = [];
-  let databases = 0;
 
   beforeAll(() => admin.connect());
   afterEach(async () => {
@@ -33,11 +32,6 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     await stop();
   });
 
-  async function createDatabase(): Promise<string> {
-    const name = `lifecycle_${++databases}`;
-    await admin.query(`create database ${name}`);
-    return new URL(`/${name}`, url).href;
-  }
   async function open(database: string, parts: Record<string, unknown> = {}): Promise<TestGateway> {
     const gateway = await testGateway({ storage: { url: database }, ...parts });
     gateways.push(gateway);

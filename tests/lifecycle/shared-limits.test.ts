@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { long, quick } from '../../src/testing/full.ts';
-import { json } from '../../src/testing/scripted-responses.ts';
 import { testKeys } from '../../src/testing/index.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { startRedis } from '../../src/testing/redis.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type Json, main as workspace } from '../api/manage.ts';
+import { centProviders, centRequest, centResponse } from './cents.ts';
 import { bootstrap, cleanUp, type GatewayProcess, startGateway } from './gateway-process.ts';
 
 const server = await startPostgres();
@@ -47,7 +47,7 @@ for (const { name, skip, redis, args, main } of cases)
       upstream = await startUpstream();
       upstream.always(async () => {
         await nextTurn();
-        return tenTokens();
+        return centResponse();
       });
       only = undefined;
       databases++; // a gateway is killed at the end of its test, before it has updated all its counters
@@ -57,16 +57,9 @@ for (const { name, skip, redis, args, main } of cases)
           ...(redis !== undefined && { url: `${redis}/${databases}` }),
         },
         catalog: { builtin: false },
-        providers: [
-          {
-            id: 'acme',
-            wire: 'openai-chat',
-            base_url: upstream.url,
-            models: [{ model: 'acme/m', pricing: { prompt: 0, completion: 0.001 } }],
-          },
-        ],
+        providers: centProviders(upstream),
         bootstrap,
-        ...(args ? undefined : { storage: { url: await createDatabase(`limits_${name.length}_${databases}`) } }),
+        ...(args ? undefined : { storage: { url: await (server as TestPostgres).createDatabase() } }),
       };
     });
     afterEach(async () => {
@@ -176,7 +169,7 @@ for (const { name, skip, redis, args, main } of cases)
       await expect.poll(() => upstream.requests.length).toBe(1);
       expect((await ask(two, key, { stream: true })).status).toBe(429);
       await one.end('SIGKILL');
-      upstream.always(tenTokens());
+      upstream.always(centResponse());
       expect((await ask(two, key, { stream: true })).status).toBe(429);
 
       await startGateway({ folder: one.folder, config: { ...config } });
@@ -191,7 +184,7 @@ for (const { name, skip, redis, args, main } of cases)
       const key = await makeKey(one, 0.01);
       void ask(one, key, { stream: true }).catch(() => {});
       await expect.poll(() => upstream.requests.length).toBe(1);
-      upstream.always(tenTokens());
+      upstream.always(centResponse());
       await expect.poll(async () => (await ask(two, key)).error?.metadata?.reason).toBe('in_flight_budget_exhausted');
       expect((await ask(two, undefined, { stream: true })).status).toBe(429);
       await one.end('SIGKILL');
@@ -218,33 +211,13 @@ for (const { name, skip, redis, args, main } of cases)
       expect((await ask(two, undefined, { stream: true })).status).toBe(429);
       client.abort();
       await open;
-      upstream.always(tenTokens());
+      upstream.always(centResponse());
       await expect.poll(async () => (await ask(two, undefined, { stream: false })).status).toBe(200);
     });
   });
 
-async function createDatabase(name: string): Promise<string> {
-  const { url } = server as TestPostgres;
-  const admin = new pg.Client({ connectionString: url });
-  await admin.connect();
-  await admin.query(`create database ${name}`);
-  await admin.end();
-  return new URL(`/${name}`, url).href;
-}
-
-const tenTokens = () =>
-  json({
-    id: 'chatcmpl-1',
-    object: 'chat.completion',
-    created: 1_700_000_000,
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello there.' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 5, completion_tokens: 10, total_tokens: 15 },
-  });
-
 async function ask(gateway: GatewayProcess, key?: string, more: object = {}) {
-  const body = { model: 'acme/m', input: 'Hello', max_output_tokens: 10, ...more };
-  const answer = await gateway.post(body, key);
+  const answer = await gateway.post({ ...centRequest, ...more }, key);
   const text = await answer.text();
   return { status: answer.status, error: text.startsWith('{') ? JSON.parse(text).error : undefined };
 }
