@@ -13,7 +13,7 @@ const skipped = servers.flatMap((each) => ('skipped' in each ? [each.skipped] : 
 if (skipped.length > 0) process.stderr.write(`lost counters: ${skipped.join('; ')}\n`);
 const [postgres, redis] = servers as unknown as [TestPostgres, TestRedis];
 
-describe.skipIf(skipped.length > 0)('two hosts whose shared counters are lost', { timeout: 60_000 }, () => {
+describe.skipIf(skipped.length > 0)('two hosts whose shared counters lose their counts', { timeout: 60_000 }, () => {
   let upstream: ScriptedUpstream;
   const hosts: TestGateway[] = [];
 
@@ -68,7 +68,7 @@ describe.skipIf(skipped.length > 0)('two hosts whose shared counters are lost', 
     await expect.poll(async () => (await ledger.readTotals(main)).costNanoUsd).toBe(BigInt(cents) * 10_000_000n);
   }
 
-  it('give no budget twice: Redis is emptied', async () => {
+  it('do not grant a budget twice: Redis is emptied', async () => {
     await open({ url: `${redis.url}/1` });
     const key = await makeKey(1);
     expect(await askAll(60, key)).toBe(60);
@@ -80,7 +80,7 @@ describe.skipIf(skipped.length > 0)('two hosts whose shared counters are lost', 
     expect(await askAll(60, key)).toBe(0);
   });
 
-  it('give no budget twice: Redis is emptied under load', async () => {
+  it('do not grant a budget twice: Redis is emptied under load', async () => {
     await open({ url: `${redis.url}/2` });
     const key = await makeKey(1);
     let [answered, asked] = [0, 0];
@@ -95,7 +95,7 @@ describe.skipIf(skipped.length > 0)('two hosts whose shared counters are lost', 
     expect(answered).toBe(100);
   });
 
-  it('give no budget twice: Redis is killed and starts empty', async () => {
+  it('do not grant a budget twice: Redis is killed and starts empty', async () => {
     await open({ url: `${redis.url}/3` });
     const key = await makeKey(0.5, { limit_reset: 'daily' });
     expect(await askAll(30, key)).toBe(30);
@@ -127,7 +127,7 @@ describe.skipIf(skipped.length > 0)('two hosts whose shared counters are lost', 
   it.each([
     ['both hosts', 2],
     ['one host', 1],
-  ])('give no budget twice: PostgreSQL crashes before it has the ledger entries, then %s serve', async (_, count) => {
+  ])('do not grant a budget twice: PostgreSQL crashes before it has the ledger entries, then %s serve', async (_, count) => {
     const database = await open({});
     const key = await makeKey(1);
     expect(await askAll(10, key)).toBe(10);
