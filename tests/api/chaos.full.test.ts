@@ -5,7 +5,7 @@ import { readStream, type TestGateway, testGateway } from '../../src/testing/tes
 
 /**
  * So long, and so few clients, that no provider gathers a hundred requests however slow the machine is: from then on its
- * uptime counts, and one that failed too often is asked last for half an hour.
+ * uptime counts, and one that failed too often comes last for half an hour.
  */
 const OUTAGE_MS = 2000;
 const CLIENTS = 12;

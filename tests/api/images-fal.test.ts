@@ -128,7 +128,7 @@ describe('a request to a model of fal', () => {
     ['fal-ai/nano-banana', { size: '1600x900' }, '', { aspect_ratio: '16:9' }],
     ['fal-ai/flux-pro/kontext', { aspect_ratio: '4:3' }, '/text-to-image', { aspect_ratio: '4:3' }],
     ['fal-ai/recraft/v3/text-to-vector', { output_format: 'svg' }, '', {}],
-  ])('%s, asked for %j', async (model, asked, suffix, fields) => {
+  ])('%s, with %j', async (model, asked, suffix, fields) => {
     upstream.always(caseOf('fal').makes([made]));
     expect((await ask({ model: `fal/${model}`, ...asked })).status).toBe(200);
     expect(upstream.requests[0]!.path).toBe(`/v1/${model}${suffix}`);

@@ -105,7 +105,7 @@ describe.each(imageCases)('a generation of $wire, $mode', ({ wire, mode }) => {
     expect(await hashOf(other)).not.toBe(hash);
   });
 
-  it.runIf(streams && mode === 'streamed')('costs nothing when it breaks behind a partial picture', async () => {
+  it.runIf(streams && mode === 'streamed')('costs nothing if it fails after a partial image', async () => {
     const b64_json = made.toString('base64');
     const part = { thought: true, inlineData: { mimeType: 'image/png', data: b64_json } };
     const partial =

@@ -84,7 +84,7 @@ describe('a request to a model of Recraft', () => {
     ['recraftv3_vector', { aspect_ratio: '3:2' }, { size: '3:2' }],
     ['recraftv3', { n: 3, seed: 7, output_format: 'webp' }, { n: 3, random_seed: 7, image_format: 'webp' }],
     ['recraftv3', { seed: -1 }, {}],
-  ])('%s, asked for %j', async (model, asked, fields) => {
+  ])('%s, with %j', async (model, asked, fields) => {
     expect((await ask({ model: `recraft/${model}`, ...asked })).status).toBe(200);
     expect(upstream.requests[0]!.path).toBe('/v1/images/generations');
     expect(bodyOf(upstream.requests[0])).toEqual({

@@ -152,7 +152,7 @@ describe('GET /models', () => {
           output_modalities: ['text'],
           instruct_type: null,
         },
-        // Of the cheapest endpoint, without the one of a tier that is used only if it is asked for.
+        // The cheapest endpoint, without one of a tier that is used only on request.
         pricing: { prompt: '0.000001', completion: '0.000004' },
         top_provider: { context_length: 50_000, max_completion_tokens: 4000, is_moderated: false },
         per_request_limits: null,

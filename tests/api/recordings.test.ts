@@ -125,7 +125,7 @@ function expectEnvelope(outcome: Outcome): Outcome {
 
 const envelopeOf = ({ envelope }: Outcome) => envelope?.error;
 
-/** Without what differs from one run to the next: times, and the ids that the gateway draws, which are told apart by order. */
+/** Removes what differs between runs: times, and ids of the gateway, which are replaced by their order. */
 function settled(response: ResponseObject | undefined): unknown {
   const seen = new Map<string, string>();
   const text = JSON.stringify({ ...response, created_at: 0, completed_at: 0 });

@@ -135,7 +135,7 @@ describe.each(cases)('$wire, $mode, with one endpoint', (how) => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  it('an empty account is final, and so is a wait beyond the bound, which the client is told', async () => {
+  it('an empty account is final, and so is a wait beyond the bound, which the client gets', async () => {
     await open();
     upstream.respond(json({ error: { message: 'No.', code: 'insufficient_quota' } }, { status: 429 }));
     expect((await askFor(how)).status).toBe(429);

@@ -32,7 +32,7 @@ function counted(wire: WireName, deltas: number, said = word): { answer: Scripte
     yield frameText(openFrames(wire, []));
     for (let count = 0; count < deltas; count++) {
       yield piece;
-      counter.written += piece.length; // the next one is asked for: this one is with the kernel
+      counter.written += piece.length; // the next one is requested, so the kernel has this one
     }
     yield frameText(endFrames(wire, said.repeat(deltas)));
   }

@@ -116,7 +116,7 @@ describe('openai-responses', () => {
     expect(order(outcome)).toEqual(whole(around(0, ...steps)));
   });
 
-  it('tells the progress of a hosted tool that came without it', async () => {
+  it('adds the progress of a hosted tool without its own events', async () => {
     const interpreter = { container_id: 'c', code: '1+1', outputs: [], status: 'completed' };
     const outcome = await streamed(lab, wire, answered(done(0, item('code_interpreter_call', interpreter))));
     const code = 'code_interpreter_call';

@@ -86,7 +86,7 @@ describe('POST /workspaces', () => {
     const born = await ask('POST', '/workspaces', { name: 'born', slug: 'born', io_logging_api_key_ids: [own.id] });
     expectIssues(born, { 'io_logging_api_key_ids[0]': 'of no key of this workspace' });
 
-    await ask('DELETE', `/keys/${gone.hash}`); // what was sent before may be sent again
+    await ask('DELETE', `/keys/${gone.hash}`); // earlier values may be sent again
     const again = await ask('PATCH', path, { description: 'x', io_logging_api_key_ids: [gone.id, own.id] });
     expect(again.body.data.io_logging_api_key_ids).toEqual([gone.id, own.id]);
   });
@@ -294,7 +294,7 @@ describe('budgets', () => {
     ]);
   });
 
-  it('tell what is spent in the window that is open, what is left, and if it begins anew', async () => {
+  it('return the spending in the current window, the rest, and the time of the reset', async () => {
     const { id } = await create();
     const path = `/workspaces/${id}/budgets`;
     for (const [interval, limit_usd] of [
@@ -376,12 +376,12 @@ describe('budgets', () => {
     [{ limit_usd: null }, { limit_usd: 'got null' }],
     [{ limit_usd: 5, include_byok_in_budgets: 1 }, { include_byok_in_budgets: 'must be a boolean, got 1' }],
     [{ limit_usd: 5, limit: 5 }, { limit: 'is not known here; the fields are `limit_usd`' }],
-  ])('refuse %j', async (body, issues) => {
+  ])('reject %j', async (body, issues) => {
     expectIssues(await ask('PUT', `/workspaces/${other}/budgets/daily`, body), issues);
     expect((await ask('GET', `/workspaces/${other}/budgets`)).body.data).toEqual([]);
   });
 
-  it.each(['GET', 'PUT', 'DELETE'])('%s refuses an interval that is none', async (method) => {
+  it.each(['GET', 'PUT', 'DELETE'])('%s rejects an invalid interval', async (method) => {
     const answer = await ask(method, `/workspaces/${main}/budgets/yearly`, method === 'PUT' ? {} : undefined);
     expectIssues(answer, { interval: '"yearly" is not one of daily, weekly, monthly, lifetime.' });
   });
