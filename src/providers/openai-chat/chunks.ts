@@ -9,18 +9,18 @@ import { MessageReader } from './message.ts';
 import { readFinishReason, readServiceTier, readUsage } from './usage.ts';
 import type { ChatResponse, ChatChoice, ReaderContext } from './wire.ts';
 
-/** Reads a stream of chat completion chunks. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
-export const createReader = (readerContext: ReaderContext): Reader => new AnswerReader(readerContext);
+/** Creates the reader of a streamed response. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
+export const createReader = (readerContext: ReaderContext): Reader => new ChatReader(readerContext);
 
-/** Reads a whole response: one big delta under another name. */
+/** Reads a whole response like a stream of one delta, whose field is `message`. */
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   if (typeof body !== 'object' || body === null)
-    throw invalidUpstreamData('The provider answered with something other than JSON.');
-  const answer = new AnswerReader(readerContext);
-  const chunks = answer.take(body as ChatResponse, 'message');
-  if (!answer.seenChoice) throw invalidUpstreamData('The provider answered without a choice.');
-  if (answer.lacksMessage) throw invalidUpstreamData('The provider sent a choice without a message.');
-  for (const chunk of answer.end()) chunks.push(chunk);
+    throw invalidUpstreamData('The provider returned a body that is not a JSON object.');
+  const reader = new ChatReader(readerContext);
+  const chunks = reader.take(body as ChatResponse, 'message');
+  if (!reader.seenChoice) throw invalidUpstreamData('The provider returned a response without a choice.');
+  if (reader.lacksMessage) throw invalidUpstreamData('The provider sent a choice without a message.');
+  for (const chunk of reader.end()) chunks.push(chunk);
   return chunks;
 }
 
@@ -28,8 +28,8 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
 export const countWhole = (body: unknown): Usage | undefined =>
   readUsage((body as ChatResponse | null | undefined)?.usage, new Set());
 
-/** One for each response, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
-class AnswerReader implements Reader {
+/** A class, because each response has one and closures cost several times as much. */
+class ChatReader implements Reader {
   seenChoice = false;
   private readonly dropped = new DroppedNames();
   private readonly message: MessageReader;
@@ -50,36 +50,36 @@ class AnswerReader implements Reader {
 
   read({ event, data }: Frame): Chunk[] {
     if (data === '[DONE]') return this.end();
-    if (data === '') return []; // a keep-alive of some servers
+    if (data === '') return []; // some servers send it as a keep-alive
     const delta = this.ended || event === 'error' ? undefined : this.frames.read(data);
     if (delta) return [this.message.readText(delta)];
-    const chunk = parseEvent(data) as ChatResponse; // each of its fields is looked at before it is used
+    const chunk = parseEvent(data) as ChatResponse; // each of its fields is checked before it is used
     if (event === 'error') throw readUpstreamErrorObject(chunk.error ?? chunk, 200);
     const chunks = this.take(chunk, 'delta');
     this.learn(data, chunks);
     return chunks;
   }
 
-  /** A frame that contains only a text becomes the template for the next ones. */
+  /** Makes a template of a frame that contains only a text delta, for the frames after it. */
   private learn(data: string, chunks: readonly Chunk[]): void {
     const [first] = chunks;
     if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs) return;
     this.frames.learn(data, [{ key: 'content', value: first.delta }]);
   }
 
-  take(answer: ChatResponse, key: 'delta' | 'message'): Chunk[] {
+  take(response: ChatResponse, key: 'delta' | 'message'): Chunk[] {
     if (this.ended) return [];
-    if (answer.usage) this.usage = answer.usage; // some servers count on every chunk; the last word counts
-    if (answer.error) throw readUpstreamErrorObject(answer.error, 200); // wins over the finish reason
+    if (response.usage) this.usage = response.usage; // some servers send it in every chunk; the last one counts
+    if (response.error) throw readUpstreamErrorObject(response.error, 200); // more precise than the finish reason beside it
     const chunks: Chunk[] = [];
     if (!this.begun) {
       this.begun = true;
-      const { model } = answer;
+      const { model } = response;
       chunks.push(typeof model === 'string' && model !== '' ? { type: 'start', model } : { type: 'start' });
     }
     let counted = false;
-    for (const name in answer) {
-      const value = answer[name];
+    for (const name in response) {
+      const value = response[name];
       switch (name) {
         case 'id':
         case 'created':
@@ -92,7 +92,7 @@ class AnswerReader implements Reader {
           else if (value !== null) throw invalidUpstreamData('The provider sent choices that are no list.');
           break;
         case 'object':
-          if (value === 'error') throw readUpstreamErrorObject(answer, 200); // older vLLM
+          if (value === 'error') throw readUpstreamErrorObject(response, 200); // older vLLM
           break;
         case 'usage':
           if (value) counted = true;
@@ -123,14 +123,14 @@ class AnswerReader implements Reader {
     return chunks;
   }
 
-  /** Whether it ends regularly without any content, not even an empty text. A filtered choice may do so. */
+  /** Whether it ended with `stop` but without a message, not even an empty one. A filtered choice may have none. */
   get lacksMessage(): boolean {
     return !this.seenMessage && this.reason === 'stop';
   }
 
   end(): Chunk[] {
     const { reason } = this;
-    if (this.ended || reason === undefined) return []; // without a reason the stream was cut
+    if (this.ended || reason === undefined) return []; // without a reason the stream was truncated
     this.ended = true;
     const chunks: Chunk[] = [];
     this.message.end(chunks, {
@@ -162,10 +162,10 @@ class AnswerReader implements Reader {
   private readChoice(choice: ChatChoice, key: 'delta' | 'message', chunks: Chunk[]): void {
     this.seenChoice = true;
     if (choice.delta) this.streamed = true;
-    // Some servers repeat the text so far as `message` with each delta. Others stream one whole message.
-    const said = choice[key] ?? (this.streamed ? undefined : choice.message);
-    if (said) this.seenMessage = true;
-    if (said) this.message.read(said, { logprobs: choice.logprobs, isWhole: said !== choice.delta }, chunks);
+    // Some servers repeat the text so far as `message` beside each delta; others stream one whole message.
+    const message = choice[key] ?? (this.streamed ? undefined : choice.message);
+    if (message) this.seenMessage = true;
+    if (message) this.message.read(message, { logprobs: choice.logprobs, isWhole: message !== choice.delta }, chunks);
     for (const name in choice) {
       switch (name) {
         case 'index':

@@ -1,5 +1,5 @@
 import type { UpstreamErrorResponse } from '../wire.ts';
 import { readUpstreamError } from '../kit/upstream-error.ts';
 
-/** What a status other than 2xx means. Servers of this wire take over the errors of OpenAI along with its paths. */
-export const readError = (answer: UpstreamErrorResponse) => readUpstreamError(answer);
+/** Reads the error of a status other than 2xx. Servers of this wire use the error format of OpenAI. */
+export const readError = (response: UpstreamErrorResponse) => readUpstreamError(response);

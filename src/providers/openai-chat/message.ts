@@ -6,14 +6,14 @@ import { readReasoningDetails } from './reasoning-details.ts';
 import { CallReader } from './tool-calls.ts';
 import type { ChatDelta, ChatToolCallPiece, ReaderContext, ReasoningDetail } from './wire.ts';
 
-/** The sources that a server sent outside the message, and whether the token limit ended the response. */
+/** The sources that a server sends beside the message, and whether the token limit truncated the response. */
 export interface MessageEnd {
   citations: unknown;
   searchResults: unknown;
   cut: boolean;
 }
 
-/** Reads the deltas of a message, or the message as one delta. Names of what it cannot carry go into `dropped`. */
+/** Reads the deltas of a message, or the message as one delta. Adds the names of fields that it cannot carry to `dropped`. */
 export class MessageReader {
   private readonly dropped: Set<string>;
   private readonly readerContext: ReaderContext;
@@ -36,7 +36,7 @@ export class MessageReader {
     return this.calls !== undefined;
   }
 
-  /** A delta that is known to hold text alone. */
+  /** Reads a delta that contains only text. */
   readText(delta: string): Chunk {
     this.textIsLast = true;
     return { type: 'text', delta };
@@ -69,7 +69,7 @@ export class MessageReader {
           else this.dropped.add('message.refusal');
           break;
         case 'reasoning_content':
-        case 'reasoning': // servers that send both have the same text in both
+        case 'reasoning': // servers that send both repeat the text
           if (reasoning !== undefined && reasoning !== value) this.dropped.add(`message.${key}`);
           else reasoning = value;
           break;
@@ -93,7 +93,7 @@ export class MessageReader {
       }
     }
 
-    // A whole message has no order of its own: a model reasons, speaks, then calls.
+    // The fields of a whole message have no order. A model reasons, then writes, then calls tools.
     if (details !== undefined || reasoning !== undefined) this.readReasoning(reasoning, details, chunks);
     if (typeof content === 'string') this.addText(content, chunks);
     else if (Array.isArray(content)) this.readParts(content, chunks);
@@ -110,7 +110,7 @@ export class MessageReader {
       this.textIsLast = false;
       chunks.push({ type: 'refusal', delta: refusal });
     }
-    if (images) for (const picture of images) this.addImage(picture, chunks);
+    if (images) for (const image of images) this.addImage(image, chunks);
     if (pieces) {
       for (const [place, piece] of (pieces as ChatToolCallPiece[]).entries()) {
         this.textIsLast = false;
@@ -120,7 +120,7 @@ export class MessageReader {
     }
   }
 
-  /** Gives what was held back: sources, calls that lacked an id. */
+  /** Adds what waited for the end: sources, and calls without an id. */
   end(chunks: Chunk[], { citations, searchResults, cut }: MessageEnd): void {
     readCitations({ citations, searchResults, canAnnotate: this.textIsLast && !this.annotated }, chunks, this.dropped);
     this.calls?.end(chunks, cut);
@@ -128,9 +128,9 @@ export class MessageReader {
 
   private readReasoning(plain: unknown, details: unknown[] | undefined, chunks: Chunk[]): void {
     const blocks: Chunk[] = [];
-    const told = details !== undefined && readReasoningDetails(details as ReasoningDetail[], blocks, this.dropped);
+    const hasText = details !== undefined && readReasoningDetails(details as ReasoningDetail[], blocks, this.dropped);
     if (typeof plain === 'string') {
-      if (!told) this.addReasoning(plain, chunks); // before what seals it
+      if (!hasText) this.addReasoning(plain, chunks); // before its seal
     } else if (plain !== undefined) this.dropped.add('message.reasoning');
     if (blocks.length === 0) return;
     this.textIsLast = false;
@@ -149,7 +149,7 @@ export class MessageReader {
     chunks.push({ type: 'reasoning', delta });
   }
 
-  /** Mistral sends text, thinking and references as parts. */
+  /** Reads a list of parts. Mistral sends text, thinking and references so. */
   private readParts(parts: unknown[], chunks: Chunk[]): void {
     for (const part of parts as Record<string, unknown>[]) {
       if (typeof part?.text === 'string' && part.type === 'text') this.addText(part.text, chunks);
@@ -172,7 +172,7 @@ export class MessageReader {
     }
     const read = readDataUrl(url);
     const item = { type: 'image_generation_call', status: 'completed' };
-    // A link is not what `result` holds, but it must not be lost: choice 59.
+    // `result` cannot carry a link, which must not be lost: choice 59.
     const whole = read?.isBase64 ? { ...item, result: read.data } : { ...item, result: null, url };
     this.textIsLast = false;
     chunks.push({ type: 'item_done', key: `image-${this.images++}`, item: whole });
@@ -199,7 +199,7 @@ export class MessageReader {
   }
 }
 
-/** The interface wants all four fields. */
+/** Reads a log probability. The interface requires all four fields. */
 function readLogprob(entry: Record<string, unknown>): Record<string, unknown> {
   const { token, logprob, bytes, top_logprobs: top } = entry;
   return { token, logprob, bytes: bytes ?? [], top_logprobs: Array.isArray(top) ? top.map(readAlternative) : [] };

@@ -17,13 +17,13 @@ import { writeMessageContent } from './parts.ts';
 import { writeReasoningDetails } from './reasoning-details.ts';
 import type { ChatMessage, ChatPart } from './wire.ts';
 
-/** The conversation of `input`: messages, and the effects of control items. */
+/** The translated `input`: messages, and the changes of its control items to other fields of the request. */
 export interface WireConversation extends Control {
   messages: ChatMessage[];
 }
 
 /**
- * Writes `instructions` and `input` as messages. Consecutive texts and calls of the assistant share one message, because
+ * Writes `instructions` and `input` as messages. Consecutive text and calls of the assistant share one message, because
  * servers require the outputs directly after the message with the calls.
  */
 export function writeMessages(
@@ -106,7 +106,7 @@ function writeMessage(draft: ChatDraft, item: MessageItem, index: number): ChatM
 }
 
 function addAssistantText(messages: ChatMessage[], turn: ChatMessage | undefined, said: ChatMessage): ChatMessage {
-  // A message behind calls must not come between them and their outputs; one behind reasoning belongs to it.
+  // A message after calls must not separate them from their outputs. A message after reasoning belongs to it.
   if (turn === undefined || (turn.content !== null && turn.tool_calls === undefined)) {
     messages.push(said);
     return said;
@@ -138,7 +138,7 @@ function addCall(
   item: FunctionCallItem | CustomToolCallItem,
 ): ChatMessage {
   const message = openTurn(messages, turn);
-  // Servers that parse the arguments of earlier calls stumble over an empty text.
+  // Some servers parse the arguments of earlier calls and reject an empty text.
   const text = item.type === 'function_call' ? item.arguments || '{}' : JSON.stringify({ input: item.input });
   const call = {
     id: item.call_id,
@@ -173,14 +173,14 @@ function addReasoning(
     return turn;
   }
   const text = (hasContent ? item.content! : item.summary!).map((part) => part.text).join('\n');
-  // Reasoning behind a finished text opens the next message, unless calls are waiting for their outputs.
+  // Reasoning after a finished text opens the next message, unless calls still wait for their outputs.
   const message = openTurn(messages, turn?.content != null && !turn.tool_calls ? undefined : turn);
   message.reasoning_content =
     message.reasoning_content === undefined ? text : `${message.reasoning_content}\n\n${text}`;
   return message;
 }
 
-/** Adds reasoning unchanged, with its format, because such servers forward to several providers. */
+/** Writes reasoning unchanged, with its format. These servers are in front of several providers and select by format. */
 function addDetails(
   messages: ChatMessage[],
   turn: ChatMessage | undefined,
@@ -193,7 +193,7 @@ function addDetails(
   return message;
 }
 
-/** Writes a user message that names sender and recipient; undefined if none of its content is readable here. */
+/** Writes a message between agents as a user message that names both; undefined if none of its parts can be carried. */
 function writeAgentMessage(draft: ChatDraft, item: AgentMessageItem, index: number): ChatMessage | undefined {
   const { content } = writeMessageContent(draft, item.content, `input[${index}].content`);
   if (!content || content.length === 0) return undefined;

@@ -18,22 +18,22 @@ const isFormat = (format: string): format is ReasoningFormat => Object.hasOwn(fo
 /**
  * Reads OpenRouter's blocks of reasoning.
  *
- * @returns true if they contain the reasoning as text, so that the plain `reasoning` repeats it
+ * @returns whether they contain the text of the reasoning, so that the plain `reasoning` beside them repeats it
  */
 export function readReasoningDetails(details: ReasoningDetail[], chunks: Chunk[], dropped: Set<string>): boolean {
-  let told = false;
+  let hasText = false;
   for (const detail of details) {
     switch (detail?.type) {
       case 'reasoning.text':
         if (detail.text) {
-          told = true;
+          hasText = true;
           chunks.push({ type: 'reasoning', delta: detail.text });
         }
         if (detail.signature) chunks.push(readSeal(detail, { signature: detail.signature }, dropped));
         break;
       case 'reasoning.summary':
         if (detail.summary) {
-          told = true;
+          hasText = true;
           const chunk: Chunk = { type: 'reasoning_summary', delta: detail.summary };
           if (typeof detail.index === 'number') chunk.part = detail.index;
           chunks.push(chunk);
@@ -46,7 +46,7 @@ export function readReasoningDetails(details: ReasoningDetail[], chunks: Chunk[]
         dropped.add(`message.reasoning_details[] (${detail?.type})`);
     }
   }
-  return told;
+  return hasText;
 }
 
 function readSeal(
@@ -60,7 +60,7 @@ function readSeal(
   return id ? { ...seal, id } : seal;
 }
 
-/** The blocks of a reasoning item, in the order in which `readReasoningDetails` reads them. @see docs/reference/wires.md */
+/** Writes a reasoning item as blocks, in the order in which `readReasoningDetails` reads them. @see docs/reference/wires.md */
 export function writeReasoningDetails(item: ReasoningItem): ReasoningDetail[] {
   const details: ReasoningDetail[] = [];
   const format = item.format ?? null;

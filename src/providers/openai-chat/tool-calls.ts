@@ -5,30 +5,30 @@ import { OpenCall, takeCallId } from '../kit/open-call.ts';
 import type { ChatToolCallPiece, ReaderContext } from './wire.ts';
 
 interface Call {
-  /** The id of the server; empty until it is sent. */
+  /** The id of the server; empty until it is known. */
   id: string;
-  /** Ours: the same, unless another call of the response has it. */
+  /** The id for the client: the same, unless another call of the response has it. */
   callId: string;
   name: string;
-  /** Arguments that came before id and name were known. */
+  /** Arguments that arrived before the id and the name. */
   held: GrowingText | undefined;
-  /** Once it has been announced. */
+  /** Set once the call has been passed on. */
   open: OpenCall | undefined;
 }
 
-/** UTF-16 units that a call counts in addition to its texts. */
+/** UTF-16 units that count for a call in addition to its texts. */
 const CALL_UNITS = 256;
 
-/** Assembles the calls of one response from pieces that may be interleaved, late or repeated. */
+/** Assembles the calls of one response from pieces, which may be interleaved, late or repeated. */
 export class CallReader {
   /** @see Reader.keptLength */
   keptLength = 0;
   private readonly readerContext: ReaderContext;
   private readonly dropped: Set<string>;
   private readonly callIds = new Set<string>();
-  private readonly byId = new Map<string, Call>(); // the first of those that share one
+  private readonly byId = new Map<string, Call>(); // the first call if several share an id
   private readonly calls: Call[] = []; // in the order of their first piece
-  private readonly slots = new Map<number, Call>(); // the index upstream → the call that holds it now
+  private readonly slots = new Map<number, Call>(); // the index upstream → the call in progress at it
 
   constructor(readerContext: ReaderContext, dropped: Set<string>) {
     this.readerContext = readerContext;
@@ -36,8 +36,10 @@ export class CallReader {
   }
 
   /**
-   * @param piece an entry of `tool_calls`, whole or in part
-   * @param place in the list of a whole message, where every entry is a call of its own
+   * Reads a piece of a call.
+   *
+   * @param piece an entry of `tool_calls`, complete or partial
+   * @param place index in the list of a whole message, where every entry is a separate call
    */
   read(piece: ChatToolCallPiece, chunks: Chunk[], place?: number): void {
     const id = piece.id ? String(piece.id) : '';
@@ -59,9 +61,9 @@ export class CallReader {
   }
 
   /**
-   * The response is over: gives what was held back.
+   * Passes on the calls that waited for the end of the response.
    *
-   * @param cut by the token limit: then empty arguments are no mistake to fix
+   * @param cut whether the token limit truncated the response; empty arguments are then kept
    */
   end(chunks: Chunk[], cut: boolean): void {
     for (const call of this.calls) {
@@ -85,7 +87,10 @@ export class CallReader {
     return call;
   }
 
-  /** Some servers send no index, others index 0 for every call: then a new id, or a name behind none, begins a call. */
+  /**
+   * Finds the call of a piece, or opens one. Some servers send no index, others index 0 for every call. Then a new id, or a
+   * name without an id, begins a call.
+   */
   private findCall(piece: ChatToolCallPiece, id: string, index: unknown): Call {
     const named = (piece.function?.name ?? '') !== '';
     if (typeof index === 'number') {

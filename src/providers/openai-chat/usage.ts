@@ -4,12 +4,12 @@ import { readUpstreamCost, type SpecialCounts, type Usage, usage } from '../../d
 
 type Counts = Record<string, unknown>;
 
-/** Names under which servers report the same count, in the order in which we believe them. */
+/** Names under which servers report the same count, the most reliable first. */
 const names = {
   input: ['prompt_tokens'],
   output: ['completion_tokens'],
   total: ['total_tokens'],
-  // DeepSeek, Moonshot, and gateways in front of Claude report the cached part next to the sum.
+  // DeepSeek, Moonshot, and gateways in front of Claude report the cached part beside the sum.
   cached: [
     'prompt_tokens_details.cached_tokens',
     'prompt_cache_hit_tokens',
@@ -25,7 +25,7 @@ const names = {
   ],
   reasoning: ['completion_tokens_details.reasoning_tokens', 'reasoning_tokens'],
 };
-/** Counts that are priced apart. */
+/** Counts with a separate price. */
 const specialNames: Readonly<Record<string, keyof SpecialCounts>> = {
   'prompt_tokens_details.cache_creation.ephemeral_1h_input_tokens': 'cacheWrite1hTokens',
   'cache_creation.ephemeral_1h_input_tokens': 'cacheWrite1hTokens',
@@ -40,19 +40,19 @@ const specialNames: Readonly<Record<string, keyof SpecialCounts>> = {
 const known = new Set([
   ...Object.values(names).flat(),
   ...Object.keys(specialNames),
-  // The rest of a sum whose other parts are reported.
+  // The rest of a sum whose other parts are read.
   ...['prompt_cache_miss_tokens', 'prompt_tokens_details.text_tokens', 'completion_tokens_details.text_tokens'],
   ...['cache_creation.ephemeral_5m_input_tokens', 'prompt_tokens_details.cache_creation.ephemeral_5m_input_tokens'],
   'prompt_tokens_details.cache_type',
-  // The provider's cost, and its parts.
+  // The provider's own cost, and its details.
   ...['cost', 'cost_in_usd_ticks', 'is_byok', 'citation_tokens', 'search_context_size'],
 ]);
 const isPrice = (name: string): boolean => name.startsWith('cost.') || name.startsWith('cost_details.');
 
 /**
- * Reads a `usage` object. Other counts in it that are not zero are named in `dropped`.
+ * Reads a `usage` object. Adds the names of unknown counts that are not zero to `dropped`.
  *
- * @returns undefined when it counts neither input nor output
+ * @returns undefined if it counts neither input nor output
  */
 export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefined {
   if (typeof wire !== 'object' || wire === null) return undefined;
@@ -96,7 +96,10 @@ export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefine
   return read;
 }
 
-/** xAI counts reasoning separately and adds it to the total (32 + 9 + 110 = 151). Perplexity has its own price for it. */
+/**
+ * Whether reasoning is not part of the output count. xAI adds it to the total (32 + 9 + 110 = 151); Perplexity reports a
+ * separate price for it.
+ */
 function isReasoningBeside(
   counts: Counts,
   { input, output, reasoning, total }: { input: number; output: number; reasoning: number; total: number | undefined },
@@ -105,19 +108,19 @@ function isReasoningBeside(
   return total === input + output + reasoning || typeof counts['cost.reasoning_tokens_cost'] === 'number';
 }
 
-/** Perplexity charges the text that it cites as input, in addition to the prompt, if it reports it. */
+/** Returns the tokens of citations. Perplexity charges them like input, in addition to the prompt, if it reports their cost. */
 function countCitations(counts: Counts): number {
   const { citation_tokens: count, 'cost.citation_tokens_cost': cost } = counts;
   return typeof count === 'number' && typeof cost === 'number' && cost > 0 ? count : 0;
 }
 
-/** Reads the cost that the provider reports: xAI in 10⁻¹⁰ dollars, Perplexity by parts, gateways as one number. */
+/** Reads the provider's own cost: xAI in 10⁻¹⁰ dollars, Perplexity by parts, gateways as one number. */
 function readCost(counts: Counts): number | undefined {
   const { cost_in_usd_ticks: ticks, cost, 'cost.total_cost': total } = counts;
   return readUpstreamCost(ticks, 1e10) ?? readUpstreamCost(cost) ?? readUpstreamCost(total);
 }
 
-/** Details become `prompt_tokens_details.cached_tokens`. */
+/** Flattens nested counts: `prompt_tokens_details.cached_tokens`. */
 function flatten(wire: Counts, prefix: string, flat: Counts): void {
   for (const name in wire) {
     const value = wire[name];
@@ -128,7 +131,7 @@ function flatten(wire: Counts, prefix: string, flat: Counts): void {
 }
 
 /**
- * Translates `finish_reason`. An unknown one is a regular end, and is named in `dropped`: choice 57.
+ * Translates `finish_reason`. An unknown one counts as a regular end and is added to `dropped`: choice 57.
  *
  * @throws {GatewayError} if it means that the server failed
  */
@@ -155,7 +158,7 @@ export function readFinishReason(reason: string, dropped: Set<string>): FinishRe
     case 'refusal':
       return 'content_filter';
     case 'insufficient_system_resource': // DeepSeek
-      throw new GatewayError('upstream_overloaded', 'The provider ran out of resources and broke off its answer.', {
+      throw new GatewayError('upstream_overloaded', 'The provider ran out of resources and interrupted its response.', {
         providerCode: reason,
         retryable: true,
         isTransient: true,
@@ -163,7 +166,7 @@ export function readFinishReason(reason: string, dropped: Set<string>): FinishRe
     case 'error':
     case 'abort': // vLLM and SGLang, when the server drops a request
     case 'network_error': // Zhipu
-      throw new GatewayError('upstream_failed', `The provider broke off its answer (finish reason ${reason}).`, {
+      throw new GatewayError('upstream_failed', `The provider interrupted its response (finish reason ${reason}).`, {
         providerCode: reason,
         retryable: true,
         isTransient: true,
@@ -174,6 +177,6 @@ export function readFinishReason(reason: string, dropped: Set<string>): FinishRe
   }
 }
 
-/** The words of the interface; providers have names of their own for the base tier. */
+/** Returns the tier by its name in the interface. Some providers have other names for the base tier. */
 export const readServiceTier = (tier: string): string =>
   tier === 'standard' || tier === 'on_demand' ? 'default' : tier;

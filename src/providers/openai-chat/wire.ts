@@ -1,8 +1,8 @@
 import type { OfferedTools } from '../kit/tool-box.ts';
 
 /**
- * The shapes of `/chat/completions`, as far as we write or read them. What comes in is lenient: every field may be
- * missing, and `chunks.ts` looks at a value before it believes it.
+ * The shapes of `/chat/completions`, as far as they are written or read. Types of responses are lenient: every field may
+ * be missing, and `chunks.ts` checks each value before it uses it.
  */
 export interface ChatMessage {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
@@ -39,13 +39,13 @@ export interface ChatTool {
 
 export type ChatToolChoice = 'auto' | 'none' | 'required' | { type: 'function'; function: { name: string } };
 
-/** What the reader must know of the tools it reads calls of. Functions that mean themselves are not in it. */
+/** The tools that the reader must translate back. Plain functions are not in it. */
 export interface ReaderContext {
-  /** Name upstream → the tool that the caller offered; absent when every function means itself. */
+  /** Name upstream → the tool that the caller offered; absent if all tools are plain functions. */
   tools?: OfferedTools;
 }
 
-/** A chunk of a stream, or a whole response: they differ in `delta` and `message` alone. */
+/** A chunk of a stream, or a whole response. They differ only in `delta` and `message`. */
 export interface ChatResponse {
   choices?: ChatChoice[] | null;
   [field: string]: unknown;
@@ -60,7 +60,7 @@ export interface ChatChoice {
 
 export type ChatDelta = Record<string, unknown>;
 
-/** A tool call, or the piece of one. Some servers leave out `index`, `id` or both; some send the arguments as an object. */
+/** A tool call, or a piece of one. Some servers omit `index`, `id` or both; some send the arguments as an object. */
 export interface ChatToolCallPiece {
   index?: number | null;
   id?: string | null;

@@ -23,12 +23,12 @@ import {
 
 /** Reads a streamed response. Padding (`obfuscation`) and the upstream's own numbering are not carried. */
 export function createReader(readerContext: ReaderContext): Reader {
-  const answer = createResponseReader(readerContext);
+  const reader = createResponseReader(readerContext);
   return {
-    read: (frame: Frame) => (frame.data === '[DONE]' || frame.data === '' ? [] : answer.read(frame)),
+    read: (frame: Frame) => (frame.data === '[DONE]' || frame.data === '' ? [] : reader.read(frame)),
     end: () => [],
-    counted: () => answer.counted(),
-    keptLength: () => answer.keptLength(),
+    counted: () => reader.counted(),
+    keptLength: () => reader.keptLength(),
   };
 }
 
@@ -46,8 +46,8 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
   }
   if (body.status === 'in_progress' || body.status === 'queued')
     throw unexpectedUpstreamData(`a response that is ${body.status}`);
-  const answer = createResponseReader(readerContext);
-  return [...answer.start(body), ...answer.finish(body, 'completed')];
+  const reader = createResponseReader(readerContext);
+  return [...reader.start(body), ...reader.finish(body, 'completed')];
 }
 
 /** @see TextWire.countWhole */

@@ -3,8 +3,8 @@ import type { UpstreamErrorResponse } from '../wire.ts';
 import { readUpstreamError } from '../kit/upstream-error.ts';
 
 /** What a status other than 2xx means: this wire's errors are those of every server that speaks like OpenAI. */
-export function readError(answer: UpstreamErrorResponse): GatewayError {
-  return readUpstreamError(answer);
+export function readError(response: UpstreamErrorResponse): GatewayError {
+  return readUpstreamError(response);
 }
 
 const lengthCodes = new Set([

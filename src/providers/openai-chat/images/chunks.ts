@@ -12,7 +12,7 @@ import type { ReaderContext } from './request.ts';
 /** Reads a stream of chunks. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
 export const createImageReader = (readerContext: ReaderContext): Reader<ImageChunk> => new AnswerReader(readerContext);
 
-/** Reads a whole response: one big delta under another name. */
+/** Reads a whole response like a stream of one delta, whose field is `message`. */
 export function readWholeImage(body: unknown, readerContext: ReaderContext): ImageChunk[] {
   const reader = new AnswerReader(readerContext);
   const chunks = [...reader.take(body), ...reader.end()];
