@@ -11,17 +11,17 @@ import type { Message, SimulatorRequest } from './wire.ts';
 const BATCH = 32;
 
 /**
- * Answers in place of a provider behind HTTP.
+ * Responds in place of a provider behind HTTP.
  *
- * @throws {GatewayError} before the first batch: what an HTTP status would have said (an unknown model, `[[fail …]]`)
- * @throws the reason of the signal, as soon as it fires
+ * @throws {GatewayError} before the first batch, in place of an HTTP status (an unknown model, `[[fail …]]`)
+ * @throws the reason of the signal when it fires
  */
 export async function* simulateResponse(
   request: UpstreamRequest<undefined>,
   signal: AbortSignal,
 ): AsyncGenerator<Frame[]> {
   signal.throwIfAborted();
-  const asked = request.body as unknown as SimulatorRequest; // written by `writeRequest` beside this file
+  const asked = request.body as unknown as SimulatorRequest; // written by `writeRequest` in this folder
   const model = Object.hasOwn(models, asked.model) ? models[asked.model]! : undefined;
   if (!model) {
     const known = Object.keys(models).join(', ');
@@ -39,7 +39,7 @@ export async function* simulateResponse(
   yield* pace(compose(model, asked, conversation), asked.stream === true, turn, signal);
 }
 
-/** Yields the messages in batches, token by token in a stream, and ends them early when told to. */
+/** Yields the messages in batches, token by token in a stream, and ends them early if a directive requests it. */
 async function* pace(
   messages: Iterable<Message>,
   isStreamed: boolean,

@@ -5,7 +5,7 @@ import type { Frame, Reader } from '../wire.ts';
 import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import type { Message } from './wire.ts';
 
-/** Reads a streamed response. @throws {GatewayError} for an `error` message, and `upstream_failed` for a cut answer */
+/** Reads a streamed response. @throws {GatewayError} for an `error` message, and `upstream_failed` for a truncated response */
 export function createReader(): Reader {
   let finished = false;
   return {

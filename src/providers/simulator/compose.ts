@@ -38,7 +38,7 @@ function countUsage(meter: Meter, input: number, told: ScriptTurn['usage']): Tok
   return told === null ? null : { input, output, reasoning, cached: 0, ...told };
 }
 
-/** What is told besides the output itself. */
+/** What is sent in addition to the output itself. */
 interface Extras {
   logprobs: number | undefined;
   /** Images that show how one comes about. */

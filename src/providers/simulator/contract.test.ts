@@ -9,14 +9,14 @@ const recordings = new URL('recordings/', import.meta.url);
 
 testWire(simulator, recordings, { errors: { 'broken.stream.http': 'rate_limited' } });
 
-// The answers of the simulator are promised to stay the same: demos, documents and tests of others quote them. An image
+// The responses of the simulator must stay the same: demos, documents and tests of others quote them. An image
 // keeps its pixels; how they are compressed may change with Node.
 it.each<[string, string, string, Partial<ResponseRequest>?]>([
   ['text', 'echo', 'Grüße, world 😀'],
   ['reasoning', 'reasoner', 'Why is the sky blue?', { reasoning: { effort: 'minimal', summary: 'auto' } }],
   ['length', 'writer', 'On cats', { max_output_tokens: 8 }],
   ['citations', 'echo', '[[say As written there.]] [[cite https://example.com/a A page]] [[logprobs 2]]'],
-])('still answers as recorded: %s', async (name, upstreamModel, prompt, fields) => {
+])('still responds as recorded: %s', async (name, upstreamModel, prompt, fields) => {
   const target: Target = { endpoint: 'simulator', upstreamModel, stream: true, dialect: {} };
   const request = simulator.text.writeRequest(
     { ...fields, input: [{ type: 'message', role: 'user', content: prompt }] },

@@ -7,9 +7,9 @@ export interface WireConversation {
   /** The last user message without its directives. */
   prompt: string;
   turn: ScriptTurn;
-  /** False once tools have answered the last user message. */
+  /** False once there are tool outputs after the last user message. */
   isFirstTurn: boolean;
-  /** What tools have said since the last user message, oldest first. */
+  /** Tool outputs since the last user message, oldest first. */
   outputs: { name: string; text: string }[];
   /** Characters divided by four, rounded up; 64 more for whatever is not text. */
   inputTokens: number;
@@ -22,7 +22,7 @@ const TOKENS_OF_MEDIA = 64;
 /** The documented rule: a token is four UTF-16 units of text, and a last token may be shorter. */
 export const countTokens = (characters: number): number => Math.ceil(characters / 4);
 
-/** Reads the input: what was said last, what it asks for, and how far the tool loop has come. */
+/** Reads the input: the last message, its directives, and the progress of the tool loop. */
 export function readConversation(request: SimulatorRequest): WireConversation {
   const { input, instructions = '' } = request;
   const lastUser = input.findLastIndex(isFromUser);

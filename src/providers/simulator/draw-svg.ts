@@ -4,7 +4,7 @@ import { createNumbers } from './seed.ts';
 
 /** What a drawing depends on, and nothing else. */
 export interface Drawing {
-  /** The words that stand in it. */
+  /** The words in the image. */
   words: string;
   /** Makes another image of the same words. */
   seed: string;

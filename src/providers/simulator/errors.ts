@@ -3,7 +3,7 @@ import type { UpstreamErrorResponse } from '../wire.ts';
 /** Complaints of the simulator have the shape that most providers use, and are read by the same reader. */
 export { readUpstreamError as readError } from '../kit/upstream-error.ts';
 
-/** What the simulator answers in place of a stream when it fails, as a provider behind HTTP would. */
+/** Creates the response of a failure in place of a stream, as a provider behind HTTP would. */
 export function createErrorResponse(
   status: number,
   message: string,

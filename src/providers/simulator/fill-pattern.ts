@@ -1,7 +1,7 @@
 const MAX_PATTERN = 1000;
 const MAX_TEXT = 10_000;
 const MAX_STEPS = 100_000;
-/** Tried in this order where a class only says what is not allowed. */
+/** Tried in this order if a class only excludes characters. */
 const common = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ .'];
 const digits = [...'0123456789'];
 
@@ -57,7 +57,7 @@ function writeSequence(reading: ReaderContext): string {
     const end = reading.at;
     for (let times = 0; times < count; times++) {
       if (times > 0) {
-        reading.at = from.at; // written again, so that repeated places differ when `nth` asks for it
+        reading.at = from.at; // written again, so that repeated places differ if `nth` requests it
         once = writeAtom(reading);
       }
       text += once;
@@ -133,7 +133,7 @@ function writeClass(reading: ReaderContext): string {
   return pick(reading, isNegated ? without(allowed) : allowed);
 }
 
-/** `a-z` → up to 100 of its characters; a character alone stands for itself. */
+/** `a-z` → up to 100 of its characters; a single character is itself. */
 function readRange(reading: ReaderContext, from: string): string[] {
   if (reading.pattern[reading.at] !== '-' || (reading.pattern[reading.at + 1] ?? ']') === ']') return [from];
   reading.at++;

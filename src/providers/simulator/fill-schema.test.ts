@@ -283,7 +283,7 @@ const { nonsense } = fc.letrec<{ nonsense: unknown }>((tie) => ({
   ),
 }));
 
-it('never fails, whatever stands in place of a schema', () => {
+it('never fails, whatever replaces a schema', () => {
   fc.assert(
     fc.property(nonsense, (wanted) => {
       expect(JSON.stringify(fillSchema(wanted))).toBeTypeOf('string');

@@ -3,9 +3,9 @@ import { fillString } from './fill-string.ts';
 import { combineInto, type FlatSchema, flattenSchema, type Root, type SchemaRules } from './flat-schema.ts';
 import { isExclusive } from './one-of.ts';
 
-/** Where a value stands, as far as its making depends on it. */
+/** The place of a value, as far as the value depends on it. */
 interface Place {
-  /** The property name; makes texts that tell what they are. */
+  /** The property name; texts contain it. */
   name: string;
   /** Another number, another value: for lists whose entries must differ. */
   nth: number;

@@ -29,8 +29,8 @@ const formats: Record<string, (nth: number) => string> = {
 const MAX_CHARACTERS = 100_000;
 
 /**
- * A text that fits `format`, `pattern` or the bounds of its length, in that order; a text with neither says its name.
- * Lengths are code points, and more than 100,000 are not made.
+ * Creates a text that fits `format`, `pattern` or the bounds of its length, in that order. Without them it is its name.
+ * Lengths are code points, at most 100,000.
  */
 export function fillString(rules: SchemaRules, name: string, nth: number): string {
   const min = Math.min(Number(rules.minLength ?? 0), MAX_CHARACTERS);

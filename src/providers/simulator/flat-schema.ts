@@ -8,7 +8,7 @@ export interface Root {
   readingsLeft: number;
 }
 
-/** A schema with every `$ref` and `allOf` folded in; what is left to choose stands apart. */
+/** A schema with every `$ref` and `allOf` folded in. Alternatives are separate. */
 export interface FlatSchema {
   rules: SchemaRules;
   choices: { branches: unknown[]; exclusive: boolean }[];
@@ -27,7 +27,7 @@ export function flattenSchema(root: Root, schema: unknown, refs: readonly string
   return combineInto(root, { rules: {}, choices: [], refs, recurs: new Set(refs).size < refs.length }, schema);
 }
 
-/** What satisfies both. @returns undefined when nothing does, as far as one can tell without trying */
+/** Joins two schemas. @returns undefined if no value satisfies both, as far as it is known without trying */
 export function combineInto(root: Root, flat: FlatSchema, schema: unknown): FlatSchema | undefined {
   if (schema === false || flat.refs.length > MAX_REFS || --root.readingsLeft < 0) return undefined;
   if (!isRules(schema)) return flat;
@@ -107,7 +107,7 @@ const larger = (a: number, b: number) => Math.max(a, b);
 const smaller = (a: number, b: number) => Math.min(a, b);
 const both = (a: unknown, b: unknown) => ({ allOf: [a, b] });
 
-/** How two values of a keyword become one that says both; undefined: nothing satisfies both. Others: the later wins. */
+/** How two values of a keyword become one that means both; undefined: nothing satisfies both. Others: the later wins. */
 const combiners: Record<string, Combine> = {
   minimum: larger,
   exclusiveMinimum: larger,

@@ -48,7 +48,7 @@ const rows: Readonly<Record<string, readonly number[]>> = {
   ':': [0, 12, 12, 0, 12, 12, 0],
 };
 
-/** A letter that nobody drew: a frame. */
+/** The glyph of an unknown letter: a frame. */
 const unknown: readonly number[] = [31, 17, 17, 17, 17, 17, 31];
 
 const COLUMNS = 5;

@@ -28,7 +28,7 @@ const TOKENS_OF_REFERENCE = 64;
 /** Partial images of a stream. */
 const PARTIALS = 3;
 
-/** What the simulator is asked to draw. */
+/** What the simulator must draw. */
 interface DrawRequest extends Pick<EndpointImageRequest, 'prompt' | 'count' | 'references'> {
   model: string;
   size: PixelSize;
@@ -67,8 +67,8 @@ const facts: ImageFacts = {
 };
 
 /**
- * Draws real images of exactly the size that was asked for, with the words of the prompt in them. The same request
- * gets the same pixels, and the little language of the prompt makes it slow or fail.
+ * Draws real images of exactly the requested size, with the words of the prompt in them. The same request returns the same
+ * pixels, and directives in the prompt make it slow or fail.
  *
  * @see docs/reference/simulator.md
  */
@@ -125,10 +125,10 @@ function readMessage(message: Message): ImageChunk[] {
 }
 
 /**
- * Answers in place of a provider behind HTTP.
+ * Responds in place of a provider behind HTTP.
  *
- * @throws {GatewayError} before the first batch: what an HTTP status would have said (an unknown model, `[[fail …]]`)
- * @throws the reason of the signal, as soon as it fires
+ * @throws {GatewayError} before the first batch, in place of an HTTP status (an unknown model, `[[fail …]]`)
+ * @throws the reason of the signal when it fires
  */
 async function* drawImages(request: ImageUpstreamRequest<undefined>, signal: AbortSignal): AsyncGenerator<Frame[]> {
   signal.throwIfAborted();
@@ -147,7 +147,7 @@ async function* drawImages(request: ImageUpstreamRequest<undefined>, signal: Abo
     yield [{ event: '', data: JSON.stringify(message) }];
 }
 
-/** Slow when told to be; ends early when told to, after so many images, partial ones included. */
+/** Yields the messages slowly, or ends early after a number of images including partial ones, as the directives set it. */
 async function* pace(messages: AsyncIterable<Message>, turn: ScriptTurn, signal: AbortSignal): AsyncGenerator<Message> {
   let pictures = 0;
   for await (const message of messages) {
@@ -198,7 +198,7 @@ function countUsage({ prompt, references, count }: DrawRequest, turn: ScriptTurn
 async function render(drawing: Drawing, { format, compression }: DrawRequest): Promise<string> {
   const markup = Buffer.from(drawSvg(drawing));
   if (format === 'svg') return markup.toString('base64');
-  const { default: sharp } = await import('sharp'); // loaded only by who draws
+  const { default: sharp } = await import('sharp'); // loaded only if an image is drawn
   const picture = sharp(markup);
   const quality = compression === undefined ? 90 : Math.max(1, 100 - compression);
   const written =

@@ -70,7 +70,7 @@ it('begins another turn with [[then]]', () => {
   ]);
 });
 
-it('joins turns, the later one counting where both say something', () => {
+it('joins turns; the later one wins', () => {
   expect(joinTurns(turn('[[say a]] [[slow 1]] [[wait 1]]'), turn('[[say b]] [[slow 2]]'))).toEqual({
     orders: [
       { kind: 'say', text: 'a' },

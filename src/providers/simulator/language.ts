@@ -1,7 +1,7 @@
 import type { FinishReason } from '../../domain/chunks.ts';
 import type { TokenCounts } from './wire.ts';
 
-/** What one turn was told to put out, in the order in which it was written. */
+/** The directives of one turn, in the order in which they were written. */
 export type OutputDirective =
   | { kind: 'say'; text: string }
   | { kind: 'reason'; text: string }
@@ -14,7 +14,7 @@ export type OutputDirective =
 export interface Interruption {
   after: number;
   how: 'cut' | 'stall' | 'break';
-  /** Of a `break`. */
+  /** Place of a `break`. */
   status: number;
   message: string;
 }
@@ -46,8 +46,8 @@ const MAX_WORDS = 100_000;
 const MAX_PAUSE_MS = 600_000;
 
 /**
- * Reads the little language: directives such as `[[say Hello]]` between pieces of text. What looks like one but is not
- * known, or has arguments that make no sense, is text.
+ * Reads directives such as `[[say Hello]]` between pieces of text. An unknown directive, or one with invalid arguments, is
+ * text.
  *
  * @see docs/reference/simulator.md
  */
@@ -177,7 +177,7 @@ function splitWord(text: string): [word: string, rest: string] {
   return [word, text.slice(word.length).trim()];
 }
 
-/** Where the `]]` of a directive stands. JSON after its first word may hold `]]` of its own. */
+/** Finds the `]]` of a directive. JSON after its first word may contain `]]` of its own. */
 function findEnd(source: string, from: number): number | undefined {
   const plain = source.indexOf(']]', from);
   if (plain === -1) return undefined;

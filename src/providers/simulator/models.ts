@@ -3,7 +3,7 @@ import type { WireConversation } from './conversation.ts';
 import { nameSubject, takeWords, writeSentences } from './prose.ts';
 import type { SimulatorRequest } from './wire.ts';
 
-/** What a model says when no directive says it. */
+/** The output of a model without directives. */
 export interface SimulatorModel {
   /** Undefined: this model does not reason of its own accord. */
   reason?(conversation: WireConversation, reasoning: ReasoningSetting): string;
@@ -48,7 +48,7 @@ function reason({ prompt }: WireConversation, { effort, enabled, max_tokens: max
   return maxTokens == null ? text : text.slice(0, maxTokens * 4);
 }
 
-/** The text of a response: of the model, or of what the tools said, cut or stretched to the words asked for. */
+/** Creates the text of a response, from the model or the tool outputs, with the requested number of words. */
 export function composeText(model: SimulatorModel, conversation: WireConversation, request: SimulatorRequest): string {
   const { outputs, turn } = conversation;
   const text =

@@ -6,7 +6,7 @@ export interface CallableTool {
   kind: 'function' | 'custom';
   name: string;
   namespace?: string;
-  /** Of a function; null when it takes no arguments. */
+  /** Parameters of a function; null if it has no arguments. */
   parameters?: Record<string, unknown> | null;
 }
 
@@ -15,7 +15,7 @@ export function listOfferedTools({ tools = [], tool_choice: choice, input }: Sim
   return [...tools, ...input.flatMap(readAdditionalTools)].flatMap(flatten).filter((tool) => isAllowed(tool, choice));
 }
 
-/** Must the model call a tool, whatever the prompt says? */
+/** Whether the model must call a tool, whatever the prompt is. */
 export function requiresToolCall(choice: ToolChoice | undefined): boolean {
   if (typeof choice !== 'object') return choice === 'required';
   return choice.type === 'function' || choice.type === 'custom' || ('mode' in choice && choice.mode === 'required');

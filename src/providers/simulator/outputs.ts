@@ -6,7 +6,7 @@ import { findTool, listOfferedTools, requiresToolCall, type CallableTool } from 
 import { nameSubject } from './prose.ts';
 import type { SimulatorRequest } from './wire.ts';
 
-/** One thing that a response puts out, whole. `answer.ts` cuts it into tokens. */
+/** One output of a response, whole. `answer.ts` cuts it into tokens. */
 export type Output =
   | { kind: 'reasoning'; text: string; summary?: string }
   | { kind: 'text'; text: string; cites: { url: string; title: string }[] }

@@ -1,4 +1,4 @@
-/** Waits; for ever when `ms` is undefined. @throws the reason of the signal, as soon as it fires */
+/** Waits; forever if `ms` is undefined. @throws the reason of the signal when it fires */
 export function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -61,7 +61,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
 /** Tools that the simulator can call: the client runs them. */
 const isClientTool = (tool: Tool): boolean => ['function', 'custom', 'namespace'].includes(tool.type);
 
-/** @throws {GatewayError} for an item or a part of a kind that nobody knows: it is probably misspelled */
+/** @throws {GatewayError} for an item or a part of an unknown kind: it is probably misspelled */
 function checkKinds(draft: Draft, item: InputItem, place: string): void {
   if (!isKnownItem(item)) throw refuseKind(draft, place, 'item', item.type);
   const field = partHolders.get(item.type);

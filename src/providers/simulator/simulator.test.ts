@@ -99,7 +99,7 @@ it('reads the parts of a message, and counts media by the piece', async () => {
   expect(finish(chunks).usage?.inputTokens).toBe(4 + 64);
 });
 
-it.each(['echo', 'writer', 'reasoner', 'image'])('answers the same request the same way: %s', async (model) => {
+it.each(['echo', 'writer', 'reasoner', 'image'])('responds to the same request the same way: %s', async (model) => {
   const asked: Asked = { model, input: 'Why is the sky blue?', tools };
   expect(await request(asked)).toEqual(await request(asked));
 });
@@ -114,11 +114,11 @@ it('never cuts a character in two', async () => {
   expect(text(await request({ input: '123😀', max_output_tokens: 1 }))).toBe('123');
 });
 
-it('does not call it cut when the answer just fits', async () => {
+it('is not incomplete if the response just fits', async () => {
   expect(finish(await request({ input: '12345678', max_output_tokens: 2 })).reason).toBe('stop');
 });
 
-it('writes prose: as much as there is room for, or as many words as asked for', async () => {
+it('writes prose: as much as fits, or as many words as requested', async () => {
   const free = await request({ model: 'writer', input: 'On cats' });
   expect(text(free).split(' ').length).toBeGreaterThan(80);
   const short = await request({ model: 'writer', input: 'On cats', max_output_tokens: 60 });
@@ -128,7 +128,7 @@ it('writes prose: as much as there is room for, or as many words as asked for', 
   expect(text(await request({ model: 'writer', input: 'On cats [[words 500]]' })).split(' ')).toHaveLength(500);
 });
 
-it('reasons first, with a summary when one is asked for', async () => {
+it('reasons first, with a summary if one is requested', async () => {
   const chunks = await request({ model: 'reasoner', input: 'Why?', reasoning: { effort: 'low', summary: 'auto' } });
   const kinds = [...new Set(chunks.map((chunk) => chunk.type))];
   expect(kinds).toEqual(['start', 'reasoning_summary', 'reasoning', 'text', 'finish']);
@@ -140,7 +140,7 @@ it('reasons first, with a summary when one is asked for', async () => {
   expect(outputTokens).toBe(reasoningTokens + 6);
 });
 
-it('reasons less or not at all when told so', async () => {
+it('reasons less or not at all if requested', async () => {
   const reasoned = async (reasoning: ResponseRequest['reasoning']) =>
     joined(await request({ model: 'reasoner', input: 'Why?', reasoning }), 'reasoning');
   expect(await reasoned({ effort: 'none' })).toBe('');
@@ -154,7 +154,7 @@ it('takes its effort from the last update in the input', async () => {
   expect(joined(await request({ model: 'reasoner', input, reasoning: { effort: 'high' } }), 'reasoning')).toBe('');
 });
 
-it('draws a picture that is a PNG', async () => {
+it('draws an image that is a PNG', async () => {
   const [item] = ofType(await request({ model: 'image', input: 'A cat' }), 'item_done');
   expect(item?.item).toMatchObject({ type: 'image_generation_call', status: 'completed', prompt: 'A cat' });
   const png = Buffer.from(String(item?.item['result']), 'base64');
@@ -162,7 +162,7 @@ it('draws a picture that is a PNG', async () => {
   expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([256, 256]);
 });
 
-it('fills a schema when the format asks for one', async () => {
+it('fills a schema if the format requests one', async () => {
   const format = { type: 'json_schema' as const, name: 'city', schema: { properties: { city: { type: 'string' } } } };
   expect(text(await request({ text: { format } }))).toBe('{"city":"city"}');
   expect(text(await request({ text: { format: { type: 'json_object' } } }))).toBe('{"answer":"Hello there, world"}');
@@ -204,9 +204,9 @@ it('calls one tool at a time when parallel calls are off', async () => {
 });
 
 it.each([
-  ['a tool that nobody offered', { input: '[[call other {}]]', tools }],
-  ['a tool when none may be called', { input: '[[call other {}]]', tools, tool_choice: 'none' as const }],
-])('says so when told to call %s', async (_, asked) => {
+  ['a tool that is not offered', { input: '[[call other {}]]', tools }],
+  ['a tool if none must be called', { input: '[[call other {}]]', tools, tool_choice: 'none' as const }],
+])('reports that it cannot call %s', async (_, asked) => {
   const chunks = await request(asked);
   expect(calls(chunks)).toEqual([]);
   expect(text(chunks)).toBe('I was offered no tool named other.');
@@ -221,7 +221,7 @@ it.each([
     { type: 'allowed_tools' as const, mode: 'required' as const, tools: [{ type: 'custom', name: 'patch' }] },
     'patch',
   ],
-])('calls a tool when tool_choice says %s, until a tool has answered', async (_, choice, name) => {
+])('calls a tool if tool_choice is %s, until there is a tool output', async (_, choice, name) => {
   const chunks = await request({ tools, tool_choice: choice });
   expect(calls(chunks).map(([called]) => called)).toEqual([name]);
   expect(text(chunks)).toBe('');
@@ -229,7 +229,7 @@ it.each([
   expect(text(await request({ input, tools, tool_choice: choice }))).toBe(`${name} answered: done`);
 });
 
-it('quotes what the tools said and does not call them again', async () => {
+it('quotes the tool outputs and does not call the tools again', async () => {
   const input = [
     user('[[call get_weather]] [[call patch a]]'),
     called('c1', 'get_weather'),
@@ -242,7 +242,7 @@ it('quotes what the tools said and does not call them again', async () => {
   expect(text(chunks)).toBe('get_weather answered: 21 °C\npatch answered: ok');
 });
 
-it('goes through turns, one for each time that tools have answered', async () => {
+it('goes through turns, one for each round of tool outputs', async () => {
   const prompt = user('[[call patch a]] [[then]] [[call patch b]] [[then]] [[say done]]');
   const first = [called('c1', 'patch'), answered('c1', '1')];
   const second = [called('c2', 'patch'), answered('c2', '2')];
@@ -263,13 +263,13 @@ it('gives each call of a conversation an id of its own', async () => {
   expect(new Set(ids).size).toBe(2);
 });
 
-it('obeys the instructions too, and the user where both say something', async () => {
+it('follows directives of the instructions, and those of the user first', async () => {
   const chunks = await request({ instructions: '[[say A]] [[finish length]]', input: '[[say B]] [[finish stop]]' });
   expect(text(chunks)).toBe('AB');
   expect(finish(chunks).reason).toBe('stop');
 });
 
-it('refuses, reasons and cites when told to', async () => {
+it('refuses, reasons and cites on request', async () => {
   const chunks = await request({
     input: '[[reason Hm.]] [[say See here.]] [[cite https://example.com/a A]] [[refuse No.]]',
   });
@@ -283,7 +283,7 @@ it('refuses, reasons and cites when told to', async () => {
   ]);
 });
 
-it('tells log probabilities when asked by the request or the prompt', async () => {
+it('returns log probabilities if the request or the prompt asks for them', async () => {
   for (const asked of [{ input: 'Hé', top_logprobs: 2 }, { input: 'Hé [[logprobs 2]]' }]) {
     const [chunk] = ofType(await request(asked), 'text');
     expect(chunk?.logprobs).toMatchObject([
@@ -294,7 +294,7 @@ it('tells log probabilities when asked by the request or the prompt', async () =
   expect(chunk?.logprobs).toMatchObject([{ top_logprobs: [] }]);
 });
 
-it('reports the usage it is told to report, or none', async () => {
+it('reports the requested usage, or none', async () => {
   const told = finish(await request({ input: 'Hi [[usage {"input":100,"cached":80}]]' }));
   expect(told.usage).toMatchObject({ inputTokens: 100, cachedTokens: 80, outputTokens: 1, totalTokens: 101 });
   expect(finish(await request({ input: 'Hi [[usage none]]' })).usage).toBe(undefined);
@@ -312,7 +312,7 @@ it('knows its models by their whole slugs, as an entry without upstream_model na
   expect(await request({ model: 'simulator/echo' })).toEqual(await request({ model: 'echo' }));
 });
 
-it('answers an unknown model as a provider would: with a 404', async () => {
+it('responds to an unknown model as a provider would: with a 404', async () => {
   const answer = batches({ model: 'constructor' }).next();
   await expect(answer).rejects.toMatchObject({ kind: 'model_unavailable', message: expect.stringContaining('404') });
   await expect(answer).rejects.toThrow('It has echo, writer, reasoner, image.');
@@ -365,13 +365,13 @@ it.each(['[[wait 600000]]', '[[slow 600000]]'])('stops at once when it is aborte
   await expect(all).rejects.toThrow('gone');
 });
 
-it('sends long answers in batches and gives way between them', async () => {
+it('sends long responses in batches and yields between them', async () => {
   const seen = await collect(batches({ input: '[[words 200]] word' }));
   expect(seen.length).toBeGreaterThan(3);
   expect(text(seen.flat()).split(' ')).toHaveLength(200);
 });
 
-it('reads a whole answer into what its stream says', async () => {
+it('reads a whole response into the chunks of its stream', async () => {
   const written = write({ input: '[[reason Hm]] [[say Hi]] [[call patch a]]', tools });
   const frames = (await collect(simulator.text.send!(written, new AbortController().signal))).flat();
   const whole = simulator.text.readWhole(

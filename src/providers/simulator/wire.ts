@@ -2,7 +2,7 @@ import type { FinishReason } from '../../domain/chunks.ts';
 import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
 import type { ReasoningSetting, TextSetting } from '../../domain/request.ts';
 
-/** What the simulator is asked: the fields of a request that it heeds, under their names in the interface. */
+/** The fields of a request that the simulator uses, under their names in the interface. */
 export interface SimulatorRequest {
   model: string;
   /** Each token is written alone, and images are shown while they are drawn. */
