@@ -29,7 +29,7 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   log: WriteLog;
 }
 
-/** What serves responses, and what serves image generations, over the same world and the same ledger. */
+/** The pipelines of responses and of image generations, with the same models and the same ledger. */
 export function assemblePipelines(parts: PipelinesParts): {
   pipeline: ResponsePipeline;
   imagePipeline: ImagePipeline;

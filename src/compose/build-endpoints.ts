@@ -9,7 +9,7 @@ import { openWires, wires } from '../providers/index.ts';
 import { bareEndpoint, createProvider, type Endpoint, type Provider } from '../providers/provider.ts';
 import { mergePricing } from './merge-pricing.ts';
 
-/** What a configuration and the catalog make together. */
+/** The providers, endpoints and models of a configuration and the catalog. */
 export interface BuiltEndpoints {
   providers: Provider[];
   endpoints: Endpoint[];
@@ -107,14 +107,14 @@ function buildProvider(
   return createProvider(settled, before);
 }
 
-/** Does the entry pass on every model of the provider's own name? */
+/** Whether the entry has every model of the provider's own name. */
 function isWhole(entry: ProviderConfig): boolean {
   const known = findKnownProvider(entry);
   const prefixes = [entry.id, ...(known ? [known.id, ...known.slugs] : [])];
   return entry.models.some(({ model }) => prefixes.some((prefix) => model === `${prefix}/*`));
 }
 
-/** What one provider offers: its entry, and the rows of the catalog that fill the entry's gaps. */
+/** The models of one provider: its entry, completed by the rows of the catalog. */
 class EndpointBuilder {
   private readonly entry: ProviderConfig;
   private readonly provider: Provider;
@@ -150,7 +150,7 @@ class EndpointBuilder {
       .map((row) => this.assemble({ model: row.model, tier: row.tier ?? 'default' }, row));
   }
 
-  /** What the model asks in each tier here, told by the entry or else by the catalog; undefined where there is only one. */
+  /** Prices of the model in each tier, from the entry or else from the catalog; undefined if there is only one tier. */
   private listTierPrices(model: string): ReadonlyMap<string, Pricing> | undefined {
     const slug = model.toLowerCase();
     const prices = this.tierPrices.get(slug) ?? new Map<string, Pricing>();
@@ -167,7 +167,7 @@ class EndpointBuilder {
       const row = rowOf(tier);
       put(tier, mergePricing(config, row && readRecordPrices(row)));
     }
-    // One who writes prices of one's own for a model does not pay those of the catalog in its other tiers.
+    // If the configuration sets prices of a model, the catalog's prices of its other tiers do not apply.
     const isOwn = this.entry.models.some(({ model, pricing }) => pricing && model.toLowerCase() === slug);
     if (!isOwn) for (const row of rows) put(row.tier ?? 'default', readRecordPrices(row));
     return prices.size > 1 ? prices : undefined;
@@ -278,7 +278,7 @@ function withUniqueIds(endpoints: readonly Endpoint[]): Endpoint[] {
   });
 }
 
-/** Of a model that the catalog does not know, its endpoints tell what they can. */
+/** Describes a model that the catalog does not have by its endpoints. */
 function listModels(endpoints: readonly Endpoint[], records: ReadonlyMap<string, ModelRecord>): Map<string, Model> {
   const models = new Map<string, Model>();
   for (const endpoint of endpoints) {

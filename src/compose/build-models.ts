@@ -5,7 +5,7 @@ import type { WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import type { Provider } from '../providers/provider.ts';
 import { buildEndpoints } from './build-endpoints.ts';
 
-/** What a configuration makes of the catalog; a reload makes it again. */
+/** The models of a configuration. A reload builds them again. */
 export interface ConfiguredModels {
   providers: readonly Provider[];
   catalog: Catalog;
@@ -16,11 +16,11 @@ export interface ModelsOptions {
   workspaces: readonly Pick<WorkspaceRecord, 'id' | 'name'>[];
   /** The providers before a reload. */
   before?: readonly Provider[] | undefined;
-  /** Told what is odd in the catalog's files. */
+  /** Called for a problem in the catalog's files. */
   warn: (message: string) => void;
 }
 
-/** @throws with a message for people when the configuration contradicts itself or names a workspace that is not there */
+/** @throws with a message for the operator if the configuration contradicts itself or names an unknown workspace */
 export function buildModels(
   config: Config,
   { dataDir, workspaces, warn, before = [] }: ModelsOptions,

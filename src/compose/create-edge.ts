@@ -56,14 +56,14 @@ export interface EdgeParts {
   isDraining: () => boolean;
   log: WriteLog;
   version: string;
-  /** Undefined where the clock of this host is the only one. */
+  /** Undefined if this host has the only clock. */
   clock: ClockWatch | undefined;
   bus: Pick<Bus, 'publish'>;
   /** In a worker. */
   primary: Remote<PrimaryService> | undefined;
 }
 
-/** The server: what each route is handed. Addresses and limits of bodies are those of the first configuration. */
+/** Creates the server and the parts of each route. Addresses and body limits are those of the first configuration. */
 export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   const { config, models, pipeline, imagePipeline, accounting, storage, telemetry, open, isDraining, bus, primary } =
     parts;
@@ -71,12 +71,12 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   const { ledger, contents } = accounting;
   const { server, timeouts, images } = config();
 
-  /** What all workers have booked and kept, where there are several, goes to the store. */
+  /** Stores the entries and contents of all workers. */
   async function flushAll(): Promise<void> {
     if (!primary) return accounting.flush();
-    await primary.flush().catch(() => {}); // the primary is gone: the store will say so
+    await primary.flush().catch(() => {}); // the primary has ended: the store reports it
   }
-  /** What another worker booked or kept may still be on its way. */
+  /** Looks again after a flush, because another worker may not have stored it yet. */
   async function lookTwice<Found>(find: () => Promise<Found | undefined>): Promise<Found | undefined> {
     const found = await find();
     if (found || !primary) return found;

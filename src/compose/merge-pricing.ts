@@ -5,9 +5,9 @@ import { perPiece, perToken, readPricesAbove, readTokenPrices } from '../meterin
 type WrittenPricing = NonNullable<ModelConfig['pricing']>;
 
 /**
- * What the configuration says of prices, over what the catalog says.
+ * Merges the prices of the configuration over those of the catalog.
  *
- * @throws {Error} when one of the two main prices is then missing: it would be a silent zero
+ * @throws {Error} if one of the two main prices is missing then: it would silently be zero
  */
 export function mergePricing({ model, pricing }: ModelConfig, known: Pricing | undefined): Pricing | undefined {
   if (!pricing || Object.keys(pricing).length === 0) return known;
@@ -25,7 +25,7 @@ export function mergePricing({ model, pricing }: ModelConfig, known: Pricing | u
     ...(above === undefined ? undefined : { above: readPricesAbove(above, perToken) }),
   };
   if (known && missing.length > 0) return { ...known, ...own };
-  // A price of one's own is one's own in all.
+  // Complete prices of the configuration replace those of the catalog.
   return {
     ...own,
     promptNanoUsdPerMillion: perToken(prompt ?? 0),

@@ -23,25 +23,25 @@ export interface AccountingParts {
   storage: Pick<Storage, 'contents' | 'ledger'>;
   /** Folder of the journal. */
   journal: string;
-  /** Where lines of it are put that no store will ever take: the same for all workers. */
+  /** Folder of the quarantine file, which all workers share. */
   quarantineFolder: string;
   log: WriteLog;
   /** Hides the secrets of the configuration in a text. */
   mask: Log['mask'];
-  /** Stores what workers of an earlier run left: done by a process that is alone. */
+  /** Whether it stores the journals of workers of an earlier run. A single process does. */
   takesOrphanedJournals: boolean;
-  /** Told what processes left that have ended: it is stored by then. */
+  /** Called with the entries that ended processes left, once they are stored. */
   onOrphaned: (entries: readonly LedgerEntry[]) => void;
-  /** Deletes contents that are too old, and puts days of spending together: one of several workers does it for all. */
+  /** Whether it deletes old contents and rolls up spending. One of several workers does it for all. */
   cleans: boolean;
 }
 
-/** What is written down of every run: the ledger, and contents where a workspace wants them kept. */
+/** The records of runs: the ledger, and contents of workspaces that opt in. */
 export interface Accounting {
   ledger: Ledger;
   contents: ContentLog;
   traffic: ReturnType<typeof createTraffic>['traffic'];
-  /** Resolves when all that was booked and kept so far is in the store. @throws the store's error */
+  /** Resolves when all entries and contents so far are in the store. @throws the store's error */
   flush(): Promise<void>;
 }
 

@@ -23,17 +23,17 @@ export interface AccountsParts {
   primary: Peer | undefined;
 }
 
-/** Who may ask, how often, and for how much: all from memory. */
+/** Keys, rate limits and budgets, all in memory. */
 export interface Accounts {
   access: Access;
   spending: Spending;
-  /** Lets a request in, or refuses it. @see RateLimiter.admit */
+  /** Admits or rejects a request. @see RateLimiter.admit */
   admit: RateLimiter['admit'];
-  /** Frees what requests had open whose process has ended, where that outlives it. Never rejects. */
+  /** Releases the reservations of requests whose process has ended, if they outlive it. Never rejects. */
   release(ended: readonly OrphanedRequest[]): Promise<void>;
-  /** What is wrong with the shared counters; undefined: nothing. */
+  /** Describes a problem of the shared counters. @returns undefined if there is none */
   describeCounters(): CountersProblem | undefined;
-  /** Reads keys, and the limits that are for them. @throws the store's error */
+  /** Reloads keys and their limits. @throws the store's error */
   refresh(): Promise<void>;
 }
 

@@ -14,7 +14,7 @@ export interface ClockParts {
  * Lets this process follow the clock of a store that several hosts share.
  *
  * @param resources takes what must be closed at the end
- * @returns undefined where the clock of this host is the only one
+ * @returns undefined if this host has the only clock
  */
 export async function openClock(
   { storage, url, log }: ClockParts,

@@ -7,22 +7,22 @@ import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
 import { isSharedStore } from './open-storage.ts';
 
 export interface CountersOptions extends Pick<GuardParts, 'sums' | 'log' | 'onFailure'> {
-  /** Asked again for what a reload may change. */
+  /** Read each time, because a reload may change it. */
   config: () => Pick<Config, 'counters' | 'storage'>;
-  /** In a worker: in whose memory all workers of this host count. */
+  /** In a worker: counts for all workers of this host. */
   primary?: Peer | undefined;
 }
 
-/** A connection may take this long to stand, however short `counters.timeout_ms` is. */
+/** Minimum time limit of a connection, however short `counters.timeout_ms` is. */
 const SHORTEST_CONNECT_MS = 1000;
 
-/** Does every process reach the counters by itself? Those in memory belong to one. */
+/** Whether every process reaches the counters by itself. Those in memory belong to one process. */
 export const areSharedCounters = ({ counters: { url }, storage }: Pick<Config, 'counters' | 'storage'>): boolean =>
   url === '' ? isSharedStore(storage.url) : url !== 'memory';
 
 /**
- * The Redis or Valkey of `counters.url`, the PostgreSQL that is the store, or the memory of this host; clients are loaded
- * only where they are needed. Does not reject when the first two cannot be reached: see `guarded-counters.ts`.
+ * Opens the Redis or Valkey of `counters.url`, the PostgreSQL that is the store, or the memory of this host. Loads only the
+ * client that it needs. Does not reject if a server is unreachable: see `guarded-counters.ts`.
  */
 export async function openCounters({ config, primary, sums, log, onFailure }: CountersOptions): Promise<Counters> {
   const { counters, storage } = config();

@@ -5,16 +5,16 @@ export interface StorageOptions {
   /** `storage.url`. */
   url: string;
   dataDir: string;
-  /** Connections to PostgreSQL at most. */
+  /** Maximum connections to PostgreSQL. */
   poolSize?: number;
-  /** In a worker: who has the embedded store. */
+  /** In a worker: owns the embedded store. */
   primary?: Peer | undefined;
 }
 
-/** Does every process reach the store by itself? The embedded one is written by one alone. */
+/** Whether every process reaches the store by itself. Only one process writes the embedded store. */
 export const isSharedStore = (url: string): boolean => /^postgres(ql)?:/.test(url);
 
-/** The embedded store, PostgreSQL, or the embedded one of the primary; drivers are loaded only where they are needed. */
+/** Opens the embedded store, PostgreSQL, or the embedded store of the primary. Loads only the driver that it needs. */
 export async function openStorage({ url, dataDir, poolSize, primary }: StorageOptions): Promise<Storage> {
   if (isSharedStore(url)) {
     const { openPostgresStorage } = await import('../platform/storage/postgres/open.ts');

@@ -1,17 +1,17 @@
 import type { BudgetRefusal, Claim, Settlement } from './counters.ts';
 
-/** Until when a sum is taken together. `lifetime`: for ever. */
+/** The period of a sum. `lifetime`: without end. */
 export type SpendingWindow = 'lifetime' | 'monthly' | 'weekly' | 'daily';
 
 /** The broadest first. */
 export const spendingWindows: readonly SpendingWindow[] = ['lifetime', 'monthly', 'weekly', 'daily'];
 
 /**
- * What an account has spent in each window, and what is held of it for requests that are under way.
+ * The spending of an account in each window, and the amount that is reserved for requests in flight.
  *
- * What is spent is counted twice over: here, at once, and in the ledger, for good and some seconds later. Each may lack
- * what the other has (a host was killed before it settled; an entry is still on its way), neither has what was not spent,
- * and both only grow within a window: so the greater of the two counts.
+ * Spending is counted twice: here at once, and durably in the ledger some seconds later. Each can lack a part of the other
+ * (a host was killed before it settled, or an entry is not stored yet). Both only grow within a window. So the greater
+ * value applies.
  */
 export interface AccountState {
   reservedNanoUsd: bigint;
@@ -26,14 +26,14 @@ export const openAccount = (): AccountState => ({
   spentNanoUsd: spendingWindows.map(() => 0n),
 });
 
-/** A host whose clock is ahead by no more than this begins a window for all. */
+/** A host whose clock is ahead by at most this starts a window for all hosts. */
 export const MAX_AHEAD_MS = 3_600_000;
 
 /**
- * Begins the windows anew that have ended, and takes over what the ledger knows. A host whose clock is late changes
- * nothing, but a window that lies ahead was begun by a clock that was wrong, and gives way to the one that is open.
+ * Resets windows that have ended, and applies the sums of the ledger. A host whose clock is late changes nothing. A window
+ * in the future was started by a wrong clock and is replaced by the current one.
  *
- * @param nowMs by the clock of who counts
+ * @param nowMs by the clock of the counters
  */
 export function updateAccount(state: AccountState, { startsMs, recordedNanoUsd }: Claim, nowMs: number): void {
   for (let window = 0; window < spendingWindows.length; window++) {
@@ -49,7 +49,7 @@ export function updateAccount(state: AccountState, { startsMs, recordedNanoUsd }
   }
 }
 
-/** @param states of the claims, updated @returns the first limit that is in the way, the broadest of its claim */
+/** @param states of the claims, updated @returns the limit of the first claim that exceeds one, the broadest of them */
 export function findBudgetRefusal(
   states: readonly AccountState[],
   claims: readonly Claim[],
@@ -74,7 +74,7 @@ export function findBudgetRefusal(
   return undefined;
 }
 
-/** Adds what was spent to the windows in which the ledger books it. */
+/** Adds an amount to the windows that contain the time of its ledger entry. */
 export function addSpent(state: AccountState, nanoUsd: bigint, { atMs }: Settlement): void {
   for (let window = 0; window < spendingWindows.length; window++) {
     if (atMs >= state.startsMs[window]!) state.spentNanoUsd[window]! += nanoUsd;

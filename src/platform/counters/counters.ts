@@ -3,31 +3,31 @@ import type { RateLimits } from '../../domain/rate-limits.ts';
 import type { SpendingWindow } from './accounts.ts';
 
 /**
- * What several requests share and none may wait for long: how often who asked in the last minute, which streams are open,
- * and how much money is held for requests that are under way. `memory/` counts in the process and answers at once; the
- * others count for several processes and answer with a promise. The same `contract.ts` for all.
+ * State that requests share: the requests of the last minute, open streams, and the money that is reserved for requests in
+ * flight. `memory/` counts in the process and returns at once. The others count for several processes and return promises.
+ * All run `contract.ts`.
  *
- * An adapter that counts elsewhere rejects when that place cannot be reached; `guarded-counters.ts` says what happens then.
+ * A shared adapter rejects if its server is unreachable. `guarded-counters.ts` handles that.
  */
 export interface Counters {
-  /** Counts a request in all of its scopes, or in none. @returns undefined when it was let in */
+  /** Counts a request in all of its scopes, or in none. @returns undefined if it was admitted */
   admit(admission: Admission): MaybePromise<RateRefusal | undefined>;
   /**
-   * Ends what `admit` let in.
+   * Ends an admitted request.
    *
-   * @param tokens that it used, as far as anybody knows
-   * @param isTakenBack it was refused for another reason, and does not count as a request either
+   * @param tokens that it used, as far as is known
+   * @param isTakenBack whether it was rejected for another reason, so that it does not count as a request
    */
   leave(admission: Admission, tokens: number, isTakenBack?: boolean): MaybePromise<void>;
   /**
-   * Holds money in all of the accounts, or in none. Once, however often it is told: an answer may be lost.
+   * Reserves money in all of the accounts, or in none. Idempotent, because a response may be lost.
    *
-   * @returns undefined when it is held
+   * @returns undefined if it is reserved
    */
   reserve(reservation: Reservation): MaybePromise<BudgetRefusal | undefined>;
   /**
-   * Turns what `reserve` held into what was spent, in one step: nobody ever sees neither. Once; a second time, and after
-   * the hold has expired, it changes nothing, and the ledger's sums tell what was spent.
+   * Atomically replaces the reservation with the amount spent. Idempotent. After the reservation has expired, it changes
+   * nothing, and the sums of the ledger include the amount.
    */
   settle(reservation: Reservation, settlement: Settlement): MaybePromise<void>;
   /**
@@ -35,17 +35,17 @@ export interface Counters {
    * Creates no account. Absent if counts end with their process: the memory of a primary drops what a worker had.
    *
    * @param ids of reservations. That of the first one of a request releases all of the request
-   * @param claims one of each account that may hold for them
+   * @param claims one for each account that may have reservations of them
    */
   release?(ids: readonly string[], claims: readonly Claim[]): MaybePromise<void>;
-  /** Resolves when the counts can be reached. */
+  /** Resolves if the counters are reachable. */
   ping(): MaybePromise<void>;
-  /** What holds while shared counts cannot be reached; undefined: they can. */
+  /** Set while shared counters are unreachable. */
   readonly outage?: CounterOutage | undefined;
   close(): Promise<void>;
 }
 
-/** How requests fare that are counted in vain. */
+/** What happens to requests that cannot be counted. */
 export interface CounterOutage {
   /** Unix milliseconds. */
   sinceMs: number;
@@ -56,14 +56,14 @@ export interface CounterOutage {
 }
 
 /**
- * Counters that several processes share. They may lose what they count: a server is restarted, emptied, or replaced by one
- * that is behind.
+ * Counters that several processes share. They can lose their counts: a server is restarted, emptied, or replaced by an
+ * older copy.
  */
 export interface SharedCounters extends Omit<Counters, 'reserve' | 'release'> {
-  /** As `Counters.reserve`, or what must be known first. Nothing is reserved then. */
+  /** As `Counters.reserve`. If it is not ready, nothing is reserved. */
   reserve(reservation: Reservation): MaybePromise<BudgetRefusal | Unready | undefined>;
   release(ids: readonly string[], claims: readonly Claim[]): MaybePromise<void>;
-  /** Calls back when the connection is lost. What was counted may then be older than it was. */
+  /** Calls back if the connection is lost. The counts may be older afterwards. */
   onLost?(listener: () => void): void;
 }
 
@@ -78,58 +78,61 @@ export interface RateScope {
   limits: RateLimits;
 }
 export interface Admission {
-  /** No other admission's. */
+  /** Unique. */
   id: string;
   scopes: readonly RateScope[];
   isStream: boolean;
-  /** After this time a stream counts as closed, though nobody said so: its process was killed. */
+  /** Time after which an open stream counts as closed, because its process may have been killed. */
   leaseMs: number;
 }
 export interface RateRefusal {
-  /** Which of the scopes refused. */
+  /** Index of the scope that rejected it. */
   scope: number;
   limit: keyof RateLimits;
-  /** Until it may be free again. */
+  /** Time until it may be admitted. */
   freeInMs: number;
 }
 
 export interface Reservation {
-  /** No other reservation's. A further reservation of a request has the id of the first, a period and a number. */
+  /** Unique. A further reservation of a request has the id of the first, a period and a number. */
   id: string;
   claims: readonly Claim[];
-  /** After this time what is held is free again, though nobody said so: its process was killed. */
+  /** Time after which it expires, because its process may have been killed. */
   reservationMs: number;
 }
-/** What a request may cost in one account, and what the account may bear. Lists by window are in the order of `spendingWindows`. */
+/**
+ * The most that a request can cost in one account, and the limits of the account. Lists by window have the order of
+ * `spendingWindows`.
+ */
 export interface Claim {
   account: string;
   nanoUsd: bigint;
-  /** When each window began that is open now, Unix milliseconds. */
+  /** Start of each current window, Unix milliseconds. */
   startsMs: readonly number[];
-  /** What the ledger says was spent in each of them: the truth, some seconds late. */
+  /** Spending in each of them by the ledger: complete, but some seconds late. */
   recordedNanoUsd: readonly bigint[];
-  /** When the ledger was asked for them, Unix milliseconds: they have all that this process had booked by then. */
+  /** When they were read, Unix milliseconds. They include all that this process had recorded by then. */
   readAtMs: number;
-  /** The sums were read after the counters forgot the account, or might have. */
+  /** Whether the sums were read after the counters lost the account, or may have lost it. */
   isCurrent?: boolean;
   limits: readonly AccountLimit[];
 }
 export interface AccountLimit {
   window: SpendingWindow;
   nanoUsd: bigint;
-  /** Is an account that has spent just this much exhausted, also for what costs nothing? */
+  /** Whether an account that has spent exactly this much rejects requests that cost nothing, too. */
   isExhaustedWhenReached: boolean;
 }
 export interface BudgetRefusal {
-  /** Which of the claims was refused, and by which of its limits. */
+  /** Index of the claim that was rejected, and of its limit. */
   claim: number;
   limit: number;
   spentNanoUsd: bigint;
   reservedNanoUsd: bigint;
 }
 export interface Settlement {
-  /** When the request began, Unix milliseconds: the ledger books by this time. */
+  /** When the request began, Unix milliseconds. Its ledger entry has this time. */
   atMs: number;
-  /** What was spent, for each of the claims. */
+  /** The amount spent, for each of the claims. */
   costsNanoUsd: readonly bigint[];
 }

@@ -4,7 +4,7 @@ import type { Admission, Claim, Reservation, SharedCounters } from './counters.t
 import { GuardedCounters, type GuardSettings } from './guarded-counters.ts';
 import { MemoryCounters } from './memory/memory-counters.ts';
 
-/** Shared counters that can be taken away. */
+/** Creates shared counters that can become unreachable. */
 function createStore() {
   const store = {
     state: 'there' as 'there' | 'gone' | 'silent',
@@ -123,8 +123,8 @@ const createReservation = (limit = 100n, nanoUsd = 60n): Reservation => ({
 const cost = (costNanoUsd: bigint) => ({ atMs: 1, costsNanoUsd: [costNanoUsd] });
 const refused = expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 5 });
 
-describe('shared counters that do not answer', () => {
-  it('tells once that the store is gone, and once that it is back', async () => {
+describe('unavailable shared counters', () => {
+  it('are logged once when they fail, and once when they are back', async () => {
     const { store, guarded, lines } = open();
     store.state = 'gone';
     for (let at = 0; at < 3; at++) await guarded.admit(createAdmission());
@@ -135,7 +135,7 @@ describe('shared counters that do not answer', () => {
     expect(guarded.isWhole).toBe(true);
   });
 
-  it('are asked once, then this process counts for itself, which is told once', async () => {
+  it('are called once, then this process counts for itself, which is logged once', async () => {
     const { store, guarded, lines, failures } = open();
     store.state = 'gone';
     expect(await guarded.admit(createAdmission())).toBeUndefined();
@@ -148,14 +148,14 @@ describe('shared counters that do not answer', () => {
     expect(lines).toMatchObject([{ message: 'counters unavailable', on_failure: 'open', grace_ms: 1000 }]);
   });
 
-  it('and say nothing at all count as gone after the timeout', async () => {
+  it('count as unavailable after a timeout', async () => {
     const { store, guarded } = open();
     store.state = 'silent';
     expect(await guarded.admit(createAdmission())).toBeUndefined();
     expect(guarded.isWhole).toBe(false);
   });
 
-  it('refuse with 503 when it is set so', async () => {
+  it('reject with 503 if on_failure is closed', async () => {
     const { store, guarded } = open({ onFailure: 'closed' });
     store.state = 'gone';
     await expect(guarded.admit(createAdmission())).rejects.toEqual(refused);
@@ -163,7 +163,7 @@ describe('shared counters that do not answer', () => {
     await expect(guarded.reserve(createReservation())).rejects.toBeInstanceOf(GatewayError);
   });
 
-  it('leave what this process has held in its memory, and what it settles', async () => {
+  it('leave reservations and settlements to the memory of this process', async () => {
     const { store, guarded, settle } = open();
     const before = createReservation();
     expect(await guarded.reserve(before)).toBeUndefined();
@@ -174,7 +174,7 @@ describe('shared counters that do not answer', () => {
     expect(await guarded.reserve(createReservation())).toMatchObject({ spentNanoUsd: 10n, reservedNanoUsd: 60n });
   });
 
-  it('let budgets be held in memory for a time, then 503; rates go on', async () => {
+  it('let the memory reserve budgets for grace_ms, then reject with 503; rates go on', async () => {
     const { store, guarded, pass } = open();
     store.state = 'gone';
     expect(await guarded.reserve(createReservation(1000n))).toBeUndefined();
@@ -185,7 +185,7 @@ describe('shared counters that do not answer', () => {
     expect(await guarded.admit(createAdmission())).toBeUndefined();
   });
 
-  it('that are back learn what ended meanwhile, and what goes on', async () => {
+  it('get the ended and the current reservations when they are back', async () => {
     const { store, guarded, settle } = open();
     const [ended, goesOn] = [createReservation(1000n), createReservation(1000n)];
     await guarded.reserve(ended);
@@ -199,7 +199,7 @@ describe('shared counters that do not answer', () => {
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 30n, reservedNanoUsd: 0n });
   });
 
-  it('learn, too, what ends while they are told what goes on', async () => {
+  it('get a reservation that ends during the announcement', async () => {
     const { guarded, store, settle } = open({ timeoutMs: 1000 });
     const ended = createReservation(1000n);
     await guarded.reserve(ended);
@@ -224,7 +224,7 @@ describe('shared counters that do not answer', () => {
       .toMatchObject({ spentNanoUsd: 25n, reservedNanoUsd: 60n });
   });
 
-  it('that held what they could not say hold it once', async () => {
+  it('reserve once if their response was lost', async () => {
     const { guarded, store, settle } = open();
     const { reach } = store;
     store.reach = async (answer) => {
@@ -240,10 +240,7 @@ describe('shared counters that do not answer', () => {
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 7n, reservedNanoUsd: 0n });
   });
 
-  it.each([
-    'open',
-    'closed',
-  ] as const)('that held what they could not say learn that it has ended: %s', async (onFailure) => {
+  it.each(['open', 'closed'] as const)('release a reservation whose response was lost: %s', async (onFailure) => {
     const { guarded, store, settle } = open({ onFailure });
     const { reach } = store;
     store.reach = async (answer) => {
@@ -266,7 +263,7 @@ describe('shared counters that do not answer', () => {
     });
   });
 
-  it('learn that it has ended what they were told of while it went on, and could not answer', async () => {
+  it('release a reservation that ended after an announcement without a response', async () => {
     const { guarded, store, settle } = open();
     store.state = 'gone';
     await guarded.admit(createAdmission());
@@ -290,7 +287,7 @@ describe('shared counters that do not answer', () => {
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 7n, reservedNanoUsd: 0n });
   });
 
-  it('that held after all what was given up give it back', async () => {
+  it('release a reservation that was made after its timeout', async () => {
     const { guarded, store, settle } = open({ timeoutMs: 5 });
     const { promise, resolve } = Promise.withResolvers<void>();
     const { reach } = store;
@@ -309,8 +306,8 @@ describe('shared counters that do not answer', () => {
   });
 });
 
-describe('shared counters that lost what they counted', () => {
-  it('read the ledger and learn what this process has reserved before they reserve again', async () => {
+describe('shared counters that lost their counts', () => {
+  it('get the sums of the ledger and the reservations of this process before they reserve again', async () => {
     const { guarded, store, ledger, settle, lines } = open();
     const [ended, goesOn] = [createReservation(), createReservation(1000n)];
     await guarded.reserve(ended);
@@ -327,7 +324,7 @@ describe('shared counters that lost what they counted', () => {
     expect(lines).toEqual([]);
   });
 
-  it('do the same after their connection was lost, though they still have the account', async () => {
+  it('do the same after a lost connection, although they have the account', async () => {
     const { guarded, store, ledger, settle } = open();
     const [first, goesOn] = [createReservation(), createReservation(1000n)];
     await guarded.reserve(first);
@@ -414,7 +411,10 @@ describe('shared counters that lost what they counted', () => {
     expect(await guarded.reserve(createReservation(100n, 80n))).toBeUndefined();
   });
 
-  it.each(['open', 'closed'] as const)('count as gone while the ledger cannot be read: %s', async (onFailure) => {
+  it.each([
+    'open',
+    'closed',
+  ] as const)('count as unavailable while the ledger is unreachable: %s', async (onFailure) => {
     const { guarded, store, ledger, settle, lines } = open({ onFailure });
     const first = createReservation();
     await guarded.reserve(first);

@@ -19,16 +19,16 @@ import type {
 import { MemoryCounters } from './memory/memory-counters.ts';
 
 export interface GuardSettings {
-  /** How long an answer is waited for. */
+  /** Time limit of a call. */
   timeoutMs: number;
-  /** `closed`: what cannot be counted is refused. */
+  /** `closed`: requests that cannot be counted are rejected. */
   onFailure: 'open' | 'closed';
-  /** How long money is held in this process alone. */
+  /** How long money is reserved in this process alone. */
   graceMs: number;
 }
-/** The ledger's sums, as claims carry them. */
+/** The sums of the ledger, as in claims. */
 export interface LedgerSums {
-  /** Stores what this process has booked, and reads all sums. */
+  /** Stores what this process has recorded, and reads all sums. */
   refresh(): Promise<void>;
   /** The same for the accounts of a reservation. */
   refreshFor(reservation: Reservation): Promise<void>;
@@ -44,57 +44,57 @@ export interface GuardParts {
   settings: () => GuardSettings;
   /** Gets a line when a streak of failures begins, and one when it ends. */
   log: WriteLog;
-  /** Told of every call that fails. */
+  /** Called for every call that fails. */
   onFailure?: () => void;
   now?: () => number;
 }
 
 const RETRY_MS = 1000;
-/** Calls that are made up for later; beyond it leases and holds end by their time. */
+/** Maximum calls to repeat later. Beyond it, leases and reservations expire by themselves. */
 const MAX_LATE = 10_000;
 
 /** Reservations that are announced or released at once. */
 const BATCH = 200;
-/** How long a request waits while the ledger's sums are read. */
+/** How long a request waits while the sums of the ledger are read. */
 const CATCH_UP_MS = 5000;
 /** Processes read the sums at different moments: after so long, each reads them once more. */
 const REREAD_MS = 1500;
 
 /**
- * Shared counters whose failure is bounded. A call that fails or is late is answered by the memory of this process, which
- * knows what this process has let in and reserved, and what the ledger said last. The calls after it do not wait at all,
- * until a ping in the background reaches the store again.
+ * Shared counters with a bounded effect of failures. If a call fails or is late, the memory of this process decides: it has
+ * the requests and reservations of this process, and the last sums of the ledger. Further calls do not wait at all until a
+ * ping in the background reaches the store again.
  *
  * Then this process stores what it has recorded, reads the sums of the ledger, announces what it still has reserved,
  * whatever the limits, and releases what has ended. If the store has lost an account, or may have, nothing is reserved
  * until the other processes have had time to store what they have recorded, too, and the sums were read after that.
  *
- * `onFailure: closed` refuses instead. Money is held in memory for `graceMs`; then that is refused, too.
+ * `onFailure: closed` rejects instead. Money is reserved in memory for `graceMs`. Afterwards such requests are rejected, too.
  */
 export class GuardedCounters implements Counters {
   private readonly parts: GuardParts;
   private readonly now: () => number;
   private readonly memory = new MemoryCounters();
-  /** What memory alone has let in. */
+  /** Admissions that only the memory counts. */
   private readonly alone = new WeakSet<Admission>();
-  /** What the store holds; the rest is known to memory alone. */
+  /** Reservations that the store has. Only the memory has the others. */
   private readonly stored = new WeakSet<Reservation>();
-  /** What the store was asked for and did not answer: nobody knows whether it has it. */
+  /** Calls without a response: the store may or may not have executed them. */
   private readonly unsure = new WeakSet<Admission | Reservation>();
-  /** Held, and not settled yet. */
+  /** Reserved and not settled yet. */
   private readonly underWay = new Set<Reservation>();
   private late: (() => MaybePromise<void>)[] = [];
-  /** Settled while the store did not answer: the ledger has what they cost. */
+  /** Settled while the store was unreachable. The ledger has their cost. */
   private readonly ended = new Set<Reservation>();
   /** Accounts, as text → the announcement of what this process has reserved in them. */
   private readonly announcing = new Map<string, Promise<void>>();
-  /** The connection was lost since, and the store may have lost what it counted. */
+  /** Whether the store may have lost counts that this process has not announced again. */
   private isBehind = false;
   private catchingUp: Promise<void> | undefined;
   /** performance.now() from which other processes have stored what they recorded during the last outage. */
   private storedAt = 0;
   private rereading: NodeJS.Timeout | undefined;
-  /** The last failure was an error and no timeout: looking again costs nobody time. */
+  /** Whether the last failure was an error and no timeout, so that another try takes no time. */
   private failsAtOnce = false;
   private brokenSince: number | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -110,7 +110,7 @@ export class GuardedCounters implements Counters {
     });
   }
 
-  /** Waits for the store for a while, so that the first request finds it. Never rejects: without it one serves, too. */
+  /** Waits for the store for a while, so that the first request can use it. Never rejects: the gateway also works without it. */
   async open(limitMs: number): Promise<void> {
     try {
       await withTimeout(limitMs, Promise.resolve(this.parts.store.ping()));
@@ -119,7 +119,7 @@ export class GuardedCounters implements Counters {
     }
   }
 
-  /** Do the shared counters answer? */
+  /** Whether the shared counters respond. */
   get isWhole(): boolean {
     return this.brokenSince === undefined;
   }
@@ -204,7 +204,7 @@ export class GuardedCounters implements Counters {
     return this.parts.store.ping();
   }
 
-  /** Makes up for what is late, as far as the store answers, and closes it. */
+  /** Repeats late calls if the store responds, and closes it. */
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.timer);
@@ -215,8 +215,8 @@ export class GuardedCounters implements Counters {
   }
 
   /**
-   * @param onLate is given an answer for which nobody waits any more
-   * @returns undefined when there is no answer in time, or no use in asking
+   * @param onLate gets a response that comes too late
+   * @returns undefined if there is no response in time, or if the store is known to be unreachable
    */
   private async ask<Value>(
     call: () => MaybePromise<Value>,
@@ -240,7 +240,7 @@ export class GuardedCounters implements Counters {
     }
   }
 
-  /** Not awaited by requests. A call that fails is made later, by `makeLater` where that is another one. */
+  /** Makes a call that no request awaits. If it fails, `makeLater` repeats it. */
   private async deliver(call: () => MaybePromise<void>, makeLater = () => this.makeUp(call)): Promise<void> {
     if (this.brokenSince !== undefined) return makeLater();
     const delivery = Promise.resolve(call()).catch((error) => {
@@ -257,22 +257,26 @@ export class GuardedCounters implements Counters {
     if (this.brokenSince === undefined) this.schedule(0);
   }
 
-  /** What it cost is in the ledger by then. */
+  /** The ledger has its cost by then. */
   private releaseLater(reservation: Reservation): void {
     if (this.ended.size < MAX_LATE) this.ended.add(reservation);
     if (this.brokenSince === undefined) this.schedule(0);
   }
 
-  /** Reserves in the store, unless it does not answer in time. A store that fails at once may also be back at once. */
+  /**
+   * Reserves in the store. If it failed at once, it is tried again, because it may be back.
+   *
+   * @returns undefined if there is no response in time
+   */
   private async reserveThere(reservation: Reservation): Promise<{ value: BudgetRefusal | undefined } | undefined> {
     const answer = this.isWhole ? await this.reserveReadily(reservation) : undefined;
     if (answer || !this.failsAtOnce) return answer;
-    await withTimeout(CATCH_UP_MS, this.tryRecover()).catch(() => {}); // it is told of by then
+    await withTimeout(CATCH_UP_MS, this.tryRecover()).catch(() => {}); // logged when it began
     if (!this.isWhole) return undefined;
     return this.reserveReadily({ ...reservation, claims: this.parts.sums.update(reservation.claims) });
   }
 
-  /** Reserves in the store, which is told first what it has forgotten. @returns undefined when it does not answer in time */
+  /** Reserves in the store, after lost accounts are announced. @returns undefined if there is no response in time */
   private async reserveReadily(reservation: Reservation): Promise<{ value: BudgetRefusal | undefined } | undefined> {
     const { store, sums } = this.parts;
     const ask = (asked: Reservation) =>
@@ -392,7 +396,7 @@ export class GuardedCounters implements Counters {
     this.brokenSince = this.now();
     const { onFailure, graceMs } = this.parts.settings();
     this.parts.log('counters unavailable', { err: error, on_failure: onFailure, grace_ms: graceMs });
-    this.schedule(0); // only a connection may be gone
+    this.schedule(0); // perhaps only a connection was lost
   }
 
   private schedule(ms: number): void {
@@ -401,7 +405,7 @@ export class GuardedCounters implements Counters {
     this.timer = setTimeout(() => {
       if (this.recovering) return this.schedule(RETRY_MS);
       this.tryRecover().catch(() => {
-        // Counted in memory meanwhile: with sums that are as new as can be.
+        // Until then the memory counts, with current sums.
         if (!this.isWhole && !this.closed) this.parts.sums.refresh().catch(() => {});
       });
     }, ms);

@@ -1,4 +1,4 @@
-/** Accounts that are remembered; a forgotten one counts as not used before. */
+/** Maximum accounts to remember. Others count as not used before. */
 const MAX_ACCOUNTS = 50_000;
 
 /** When accounts were created that this process has used, in Unix milliseconds by the clock of the counters. */
