@@ -65,6 +65,14 @@ describe.each(cases)('$wire, $mode, a body in an unusual form', (how) => {
     expectText(await lab.ask(how), said);
   });
 
+  it.each([101, 200_000])('fails if its JSON has %i levels', async (levels) => {
+    const deep = '['.repeat(levels) + ']'.repeat(levels);
+    const odd = `{"odd":${deep},`;
+    const body = good(how).replace('{', odd);
+    lab.upstream.always(send(how, body));
+    expectFailure(await lab.ask(how), 502, 'provider_unavailable', /nested more than 100 levels/);
+  });
+
   it('is read after a byte order mark and white space', async () => {
     lab.upstream.always(splitIntoPieces(send(how, `\ufeff\r\n\n${good(how)}`, 'text/plain'), 1));
     if (mode === 'buffered') expectText(await lab.ask(how), said);

@@ -2,6 +2,7 @@ import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { Usage } from '../../domain/usage.ts';
+import { checkNesting } from '../../providers/kit/invalid-data.ts';
 import type { Frame, Reader } from '../../providers/wire.ts';
 import { FrameCutter } from '../../providers/sse-frames.ts';
 import type { UpstreamResponse } from '../../providers/transport.ts';
@@ -340,12 +341,15 @@ function textOf(pieces: Buffer[]): string {
 }
 
 function parseWhole(text: string, name: string): unknown {
+  let body: unknown;
   try {
-    return JSON.parse(text);
+    body = JSON.parse(text);
   } catch (cause) {
     const what = text === '' ? 'an empty body' : /^\s*</.test(text) ? 'an HTML page' : 'a body that is not JSON';
     throw new GatewayError('upstream_failed', `${name} returned ${what}.`, { retryable: true, cause });
   }
+  checkNesting(body, text.length);
+  return body;
 }
 
 function blamingProvider<Result>(name: string, read: () => Result): Result {

@@ -3,7 +3,7 @@ import type { Usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
 import { DeltaFrames } from '../kit/frame-template.ts';
 import type { Frame, Reader } from '../wire.ts';
-import { invalidUpstreamData } from '../kit/invalid-data.ts';
+import { checkNesting, invalidUpstreamData } from '../kit/invalid-data.ts';
 import { refuseBlocked } from './blocked.ts';
 import { readErrorObject } from './errors.ts';
 import { countQueries, readGrounding } from './grounding.ts';
@@ -71,6 +71,7 @@ class AnswerReader implements Reader {
     } catch (cause) {
       throw invalidUpstreamData('The provider sent a stream event that is not JSON.', cause);
     }
+    checkNesting(answer, data.length);
     const chunks: Chunk[] = [];
     // An error may come in a list, as it does where the whole stream is one.
     for (const each of Array.isArray(answer) ? answer : [answer]) this.take(each, chunks);

@@ -2,7 +2,7 @@ import type { ReportedSettings } from '../../domain/chunks.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
-import { invalidUpstreamData } from '../kit/invalid-data.ts';
+import { checkNesting, invalidUpstreamData } from '../kit/invalid-data.ts';
 
 /** An event as it was sent. Only what we read is named, and nothing of it is sure to be there. */
 export interface WireEvent {
@@ -36,6 +36,7 @@ export function readWire(data: string, eventName: string): WireEvent {
     throw unexpectedUpstreamData('a stream event that is not JSON', cause);
   }
   if (!isRecord(event)) throw unexpectedUpstreamData('a stream event that is not an object');
+  checkNesting(event, data.length);
   if (typeof event.type !== 'string') event.type = eventName;
   return event as WireEvent; // `type` is text now, and the rest is unknown
 }
