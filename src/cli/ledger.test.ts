@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTimedId } from '../domain/ids.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { lockDataFolder } from '../platform/data-folder/data-folder.ts';
-import { createTestEntry, readSpent, readSpentByOwnKeys } from '../platform/storage/contract/samples.ts';
+import { createTestEntry, readSpent, readByokSpent } from '../platform/storage/contract/samples.ts';
 import { openPostgresStorage } from '../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -111,7 +111,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     const spent = () =>
       use(async ({ ledger }) => [
         ...(await readSpent(ledger, { keyHash: 'k' }, 0, day('2026-11-10'), day('2026-11-11'))),
-        ...(await readSpentByOwnKeys(ledger, { workspaceId: 'w' }, 0)),
+        ...(await readByokSpent(ledger, { workspaceId: 'w' }, 0)),
       ]);
     configure(store.url, [model('small', '0.0000015')]);
     expect((await call(['ledger', 'recompute', '--apply'])).stdout).toMatch(/\nRecorded 2 corrections\.\n$/);
@@ -241,7 +241,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     const spent = () =>
       use(async ({ ledger }) => [
         ...(await readSpent(ledger, { keyHash: 'k' }, 0)),
-        ...(await readSpentByOwnKeys(ledger, { keyHash: 'k' }, 0)),
+        ...(await readByokSpent(ledger, { keyHash: 'k' }, 0)),
       ]);
     expect(await spent()).toEqual([1_000_000n, 2_000_000n]);
     configure(store.url, [model('small', '0.000001'), model('own', '0.000005')]);

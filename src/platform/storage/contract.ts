@@ -18,14 +18,14 @@ import { testWorkspaces } from './contract/workspaces.ts';
 import type { Storage } from './storage.ts';
 
 /**
- * What every storage must do. Its tests share one database and make ids of their own.
+ * The contract of all drivers. Its tests share one database and create unique ids.
  *
  * @param open opens the same database at each call, empty and without a schema at the first
  */
 export function testStorage(name: string, open: () => Promise<Storage>): void {
   describe(`storage: ${name}`, () => {
     let storage: Storage;
-    let other: Storage; // as another process sees it
+    let other: Storage; // of another process
 
     beforeAll(async () => {
       [storage, other] = await Promise.all([open(), open()]);
@@ -35,7 +35,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
       await other.close();
     });
 
-    it('makes its schema when two processes migrate at once, and again without harm', async () => {
+    it('creates its schema if two processes migrate at once, and changes nothing afterwards', async () => {
       expect(await storage.compareSchema()).toEqual({ isEmpty: true, isOlder: true, problem: undefined });
       await Promise.all([storage.migrate(), other.migrate(), storage.migrate()]);
       await storage.migrate();
@@ -55,7 +55,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
       });
     });
 
-    it('answers a ping, and rejects everything once it is closed', async () => {
+    it('responds to a ping, and rejects all calls after close', async () => {
       const unused = await open();
       await unused.close();
       const third = await open();

@@ -7,7 +7,7 @@ import { createKeyRecord, type StoragePair } from './samples.ts';
 /** The contract of the revision, rate limits and order of keys, workspaces and members. */
 export function testAccess(pair: () => StoragePair): void {
   describe('access', () => {
-    it('sets the rate limits that are named, of a member and a workspace, and keeps the others', async () => {
+    it('sets the given rate limits of a member and a workspace, and keeps the others', async () => {
       const { storage, other } = pair();
       const id = randomUUID();
       await storage.access.putWorkspace({ id, name: id, createdAtMs: 1 });
@@ -34,7 +34,7 @@ export function testAccess(pair: () => StoragePair): void {
       expect(await storage.access.readRevision()).toBe(revision);
     });
 
-    it('lists oldest first, those of one moment by the bytes of their ids', async () => {
+    it('lists the oldest first, and those of the same millisecond by the bytes of their ids', async () => {
       const { access } = pair().storage;
       const mark = randomUUID();
       const ids = ['a', 'B', 'é', 'b', '_', '1'].map((letter) => `${mark} ${letter}`);
@@ -52,7 +52,7 @@ export function testAccess(pair: () => StoragePair): void {
       expect(own(await access.listMembers())).toEqual(expected);
     });
 
-    it('raises the revision at each change, for every process, and not when nothing changes', async () => {
+    it('raises the revision for every process at each change, and only then', async () => {
       const { storage, other } = pair();
       const key = createKeyRecord();
       const [member, workspace] = [randomUUID(), randomUUID()];
@@ -83,7 +83,7 @@ export function testAccess(pair: () => StoragePair): void {
       }
     });
 
-    it('counts every change when two processes change at once', async () => {
+    it('counts every change if two processes make changes at once', async () => {
       const { storage, other } = pair();
       const before = await storage.access.readRevision();
       const keys = Array.from({ length: 20 }, () => createKeyRecord());

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createId } from '../../../domain/ids.ts';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
-import { createTestEntry, readSpent, readSpentByOwnKeys, type StoragePair } from './samples.ts';
+import { createTestEntry, readSpent, readByokSpent, type StoragePair } from './samples.ts';
 
 /** The contract of statistics of requests. */
 export function testActivity(pair: () => StoragePair): void {
@@ -48,7 +48,7 @@ export function testActivity(pair: () => StoragePair): void {
       });
     });
 
-    it('sums answers by task and model from a time on', async () => {
+    it('sums responses by task and model since a time', async () => {
       const { ledger } = pair().storage;
       const sinceMs = 2_000_000_000_000;
       const [small, large, unknown] = ['small', 'large', 'unknown'].map((name) => `${randomUUID()}/${name}`);
@@ -60,7 +60,7 @@ export function testActivity(pair: () => StoragePair): void {
         make(small!, 'code', { outcome: 'incomplete', costNanoUsd: 5n, inputCostNanoUsd: 2n, inputTokens: 8 }),
         make(small!, null, { createdAtMs: sinceMs + 1e9, workspaceId: 'another' }),
         make(large!, 'code', { costNanoUsd: 2n ** 61n, inputTokens: Number.MAX_SAFE_INTEGER }),
-        // None of these is an answer of the time that has a price.
+        // None of these is a response since that time with a price.
         make(small!, 'code', { createdAtMs: sinceMs - 1 }),
         make(small!, 'code', { outcome: 'failed' }),
         make(small!, 'code', { outcome: 'cancelled' }),
@@ -83,7 +83,7 @@ export function testActivity(pair: () => StoragePair): void {
       expect(await ledger.readTraffic(9e15)).toEqual([]);
     });
 
-    it('sums each answer once, however many there are and however many came in one millisecond', async () => {
+    it('sums each response once, however many there are in one millisecond', async () => {
       const { ledger } = pair().storage;
       const sinceMs = 2_100_000_000_000;
       const model = `${randomUUID()}/busy`;
@@ -156,7 +156,7 @@ export function testActivity(pair: () => StoragePair): void {
       ]);
     });
 
-    it('sums what own provider keys have cost apart', async () => {
+    it('sums the cost of BYOK keys separately', async () => {
       const { ledger } = pair().storage;
       const [workspaceId, keyHash, model] = [randomUUID(), randomUUID(), randomUUID()];
       const make = (costNanoUsd: bigint, isByok: boolean, id: number) =>
@@ -165,8 +165,8 @@ export function testActivity(pair: () => StoragePair): void {
 
       const today = Math.floor(1_790_000_000_123 / 86_400_000) * 86_400_000;
       expect(await readSpent(ledger, { keyHash }, 0, today + 86_400_000)).toEqual([3n, 0n]);
-      expect(await readSpentByOwnKeys(ledger, { keyHash }, 0, today + 86_400_000)).toEqual([750n, 0n]);
-      expect(await readSpentByOwnKeys(ledger, { workspaceId }, today)).toEqual([750n]);
+      expect(await readByokSpent(ledger, { keyHash }, 0, today + 86_400_000)).toEqual([750n, 0n]);
+      expect(await readByokSpent(ledger, { workspaceId }, today)).toEqual([750n]);
       expect(await ledger.readActivity({ fromMs: 0, toMs: 9e15, keyHash })).toMatchObject([
         { requests: 3, costNanoUsd: 3n, byokNanoUsd: 750n },
       ]);

@@ -14,7 +14,7 @@ export function testBudgets(pair: () => StoragePair): void {
         await transaction.record(happening());
       });
 
-    it('keeps one budget for each interval, the broadest first, and drops them with their workspace', async () => {
+    it('keeps one budget for each interval, the broadest first, and deletes them with their workspace', async () => {
       const { access, management } = pair().storage;
       const workspace = createWorkspaceDetails();
       await save(workspace);

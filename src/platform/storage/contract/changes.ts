@@ -15,7 +15,7 @@ export function testChanges(pair: () => StoragePair): void {
       });
     const all = { offset: 0, limit: 1_000_000 };
 
-    it('makes a change, records it and raises the revision, for every process at once', async () => {
+    it('makes a change, records it and raises the revision for every process', async () => {
       const { storage, other } = pair();
       const key = createKeyRecord({ limitNanoUsd: 5n });
       const told = happening({
@@ -41,7 +41,7 @@ export function testChanges(pair: () => StoragePair): void {
     it.each([
       ['the work fails', true],
       ['nothing is recorded', false],
-    ])('changes nothing when %s', async (_, fails) => {
+    ])('changes nothing if %s', async (_, fails) => {
       const { access, management } = pair().storage;
       const key = createKeyRecord();
       const before = [await access.readRevision(), (await management.listAudit(all)).total];
@@ -59,7 +59,7 @@ export function testChanges(pair: () => StoragePair): void {
       expect(await management.findKey(key.hash)).toBeUndefined();
     });
 
-    it('makes changes of two processes one after the other, and lists them in their order, the newest first', async () => {
+    it('makes changes of two processes one after the other, and lists the newest first', async () => {
       const { storage, other } = pair();
       const id = randomUUID();
       await save(createWorkspaceDetails({ id, name: `${id} 0` }));

@@ -26,7 +26,7 @@ export function testContents(pair: () => StoragePair): void {
       ...fields,
     });
 
-    it('keeps a content once, and finds it while its workspace is there', async () => {
+    it('keeps a content once, and finds it until its workspace is deleted', async () => {
       const { storage, other } = pair();
       const workspaceId = await addWorkspace();
       const [first, second] = [
@@ -49,7 +49,7 @@ export function testContents(pair: () => StoragePair): void {
       expect(await storage.contents.find(first.id)).toBeUndefined();
     });
 
-    it('deletes the oldest contents, as many as it is told', async () => {
+    it('deletes at most the given number of contents, the oldest first', async () => {
       const { contents } = pair().storage;
       const workspaceId = await addWorkspace();
       const old = [5, 6, 7].map((createdAtMs) => makeContent(workspaceId, { createdAtMs }));

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { LedgerEntry, RecordedEntry } from '../../../domain/ledger-entry.ts';
-import { createTestEntry, createTestLine, readSpent, readSpentByOwnKeys, type StoragePair } from './samples.ts';
+import { createTestEntry, createTestLine, readSpent, readByokSpent, type StoragePair } from './samples.ts';
 
 /** The contract of corrections of ledger entries. */
 export function testCorrections(pair: () => StoragePair): void {
   describe('corrections', () => {
-    it('books what a correction says of lines of other keys on their side of the sums, with the rest or not at all', async () => {
+    it('records the part of a correction for lines of other keys in their sum, with the rest or not at all', async () => {
       const { ledger } = pair().storage;
       const workspaceId = randomUUID();
       const lines = [createTestLine({ isByok: true, costNanoUsd: 40n }), createTestLine({ costNanoUsd: 60n })];
@@ -14,7 +14,7 @@ export function testCorrections(pair: () => StoragePair): void {
       await ledger.append([entry]);
       const spent = async () => [
         ...(await readSpent(ledger, { workspaceId }, 0)),
-        ...(await readSpentByOwnKeys(ledger, { workspaceId }, 0)),
+        ...(await readByokSpent(ledger, { workspaceId }, 0)),
       ];
       const correction = { entry, costNanoUsd: 7n, inputCostNanoUsd: 1n, otherKeysNanoUsd: 10n };
       expect(await ledger.correct([correction], 1)).toBe(1);
@@ -34,7 +34,7 @@ export function testCorrections(pair: () => StoragePair): void {
       expect(await ledger.readTotals(workspaceId)).toMatchObject({ entries: 1, costNanoUsd: 107n });
     });
 
-    it('books corrections on the day of their entry, and counts no answer twice', async () => {
+    it('records corrections on the day of their entry, and counts no response twice', async () => {
       const { ledger } = pair().storage;
       const [workspaceId, keyHash, model] = [randomUUID(), randomUUID(), randomUUID()];
       const sinceMs = 2_200_000_000_000;
@@ -72,17 +72,17 @@ export function testCorrections(pair: () => StoragePair): void {
         ...{ entries: 3, inputTokens: 36n, outputTokens: 27n, costNanoUsd: 12_345n - 340n + 15n + 1n },
       });
       expect(await readSpent(ledger, { keyHash }, 0)).toEqual([12_345n - 340n + 1n]);
-      expect(await readSpentByOwnKeys(ledger, { keyHash }, 0)).toEqual([15n]);
+      expect(await readByokSpent(ledger, { keyHash }, 0)).toEqual([15n]);
       expect(await ledger.readActivity({ fromMs: sinceMs, toMs: sinceMs + 1, keyHash })).toMatchObject([
         { requests: 3, inputTokens: 36n, costNanoUsd: 12_345n - 340n + 1n, byokNanoUsd: 15n },
       ]);
-      // Of one that had no price the sum of answers knows nothing, before and after.
+      // The sums of responses leave out one without a price, before and after.
       expect((await ledger.readTraffic(sinceMs)).filter((row) => row.model === model)).toMatchObject([
         { answers: 2, inputTokens: 24n, costNanoUsd: 12_345n - 340n + 15n, inputCostNanoUsd: 2n * 2_345n + 7n },
       ]);
     });
 
-    it('books one of two corrections that were made from the same state, whichever process makes them', async () => {
+    it('records one of two corrections that were made from the same state, whichever process makes them', async () => {
       const { storage, other } = pair();
       const entries = Array.from({ length: 20 }, () =>
         createTestEntry({ workspaceId: randomUUID(), costNanoUsd: 100n }),
@@ -101,7 +101,7 @@ export function testCorrections(pair: () => StoragePair): void {
       }
     });
 
-    it('tells how often corrections took something away', async () => {
+    it('counts the corrections that reduced a cost', async () => {
       const { storage, other } = pair();
       const before = await other.ledger.readReductions();
       const entries = [createTestEntry(), createTestEntry()];

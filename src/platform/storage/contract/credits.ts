@@ -7,7 +7,7 @@ export function testCredits(pair: () => StoragePair): void {
   describe('credits', () => {
     const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
 
-    it('sums what was paid in, and knows when nothing ever was', async () => {
+    it('sums the credits, and distinguishes none from zero', async () => {
       const { storage, other } = pair();
       const add = (nanoUsd: bigint, note: string | null) =>
         storage.management.change(change, async (transaction) => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createId } from '../../../domain/ids.ts';
 import { isRefusedData } from '../refused-data.ts';
-import { createTestEntry, createTestLine, readSpent, readSpentByOwnKeys, type StoragePair } from './samples.ts';
+import { createTestEntry, createTestLine, readSpent, readByokSpent, type StoragePair } from './samples.ts';
 
 /** The contract of ledger entries. */
 export function testEntries(pair: () => StoragePair): void {
@@ -66,7 +66,7 @@ export function testEntries(pair: () => StoragePair): void {
       expect(await storage.ledger.find(entry.workspaceId, entry.id)).toEqual(entry);
       expect(await other.ledger.find(plain.workspaceId, plain.id)).toEqual(plain);
       expect(await readSpent(storage.ledger, { workspaceId: entry.workspaceId }, 0)).toEqual([12_345n + 134n]);
-      expect(await readSpentByOwnKeys(storage.ledger, { workspaceId: entry.workspaceId }, 0)).toEqual([5n]);
+      expect(await readByokSpent(storage.ledger, { workspaceId: entry.workspaceId }, 0)).toEqual([5n]);
     });
 
     it('appends the lines of many entries', async () => {
@@ -80,7 +80,7 @@ export function testEntries(pair: () => StoragePair): void {
       }
     });
 
-    it('does not find an entry of another workspace, nor one that is not there', async () => {
+    it('finds no entry of another workspace and no unknown entry', async () => {
       const { ledger } = pair().storage;
       const entry = createTestEntry();
       await ledger.append([entry]);
@@ -90,7 +90,7 @@ export function testEntries(pair: () => StoragePair): void {
       expect(await ledger.find(entry.workspaceId, 'gen-\0')).toBeUndefined();
     });
 
-    it('keeps text that a caller made up, with what no database can hold replaced, and whole milliseconds', async () => {
+    it('keeps text of a caller, with characters that no database accepts replaced, and rounds milliseconds', async () => {
       const { ledger } = pair().storage;
       const entry = createTestEntry({
         requestedModel: 'a\0b',
@@ -110,7 +110,7 @@ export function testEntries(pair: () => StoragePair): void {
       });
     });
 
-    it('books an entry once: a second one with its id changes nothing', async () => {
+    it('records an entry once: a second one with its id changes nothing', async () => {
       const { ledger } = pair().storage;
       const entry = createTestEntry();
       const again = { ...entry, costNanoUsd: 1n, outcome: 'failed' as const };
@@ -122,7 +122,7 @@ export function testEntries(pair: () => StoragePair): void {
       expect(await readSpent(ledger, { workspaceId: entry.workspaceId }, 0)).toEqual([24_690n]);
     });
 
-    it('books each entry once when two processes append overlapping ones at once, in any order', async () => {
+    it('records each entry once if two processes append overlapping ones at once, in any order', async () => {
       const { storage, other } = pair();
       const workspaceId = randomUUID();
       const entries = Array.from({ length: 300 }, () => createTestEntry({ workspaceId }));
@@ -145,7 +145,7 @@ export function testEntries(pair: () => StoragePair): void {
       expect(await readSpent(ledger, { workspaceId }, 0)).toEqual([BigInt(count) * 12_345n]);
     });
 
-    it('appends none when one cannot be booked, however many there are', async () => {
+    it('appends none if one is rejected, however many there are', async () => {
       const { ledger } = pair().storage;
       const workspaceId = randomUUID();
       const entries = Array.from({ length: 2500 }, () => createTestEntry({ workspaceId }));

@@ -90,7 +90,7 @@ export function testEntryLists(pair: () => StoragePair): void {
       expect(await find({ memberId: 'nobody\0' })).toEqual([]);
     });
 
-    it('finds an old entry behind many others, on a later page if need be', async () => {
+    it('finds an old entry behind many others, possibly on a later page', async () => {
       const { ledger } = pair().storage;
       const mark = randomUUID();
       const model = `m-${mark}`;

@@ -17,7 +17,7 @@ export function testFeedback(pair: () => StoragePair): void {
       ...fields,
     });
 
-    it('keeps what is said of a generation that the ledger has, and nothing of another', async () => {
+    it('keeps feedback on a generation that the ledger has, and rejects other feedback', async () => {
       const { ledger, contents } = pair().storage;
       const entry = createTestEntry();
       await ledger.append([entry]);

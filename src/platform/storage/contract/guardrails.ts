@@ -26,7 +26,7 @@ export function testGuardrails(pair: () => StoragePair): void {
         await transaction.record(happening());
       });
 
-    it('keeps guardrails with all their rules, lists them oldest first, and drops them with their workspace', async () => {
+    it('keeps guardrails with all their rules, lists the oldest first, and deletes them with their workspace', async () => {
       const { access, management } = pair().storage;
       const workspace = createWorkspaceDetails();
       await save(workspace);
@@ -74,7 +74,7 @@ export function testGuardrails(pair: () => StoragePair): void {
       expect(await management.listGuardrails(of)).toEqual({ rows: [], total: 0 });
     });
 
-    it('gives a key or a member one guardrail, lists who has which, oldest first, and forgets keys that are deleted', async () => {
+    it('assigns one guardrail to a key or a member, lists the oldest first, and drops those of deleted keys', async () => {
       const { access, management } = pair().storage;
       const workspace = createWorkspaceDetails();
       await save(workspace);

@@ -29,7 +29,7 @@ export function testKeyStore(pair: () => StoragePair): void {
       expect(await findKey(sparse.hash)).toEqual(sparse);
     });
 
-    it('remembers which keys a configuration brought, whatever becomes of them', async () => {
+    it('remembers the keys that a configuration defined, whatever happens to them', async () => {
       const { access } = pair().storage;
       const [key, other] = [createKeyRecord(), createKeyRecord()];
       await access.putKey(key);
@@ -43,7 +43,7 @@ export function testKeyStore(pair: () => StoragePair): void {
       expect(marked.filter((hash) => [key.hash, other.hash].includes(hash))).toEqual([key.hash]);
     });
 
-    it('replaces a key by its hash, all but the time of its creation', async () => {
+    it('replaces a key by its hash, except its creation time', async () => {
       const key = createKeyRecord();
       const changed = createKeyRecord({
         hash: key.hash,
@@ -68,7 +68,7 @@ export function testKeyStore(pair: () => StoragePair): void {
       expect(await findKey(key.hash)).toEqual({ ...changed, createdAtMs: key.createdAtMs });
     });
 
-    it('disables and enables a key and returns it; there is none with an unknown hash', async () => {
+    it('disables and enables a key and returns it, or undefined for an unknown hash', async () => {
       const { access } = pair().storage;
       const key = createKeyRecord();
       await access.putKey(key);
@@ -101,7 +101,7 @@ export function testKeyStore(pair: () => StoragePair): void {
       expect((await list({ workspaceId: undefined, limit: 1 }))[0]).toEqual(fourth);
     });
 
-    it('deletes a key, counts the inference keys of a workspace and finds whose they are', async () => {
+    it('deletes a key, counts the inference keys of a workspace and finds their owners', async () => {
       const { access, management } = pair().storage;
       const workspaceId = randomUUID();
       const key = createKeyRecord({ workspaceId, memberId: 'ada' });

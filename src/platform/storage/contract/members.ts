@@ -45,7 +45,7 @@ export function testMembers(pair: () => StoragePair): void {
       expect(await read(ben)).toEqual([a]);
     });
 
-    it('refuses memberships of an unknown member or workspace, and changes nothing', async () => {
+    it('rejects memberships of an unknown member or workspace, and changes nothing', async () => {
       const { access } = pair().storage;
       const [member, workspace] = [randomUUID(), randomUUID()];
       await access.putWorkspace({ id: workspace, name: 'main', createdAtMs: 1 });
@@ -58,7 +58,7 @@ export function testMembers(pair: () => StoragePair): void {
       expect({ revision: await access.readRevision(), memberships: await access.listMemberships() }).toEqual(before);
     });
 
-    it('keeps who belongs to a workspace, since when and as what', async () => {
+    it('keeps the members of a workspace, with their time and role', async () => {
       const { access, management } = pair().storage;
       const workspace = createWorkspaceDetails();
       await save(workspace);
@@ -101,7 +101,7 @@ export function testMembers(pair: () => StoragePair): void {
       expect(await management.listWorkspaceMembers(workspace.id, page)).toEqual({ rows: [rows[0], rows[2]], total: 2 });
     });
 
-    it('replaces a member by its id, all but the time of its creation, and lists members oldest first', async () => {
+    it('replaces a member by its id, except its creation time, and lists the oldest first', async () => {
       const { storage, other } = pair();
       const ids = [randomUUID(), randomUUID()] as const;
       const [late, later] = [3_000_000_000_001, 3_000_000_000_002];

@@ -14,7 +14,7 @@ export interface StoragePair {
   other: Storage;
 }
 
-/** A key that no other test has; `fields` replace. */
+/** Creates a unique key. `fields` replace its fields. */
 export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord => ({
   hash: randomBytes(32).toString('hex'),
   name: 'app',
@@ -35,7 +35,7 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord => (
   ...fields,
 });
 
-/** A workspace that no other test has; `fields` replace. */
+/** Creates a unique workspace. `fields` replace its fields. */
 export const createWorkspaceDetails = (fields: Partial<WorkspaceDetails> = {}): WorkspaceDetails => {
   const id = fields.id ?? randomUUID();
   return {
@@ -49,7 +49,7 @@ export const createWorkspaceDetails = (fields: Partial<WorkspaceDetails> = {}): 
   };
 };
 
-/** An event without changes. */
+/** Creates an audit event. */
 export const happening = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
   action: 'test.change',
   objectKind: 'test',
@@ -59,7 +59,7 @@ export const happening = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
   ...fields,
 });
 
-/** An entry that no other test has; `fields` replace. */
+/** Creates a unique entry. `fields` replace its fields. */
 export const createTestEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
   id: createId('gen-'),
   createdAtMs: 1_790_000_000_123,
@@ -96,7 +96,7 @@ export const createTestEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry 
   ...fields,
 });
 
-/** A part of an entry. */
+/** Creates a line of an entry. */
 export const createTestLine = (fields: Partial<LedgerLine> = {}): LedgerLine => ({
   kind: 'attempt',
   model: 'acme/small',
@@ -119,7 +119,7 @@ export const createTestLine = (fields: Partial<LedgerLine> = {}): LedgerLine => 
   ...fields,
 });
 
-/** What one scope has spent since each of the times, without own provider keys. */
+/** Reads the spending of one scope since each of the times, without BYOK keys. */
 export async function readSpent(
   { readSpending }: Pick<SpendingStore, 'readSpending'>,
   scope: SpendingScope,
@@ -128,8 +128,8 @@ export async function readSpent(
   return (await readSpending([scope], sinceMs))[0]!.costNanoUsd;
 }
 
-/** The same of what own provider keys have cost. */
-export async function readSpentByOwnKeys(
+/** Reads the cost of BYOK keys in the same way. */
+export async function readByokSpent(
   { readSpending }: Pick<SpendingStore, 'readSpending'>,
   scope: SpendingScope,
   ...sinceMs: number[]

@@ -10,7 +10,7 @@ import { createTestEntry, createTestLine, readSpent, type StoragePair } from './
 /** The contract of sums of spending. */
 export function testSpending(pair: () => StoragePair): void {
   describe('spending', () => {
-    it('sums what a member has spent, with whatever key and wherever', async () => {
+    it('sums the spending of a member over all keys and workspaces', async () => {
       const { storage } = pair();
       const memberId = randomUUID();
       const make = (day: number, costNanoUsd: bigint, fields: Partial<LedgerEntry> = {}) =>
@@ -26,7 +26,7 @@ export function testSpending(pair: () => StoragePair): void {
       expect(await readSpent(storage.ledger, { memberId }, 0, 20_001 * 86_400_000)).toEqual([12n, 7n]);
     });
 
-    it('sums what a key, a workspace and all have spent, from several days on', async () => {
+    it('sums the spending of a key, a workspace and all, since several days', async () => {
       const { storage, other } = pair();
       const [workspaceId, keyHash, otherKey] = [randomUUID(), randomUUID(), randomUUID()];
       const [a, b, c] = [20_000, 20_001, 20_005].map((day) => day * 86_400_000) as [number, number, number];
@@ -52,7 +52,7 @@ export function testSpending(pair: () => StoragePair): void {
       expect(await readSpent(storage.ledger, { keyHash }, a, b)).toEqual([125n, 125n]);
     });
 
-    it('sums what many have spent at once, in the order in which they were asked for', async () => {
+    it('sums the spending of many scopes at once, in their order', async () => {
       const { ledger } = pair().storage;
       const workspaceId = randomUUID();
       const keys = Array.from({ length: 1203 }, () => randomUUID());
@@ -95,7 +95,7 @@ export function testSpending(pair: () => StoragePair): void {
       expect(await ledger.readSpending([], [0])).toEqual([]);
     });
 
-    it('puts days together without changing a sum, also while others book and correct, and do the same', async () => {
+    it('rolls up days without changing a sum, also while others record, correct and roll up', async () => {
       const { storage, other } = pair();
       const [workspaceId, memberId] = [randomUUID(), randomUUID()];
       const keys = Array.from({ length: 150 }, () => randomUUID());
@@ -145,7 +145,7 @@ export function testSpending(pair: () => StoragePair): void {
       expect(await other.ledger.readSpending(scopes, sinceMs)).toEqual(sums(1n));
     });
 
-    it('leaves days apart until something was booked on two days after them: the clock may be wrong', async () => {
+    it('rolls up a day only after entries of two later days, because the clock may be wrong', async () => {
       const { ledger } = pair().storage;
       const workspaceId = randomUUID();
       const day = (number: number) => (60_000 + number) * 86_400_000;
@@ -158,7 +158,7 @@ export function testSpending(pair: () => StoragePair): void {
       expect(await readSpent(ledger, { workspaceId }, 0, day(2), day(3))).toEqual([28n, 14n, 7n]);
     });
 
-    it('says the same in all its sums, whatever is booked, corrected and put together', async () => {
+    it('has the same totals in all sums after any entries, corrections and rollups', async () => {
       const { ledger } = pair().storage;
       const dayMs = 86_400_000;
       const first = 40_000; // 2079

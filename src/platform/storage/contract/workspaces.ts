@@ -20,7 +20,7 @@ export function testWorkspaces(pair: () => StoragePair): void {
     };
     const all = { offset: 0, limit: 1_000_000 };
 
-    it('renames a workspace and keeps the time of its creation', async () => {
+    it('renames a workspace and keeps its creation time', async () => {
       const { access } = pair().storage;
       const id = randomUUID();
       await access.putWorkspace({ id, name: 'main', createdAtMs: 5 });
@@ -31,7 +31,7 @@ export function testWorkspaces(pair: () => StoragePair): void {
       ]);
     });
 
-    it('keeps a workspace with all its settings, finds it by id, slug and name, and an id outweighs a slug', async () => {
+    it('keeps a workspace with all its settings, and finds it by id, then by slug, and by name', async () => {
       const { management } = pair().storage;
       const workspace = createWorkspaceDetails({
         name: `Zürich ${randomUUID()}`,
@@ -66,7 +66,7 @@ export function testWorkspaces(pair: () => StoragePair): void {
       });
     });
 
-    it('gives a workspace that comes with a name alone a slug that no other has, and keeps it', async () => {
+    it('gives a workspace without a slug a unique one, and keeps it', async () => {
       const { access, management } = pair().storage;
       const mark = createId('').slice(0, 8).toLowerCase();
       const ids = [randomUUID(), randomUUID(), randomUUID()] as const;
@@ -89,7 +89,7 @@ export function testWorkspaces(pair: () => StoragePair): void {
       expect(await management.listWorkspaces({ offset: total - 2, limit: 1 })).toEqual({ rows: [own[1]], total });
     });
 
-    it('tells what workspaces say of requests: whether their contents are kept, and what holds for who says nothing', async () => {
+    it('lists the settings of workspaces that apply to requests: content logging and defaults', async () => {
       const none = await addWorkspace({ description: 'says nothing' });
       const every = await addWorkspace({ ioLogging: true, defaultTextModel: 'router/auto' });
       const some = await addWorkspace({ ioLogging: true, ioLoggingSamplingRate: 0.25, ioLoggingApiKeyIds: [2 ** 47] });

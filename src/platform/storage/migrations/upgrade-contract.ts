@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { expect } from 'vitest';
-import { readSpent, readSpentByOwnKeys } from '../contract/samples.ts';
+import { readSpent, readByokSpent } from '../contract/samples.ts';
 import { createSqlStorage } from '../sql-storage.ts';
 import type { Tables } from '../tables/database.ts';
 import { migrate } from './migrate.ts';
@@ -79,6 +79,6 @@ export async function expectUpgrade(db: Kysely<Tables>): Promise<void> {
   expect(others.map(({ id }) => id)).toEqual(['b', 'c', 'd', 'e']);
   await correct([{ entry: first!, costNanoUsd: 1n - 2n ** 60n, inputCostNanoUsd: 0n }], 5 * day);
   expect(await readSpent(storage.ledger, { keyHash: 'k1' }, 0, 5 * day)).toEqual([13n, 0n]);
-  expect(await readSpentByOwnKeys(storage.ledger, 'everything', 0)).toEqual([0n]);
+  expect(await readByokSpent(storage.ledger, 'everything', 0)).toEqual([0n]);
   await storage.close();
 }
