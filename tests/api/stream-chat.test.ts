@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json } from '../../src/testing/scripted-responses.ts';
 import { around, field, order, streamed, text, whole } from './event-order.ts';
 import { chatChunk, type Lab, openLab, stream, wholeBody } from './lab.ts';
+import { expectFailure } from './outcome.ts';
 
 let lab: Lab;
 beforeAll(async () => {
@@ -17,6 +18,21 @@ const more = (index: number, args: string) => call(index, { function: { argument
 describe('openai-chat', () => {
   const wire = 'openai-chat' as const;
   const stop = (reason = 'stop') => chatChunk({}, reason);
+
+  it.each([
+    'buffered',
+    'streamed',
+  ] as const)('ends a %s response by length if the provider reports it as an error', async (mode) => {
+    const error = { error: { message: 'Too long.', code: 'context_length_exceeded' } };
+    const begun = chatChunk({ role: 'assistant', content: '' });
+    lab.upstream.respond(stream(wire, [begun, chatChunk({ content: 'Fou' }), error]));
+    const { response } = await lab.ask({ wire, mode });
+    expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
+    expect(response?.output).toMatchObject([{ status: 'incomplete', content: [{ text: 'Fou' }] }]);
+
+    lab.upstream.respond(stream(wire, [begun, error])); // without output it is a failure
+    expectFailure(await lab.ask({ wire, mode }), 400, 'context_length_exceeded', /Too long/);
+  });
 
   it('streams reasoning, then text: the reasoning is closed before', async () => {
     const outcome = await streamed(lab, wire, [

@@ -1,13 +1,14 @@
-import type { Chunk, FinishReason } from '../../domain/chunks.ts';
+import { type Chunk, type FinishReason, isOutput } from '../../domain/chunks.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
 import { DeltaFrames } from '../kit/frame-template.ts';
-import type { Frame, Reader } from '../wire.ts';
-import { parseEvent, invalidUpstreamData } from '../kit/invalid-data.ts';
+import { invalidUpstreamData, parseEvent } from '../kit/invalid-data.ts';
+import { isLengthError } from '../kit/length-error.ts';
 import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
+import type { Frame, Reader } from '../wire.ts';
 import { MessageReader } from './message.ts';
 import { readFinishReason, readServiceTier, readUsage } from './usage.ts';
-import type { ChatResponse, ChatChoice, ReaderContext } from './wire.ts';
+import type { ChatChoice, ChatResponse, ReaderContext } from './wire.ts';
 
 /** Creates the reader of a streamed response. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
 export const createReader = (readerContext: ReaderContext): Reader => new ChatReader(readerContext);
@@ -43,6 +44,7 @@ class ChatReader implements Reader {
   private searchResults: unknown;
   private ended = false;
   private seenMessage = false;
+  private hasOutput = false;
 
   constructor(readerContext: ReaderContext) {
     this.message = new MessageReader(readerContext, this.dropped);
@@ -54,7 +56,7 @@ class ChatReader implements Reader {
     const delta = this.ended || event === 'error' ? undefined : this.frames.read(data);
     if (delta) return [this.message.readText(delta)];
     const chunk = parseEvent(data) as ChatResponse; // each of its fields is checked before it is used
-    if (event === 'error') throw readUpstreamErrorObject(chunk.error ?? chunk, 200);
+    if (event === 'error') return this.fail(chunk.error ?? chunk);
     const chunks = this.take(chunk, 'delta');
     this.learn(data, chunks);
     return chunks;
@@ -70,7 +72,7 @@ class ChatReader implements Reader {
   take(response: ChatResponse, key: 'delta' | 'message'): Chunk[] {
     if (this.ended) return [];
     if (response.usage) this.usage = response.usage; // some servers send it in every chunk; the last one counts
-    if (response.error) throw readUpstreamErrorObject(response.error, 200); // more precise than the finish reason beside it
+    if (response.error) return this.fail(response.error); // more precise than the finish reason beside it
     const chunks: Chunk[] = [];
     if (!this.begun) {
       this.begun = true;
@@ -92,7 +94,7 @@ class ChatReader implements Reader {
           else if (value !== null) throw invalidUpstreamData('The provider sent choices that are no list.');
           break;
         case 'object':
-          if (value === 'error') throw readUpstreamErrorObject(response, 200); // older vLLM
+          if (value === 'error') return this.fail(response); // older vLLM
           break;
         case 'usage':
           if (value) counted = true;
@@ -119,8 +121,17 @@ class ChatReader implements Reader {
           if (value !== null) this.dropped.add(name);
       }
     }
+    this.hasOutput ||= chunks.some(isOutput);
     if (counted && this.reason !== undefined) for (const chunk of this.end()) chunks.push(chunk);
     return chunks;
+  }
+
+  /** @throws {GatewayError} the error, unless it is about the length and comes after output */
+  private fail(error: unknown): Chunk[] {
+    if (this.ended) return [];
+    if (!this.hasOutput || !isLengthError(error)) throw readUpstreamErrorObject(error, 200);
+    this.reason = 'length';
+    return this.end();
   }
 
   /** Whether it ended with `stop` but without a message, not even an empty one. A filtered choice may have none. */

@@ -3,9 +3,9 @@ import type { OutputItem } from '../../domain/items.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
 import { FrameTemplate, type Placeholder } from '../kit/frame-template.ts';
-import type { Frame, Reader } from '../wire.ts';
+import { isLengthError } from '../kit/length-error.ts';
 import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
-import { isLengthError } from './errors.ts';
+import type { Frame, Reader } from '../wire.ts';
 import type { ReaderContext } from './request.ts';
 import {
   isRecord,
