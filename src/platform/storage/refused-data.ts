@@ -2,7 +2,7 @@ import { readResultCode } from './sqlite/result-codes.ts';
 
 /** Constraint, mismatch and range of SQLite; too long for it. @see https://sqlite.org/rescode.html */
 const sqliteCodes = new Set([18, 19, 20, 25]);
-/** What the driver says of a value that it cannot pass on. */
+/** Error codes of the driver for a value that it cannot bind. */
 const bindingCodes = new Set(['ERR_INVALID_ARG_VALUE', 'ERR_INVALID_ARG_TYPE', 'ERR_OUT_OF_RANGE']);
 /** Data exceptions, integrity, limits of the program. @see https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const sqlStates = /^(?:22|23|54)[0-9A-Z]{3}$/;

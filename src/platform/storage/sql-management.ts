@@ -34,10 +34,10 @@ import {
   saveWorkspace,
 } from './tables/workspaces.ts';
 
-/** Audit entries of one change that keep their order; one change is at most 100 members who are made and join. */
+/** Maximum audit entries of one change that keep their order. The largest change creates 100 members that join. */
 const ENTRIES_PER_CHANGE = 1000n;
 
-/** The management half of the port over either dialect. */
+/** Creates the management store over either dialect. */
 export function createManagementStore(db: Database): ManagementStore {
   return {
     findKey: (hash) => findKeyRow(db, hash),

@@ -10,7 +10,7 @@ const int8 = 20; // the type's oid, fixed in PostgreSQL's catalog
 const oldestVersion = 15;
 /** Reports that read all of a large ledger take some seconds. */
 const LONGEST_QUESTION_MS = 30_000;
-/** What a host holds that fell silent in a transaction is free after this time, and not when TCP gives up. */
+/** Time after which the locks of an unresponsive host are released. TCP would take far longer. */
 const LONGEST_PAUSE_MS = 20_000;
 
 /**
@@ -18,7 +18,7 @@ const LONGEST_PAUSE_MS = 20_000;
  *
  * @param url `postgres://user:password@host:port/database`
  * @param options.poolSize connections of this process at most, 1 or more; 10 by default
- * @param options.limitMs how long the server may take to answer anything but a migration
+ * @param options.limitMs time limit of every query except migrations
  * @throws when the server cannot be reached or is older than PostgreSQL 15, with what to do; never with the password
  */
 export async function openPostgresStorage(

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Pool, PoolClient, PoolOptions } from 'pg';
 
-/** A pool whose connections can all be given up at once: a network that falls silent breaks none of them by itself. */
+/** A pool that can drop all its connections at once. A network that drops packets closes none of them. */
 export class RenewablePool {
   private readonly create: () => Pool;
   private readonly pauseMs: number;

@@ -26,14 +26,14 @@ export function openRemoteStorage(primary: Peer): Storage {
     try {
       result = await work(openTransaction(id));
     } catch (error) {
-      await changes.undo(id).catch(() => {}); // undone already, or nobody there: either way it did not happen
+      await changes.undo(id).catch(() => {}); // already rolled back, or the primary has ended
       throw error;
     }
     await changes.commit(id);
     return result;
   }
 
-  /** Whatever method it has there, it has here. */
+  /** Forwards every method. */
   const openTransaction = (id: number): ManagementTransaction =>
     new Proxy({} as ManagementTransaction, {
       get: (_, method) => {
@@ -50,7 +50,7 @@ export function openRemoteStorage(primary: Peer): Storage {
   });
 }
 
-/** What is there, and some members more: whatever the store offers, it offers here, too. */
+/** Adds members to an object, and forwards all others. */
 const extend = <Target extends object, More extends object>(target: Target, more: More): Target & More =>
   new Proxy(target, {
     get: (_, name) => Reflect.get(Object.hasOwn(more, name) ? more : target, name),

@@ -21,11 +21,11 @@ export interface ChangeService {
 interface OpenChange {
   transaction: ManagementTransaction;
   end: PromiseWithResolvers<void>;
-  /** What became of it. */
+  /** Settles with its outcome. */
   done: Promise<void>;
 }
 
-/** An embedded store does nothing else while a change is open: a worker that hangs in one must not hold up all others. */
+/** The embedded store does nothing else during a change, so an unresponsive worker must not block the others. */
 const LONGEST_CHANGE_MS = 10_000;
 
 /** Offers a store to a worker. Changes that are open when the worker ends are undone. */

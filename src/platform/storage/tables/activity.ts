@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import { answers } from './ledger.ts';
 import { walkSlices } from './slices.ts';
 
-/** Sums by day, model and provider, slice by slice: a report over weeks holds nobody up. */
+/** Sums by day, model and provider, slice by slice, so that a report over weeks blocks no request. */
 export async function readActivity(db: Database, query: ActivityQuery): Promise<ActivityRow[]> {
   const from = BigInt(Math.round(query.fromMs));
   const to = BigInt(Math.round(query.toMs));
@@ -49,7 +49,7 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
       .execute();
     for (const row of found) put({ ...row, day: readNumber(row.day), requests: readNumber(row.requests) });
 
-    // An entry stands on the side of its own key with all it has cost; lines of the other kind of key change sides.
+    // The whole cost of an entry counts for its kind of key. Lines of the other kind of key are moved.
     const others = await asked
       .innerJoin('ledger_lines as line', 'line.entry_id', 'ledger.id')
       .whereRef('line.is_byok', '<>', 'ledger.is_byok')

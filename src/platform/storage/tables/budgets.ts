@@ -2,7 +2,7 @@ import { type BudgetInterval, type BudgetRecord, budgetIntervals } from '../port
 import { type Integer, readNumber } from './columns.ts';
 import type { Database } from './database.ts';
 
-/** What a workspace may spend; at most one for each interval. */
+/** Budgets of workspaces, at most one for each interval. */
 export interface BudgetTable {
   id: string;
   workspace_id: string;

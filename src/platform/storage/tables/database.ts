@@ -13,7 +13,7 @@ import type { RevisionTable } from './revisions.ts';
 import type { SpendingTable } from './spending.ts';
 import type { WorkspaceTable } from './workspaces.ts';
 
-/** Every table, as both dialects see it. Columns that hold integers read as `bigint`, flags are 0 or 1. */
+/** All tables, the same in both dialects. Integer columns are read as `bigint`, flags are 0 or 1. */
 export interface Tables {
   keys: KeyTable;
   workspaces: WorkspaceTable;

@@ -1,7 +1,7 @@
 import type { ImageCounts } from '../../../domain/images.ts';
 import { type NullableInteger, readNumber, writeNullableText } from './columns.ts';
 
-/** Columns that entries of the ledger and their lines have in common. Null: nobody counted. */
+/** Columns that ledger entries and their lines have in common. Null: not counted. */
 export interface ImageColumns {
   output_images: NullableInteger;
   output_pixels: NullableInteger;
@@ -19,11 +19,11 @@ export const writeImageCounts = (counts: ImageCounts | undefined) => ({
   picture_tier: writeNullableText(counts?.variant ?? null),
 });
 
-/** The heads of pictures may claim more than a column holds, and more than can be true. */
+/** The headers of images can claim more than a column can store. */
 const writePixels = (pixels: number | undefined): number | null =>
   pixels !== undefined && Number.isSafeInteger(pixels) ? pixels : null;
 
-/** @returns the member `pictures`, or none where nobody counted */
+/** @returns the field `pictures`, or no field if nothing was counted */
 export function readImageCounts(
   row: {
     [Column in keyof ImageColumns]: ImageColumns[Column] extends NullableInteger ? bigint | null : string | null;

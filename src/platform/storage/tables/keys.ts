@@ -153,7 +153,7 @@ export async function countKeys(db: Database, workspaceId: string): Promise<numb
   return readNumber(count);
 }
 
-/** Those of the members who have a key in the workspace that is not disabled. */
+/** Finds the members that have an enabled key in the workspace. */
 export async function findKeyOwners(
   db: Database,
   workspaceId: string,

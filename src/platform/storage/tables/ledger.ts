@@ -51,7 +51,7 @@ export interface LedgerTable extends PartColumns {
 /** 48 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
 const maxRowsPerInsert = 650;
 
-/** Books what is not booked yet, all or none of it, and what it adds to the sums of the day. */
+/** Records new entries, all or none of them, and adds them to the sums of their days. */
 export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<void> {
   if (entries.length === 0) return;
   // Two hosts that replay overlapping journals wait for each other's rows: in one order, or they deadlock.
@@ -101,7 +101,7 @@ async function insertRows(
  * Books corrections, all or none of them. The id of one is made of the entry's and of how many there were before, so
  * that of two that were made from the same state only one is booked.
  *
- * @returns how many were booked
+ * @returns how many were recorded
  */
 export async function correctEntries(db: Database, corrections: readonly Correction[], atMs: number): Promise<number> {
   if (corrections.length === 0) return 0;
@@ -109,7 +109,7 @@ export async function correctEntries(db: Database, corrections: readonly Correct
     .map((correction) => writeCorrection(correction, atMs))
     .sort(([a], [b]) => (a.id < b.id ? -1 : 1));
   return db.transaction().execute(async (trx) => {
-    // First, so that its row puts those who correct at once in a line.
+    // First, so that the lock of its row orders concurrent corrections.
     if (rows.flat().some((row) => row.cost_nano_usd < 0n)) await countReduction(trx);
     const spent = createSpendingSum();
     const firsts = rows.map(([first]) => first);
@@ -121,7 +121,7 @@ export async function correctEntries(db: Database, corrections: readonly Correct
   });
 }
 
-/** @returns its row, and a second one for lines of the other kind of key, which is booked with the first or not at all */
+/** @returns its row, and a second one for lines of the other kind of key, which is recorded with the first or not at all */
 function writeCorrection({ entry: corrected, otherKeysNanoUsd, ...all }: Correction, atMs: number) {
   const { special: _, lines: __, pictures: ___, correction, ...entry } = corrected;
   const count = correction?.count ?? 0;
@@ -288,7 +288,7 @@ function addCorrection(
   };
 }
 
-/** Of a query whose rows are entries and corrections: only the former are answers. */
+/** Counts the entries in a query whose rows are entries and corrections. */
 export const answers = sql<bigint>`cast(sum(case when corrects is null then 1 else 0 end) as bigint)`;
 
 /** Reads every entry of the workspace, or of all: a report, nothing to ask for at each request. */
@@ -305,7 +305,7 @@ export async function readTotals(db: Database, workspaceId?: string): Promise<Le
   return { ...totals, entries: readNumber(totals.entries) };
 }
 
-/** Sums slice by slice, so that a week of a busy gateway holds nobody up. */
+/** Sums slice by slice, so that a week of a busy gateway blocks no request. */
 export async function readTraffic(db: Database, sinceMs: number): Promise<TrafficRow[]> {
   const sums = new Map<string, TrafficRow>();
   const since = BigInt(Math.round(sinceMs));

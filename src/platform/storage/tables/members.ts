@@ -42,7 +42,7 @@ const readMember = (row: Selectable<MemberTable>): MemberRecord => ({
   rateLimits: readRates(row),
 });
 
-/** Inserts; a member who is there stays as they are. */
+/** Inserts a member. An existing one is left as it is. */
 export async function putMember(
   db: Database,
   { id, createdAtMs }: Pick<MemberRecord, 'id' | 'createdAtMs'>,
@@ -100,7 +100,7 @@ export async function listWorkspaceMembers(
   return { rows: rows.map(readMembership), total: readNumber(total) };
 }
 
-/** Those of the members who belong to the workspace, oldest first. */
+/** Finds the given members that belong to the workspace, oldest first. */
 export async function findWorkspaceMembers(
   db: Database,
   workspaceId: string,
@@ -117,7 +117,7 @@ export async function findWorkspaceMembers(
   return rows.map(readMembership);
 }
 
-/** Inserts; who belongs to it already stays as they are. */
+/** Inserts a membership. An existing one is left as it is. */
 export async function joinWorkspace(trx: Database, membership: WorkspaceMemberRecord): Promise<void> {
   await trx
     .insertInto('memberships')

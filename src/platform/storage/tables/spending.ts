@@ -19,16 +19,16 @@ export interface SpendingTable {
   workspace_id: string;
   /** Empty: of no member. */
   member_id: string;
-  /** Without what own provider keys have cost. */
+  /** Without the cost of BYOK keys. */
   cost_nano_usd: Integer;
-  /** What these have cost. */
+  /** The cost of BYOK keys. */
   byok_nano_usd: Integer;
 }
 
 const DAY_MS = 86_400_000;
 const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
-/** The columns of a booked entry that spending is made of. */
+/** The columns of a recorded entry that make up its spending. */
 export interface RecordedCost {
   workspace_id: string;
   key_hash: string;
@@ -132,7 +132,7 @@ export async function readSpending(
 
 /** Rows to a transaction, and the rest of the last key: some milliseconds of the embedded store. */
 const rowsPerFold = 100;
-/** Those who book wait behind us for the table: not for long. */
+/** Bounds the time that writers of the ledger wait for the table. */
 const LOCK_MS = 100;
 
 /**
@@ -172,7 +172,7 @@ export async function foldSpendingRows(db: Database, startsMs: readonly number[]
 function foldKeys(db: Database, keys: readonly string[], starts: readonly bigint[]): Promise<number> {
   return db.transaction().execute(async (trx) => {
     if (trx.getExecutor().adapter instanceof PostgresAdapter) {
-      // Those who book many days of a key at once take its rows in another order: we would deadlock.
+      // Writers of many days of one key lock its rows in another order, which could cause a deadlock.
       await sql`set local lock_timeout = ${sql.lit(LOCK_MS)}`.execute(trx);
       await sql`lock table spending in share row exclusive mode`.execute(trx);
     }

@@ -35,7 +35,7 @@ export async function listWorkspaceRows(db: Database): Promise<WorkspaceRecord[]
   return rows.map((row) => ({ id: row.id, name: row.name, createdAtMs: readNumber(row.created_at_ms) }));
 }
 
-/** What workspaces say of the requests of their keys. */
+/** Lists the settings of workspaces that apply to requests. */
 export async function listAppliedSettings(db: Database): Promise<AppliedSettings[]> {
   const rows = await db.selectFrom('workspaces').select(['id', 'settings']).execute();
   return rows.flatMap(({ id: workspaceId, settings: text }) => {
