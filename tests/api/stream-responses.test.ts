@@ -360,10 +360,11 @@ describe('openai-responses', () => {
   });
 
   it('shows no reported setting that is not of its type', async () => {
-    const odd = { temperature: 'hot', top_p: 0.5, top_logprobs: 2.5, truncation: 5 };
+    const odd = { temperature: 'hot', top_p: 0.5, top_logprobs: 2.5, truncation: 5, service_tier: '' };
     lab.upstream.respond(json({ ...responseObject('completed', []), ...odd }));
     const { response } = await lab.ask({ wire, mode: 'buffered' });
-    expect(response).toMatchObject({ temperature: 1, top_p: 0.5, top_logprobs: 0, truncation: 'disabled' });
+    const shown = { temperature: 1, top_p: 0.5, top_logprobs: 0, truncation: 'disabled', service_tier: 'default' };
+    expect(response).toMatchObject(shown);
   });
 
   it('never ends with an item that is in progress', async () => {

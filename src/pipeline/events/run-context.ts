@@ -41,7 +41,7 @@ export class RunContext implements BuilderContext {
     return {
       usage: isUsed ? writeUsage(usage, cost, isByok, inner) : null,
       routerMetadata: createRouterMetadata(this.run, this.region),
-      serviceTier: finish?.serviceTier ?? this.assumeTier(),
+      serviceTier: finish?.serviceTier || this.assumeTier(),
     };
   }
 
