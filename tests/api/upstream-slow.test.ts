@@ -47,13 +47,13 @@ const words = (wire: WireName): ScriptedResponse => stream(wire, openFrames(wire
 it('returns 524 if the headers do not arrive in time', () =>
   inAllWays(
     () => stallBeforeHeaders(),
-    (outcome) => expectFailure(outcome, 524, 'timeout', /no answer within 300 ms/),
+    (outcome) => expectFailure(outcome, 524, 'timeout', /sent no response within 300 ms/),
   ));
 
 it('returns 524 if the provider stops before any output', () =>
   inAllWays(
     (how) => stallAfter(20, answer(how)),
-    (outcome) => expectFailure(outcome, 524, 'timeout', /silent for 300 ms/),
+    (outcome) => expectFailure(outcome, 524, 'timeout', /sent nothing for 300 ms/),
   ));
 
 it('returns 524 for an endless slow response without output', () =>
@@ -66,8 +66,8 @@ it('interrupts the response if the provider stops after its first words', () =>
   inAllWays(
     ({ wire }) => ({ ...words(wire), end: 'silence' }),
     (outcome, { mode }) => {
-      if (mode === 'buffered') return void expectFailure(outcome, 524, 'timeout', /silent for 300 ms/);
-      expect(expectBroken(outcome, 'timeout', 'Hello').error?.message).toMatch(/silent for 300 ms/);
+      if (mode === 'buffered') return void expectFailure(outcome, 524, 'timeout', /sent nothing for 300 ms/);
+      expect(expectBroken(outcome, 'timeout', 'Hello').error?.message).toMatch(/sent nothing for 300 ms/);
     },
   ));
 
