@@ -1,12 +1,12 @@
 import type { AccessStore } from '../platform/storage/ports/access.ts';
-import type { LedgerStore } from '../platform/storage/ports/ledger.ts';
+import type { SpendingStore } from '../platform/storage/ports/spending.ts';
 import type { ManagementStore, ManagementTransaction } from '../platform/storage/ports/management.ts';
 
 /** What the use cases work on. */
 export interface ManagementParts {
   management: ManagementStore;
   access: Pick<AccessStore, 'listKeys' | 'listAppliedGuardrails'>;
-  ledger: Pick<LedgerStore, 'readSpending'>;
+  ledger: Pick<SpendingStore, 'readSpending'>;
   /** Unix milliseconds. */
   now: () => number;
   /** Called after each change. A gateway reloads its keys and notifies the other processes. */

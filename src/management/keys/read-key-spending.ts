@@ -1,5 +1,5 @@
 import { windowStarts } from '../../metering/windows.ts';
-import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
+import type { SpendingStore } from '../../platform/storage/ports/spending.ts';
 
 /** Nano-dollars: in total, and in the windows that are open now. */
 interface Sums {
@@ -15,7 +15,7 @@ export interface KeySpending extends Sums {
 
 /** Returns the spending of each key, in the order of the hashes. */
 export async function readKeySpending(
-  ledger: Pick<LedgerStore, 'readSpending'>,
+  ledger: Pick<SpendingStore, 'readSpending'>,
   keyHashes: readonly string[],
   nowMs: number,
 ): Promise<KeySpending[]> {
