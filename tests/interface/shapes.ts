@@ -13,8 +13,8 @@ export const namesOf = (definition: string): string[] =>
 
 export type Fields = Record<string, unknown>;
 
-/** Number of names of subagents in use. */
-let workers = 0;
+/** Number of names of advisors and subagents in use. */
+let names = 0;
 
 /**
  * Values that a shape allows and a rule of the pages forbids: the strict shapes state no rules between fields. Each entry repairs
@@ -30,12 +30,12 @@ const rules: ((fields: Fields) => void)[] = [
     if (tool.defer_loading === true) tool.defer_loading = false; // needs tool search
     if (tool.type === 'mcp' && 'server_label' in tool) tool.server_url ??= 'https://example.com/mcp';
     if (tool.type === 'router:datetime' && 'parameters' in tool) tool.parameters = { timezone: 'UTC' };
-    if (tool.type === 'router:advisor' && 'parameters' in tool) (tool.parameters as Fields).name = ' A-1 ';
+    if (tool.type === 'router:advisor') tool.parameters = { ...(tool.parameters as Fields), name: ` A-${names++} ` }; // unique
   },
   (tool) => {
-    if (tool.type !== 'router:subagent' || typeof tool.parameters !== 'object') return;
-    const parameters = tool.parameters as Fields;
-    parameters.name = `worker-${workers++}`; // names are unique
+    if (tool.type !== 'router:subagent') return;
+    const parameters: Fields = { ...(tool.parameters as Fields), name: `worker-${names++}` }; // unique
+    tool.parameters = parameters;
     delete parameters.inherited_function_names; // must be functions of the request
     if ('tools' in parameters) parameters.tools = [{ type: 'router:files' }]; // server tools only
   },
