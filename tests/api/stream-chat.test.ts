@@ -34,6 +34,24 @@ describe('openai-chat', () => {
     expectFailure(await lab.ask({ wire, mode }), 400, 'context_length_exceeded', /Too long/);
   });
 
+  it('leaves out fields of reasoning_details that are not texts, and names them', async () => {
+    const details = ['text', 'summary', 'encrypted'].map((kind) => ({
+      ...{ type: `reasoning.${kind}`, text: {}, summary: { a: 1 }, data: [1], signature: 5, id: {}, format: {} },
+    }));
+    for (const mode of ['buffered', 'streamed'] as const) {
+      lab.upstream.respond(
+        stream(wire, [chatChunk({ reasoning_details: details }), chatChunk({ content: 'Four.' }), stop()]),
+      );
+      const { response } = await lab.ask({ wire, mode }, { headers: { 'x-router-metadata': 'enabled' } });
+      expect(response?.output).toMatchObject([{ type: 'message', content: [{ text: 'Four.' }] }]);
+      expect(response?.router_metadata?.params).toMatchObject({
+        dropped_upstream_fields: ['text', 'signature', 'summary', 'data'].map(
+          (name) => `message.reasoning_details[].${name}`,
+        ),
+      });
+    }
+  });
+
   it('streams reasoning, then text: the reasoning is closed before', async () => {
     const outcome = await streamed(lab, wire, [
       chatChunk({ reasoning_content: 'Let me ' }),

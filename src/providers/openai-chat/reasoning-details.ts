@@ -22,26 +22,39 @@ const isFormat = (format: string): format is ReasoningFormat => Object.hasOwn(fo
  */
 export function readReasoningDetails(details: ReasoningDetail[], chunks: Chunk[], dropped: Set<string>): boolean {
   let hasText = false;
+  const readText = (detail: ReasoningDetail, field: 'text' | 'summary' | 'data' | 'signature'): string => {
+    const value: unknown = detail[field];
+    if (typeof value === 'string') return value;
+    if (value) dropped.add(`message.reasoning_details[].${field}`);
+    return '';
+  };
   for (const detail of details) {
     switch (detail?.type) {
-      case 'reasoning.text':
-        if (detail.text) {
+      case 'reasoning.text': {
+        const text = readText(detail, 'text');
+        const signature = readText(detail, 'signature');
+        if (text !== '') {
           hasText = true;
-          chunks.push({ type: 'reasoning', delta: detail.text });
+          chunks.push({ type: 'reasoning', delta: text });
         }
-        if (detail.signature) chunks.push(readSeal(detail, { signature: detail.signature }, dropped));
+        if (signature !== '') chunks.push(readSeal(detail, { signature }, dropped));
         break;
-      case 'reasoning.summary':
-        if (detail.summary) {
+      }
+      case 'reasoning.summary': {
+        const summary = readText(detail, 'summary');
+        if (summary !== '') {
           hasText = true;
-          const chunk: Chunk = { type: 'reasoning_summary', delta: detail.summary };
+          const chunk: Chunk = { type: 'reasoning_summary', delta: summary };
           if (typeof detail.index === 'number') chunk.part = detail.index;
           chunks.push(chunk);
         }
         break;
-      case 'reasoning.encrypted':
-        if (detail.data) chunks.push(readSeal(detail, { encryptedContent: detail.data }, dropped));
+      }
+      case 'reasoning.encrypted': {
+        const encryptedContent = readText(detail, 'data');
+        if (encryptedContent !== '') chunks.push(readSeal(detail, { encryptedContent }, dropped));
         break;
+      }
       default:
         dropped.add(`message.reasoning_details[] (${detail?.type})`);
     }
@@ -57,7 +70,7 @@ function readSeal(
   const isKnown = typeof format === 'string' && isFormat(format);
   if (!isKnown && format) dropped.add(`message.reasoning_details[].format (${format})`);
   const seal: Chunk = { type: 'reasoning_seal', format: isKnown ? format : 'unknown', ...sealed };
-  return id ? { ...seal, id } : seal;
+  return typeof id === 'string' && id !== '' ? { ...seal, id } : seal;
 }
 
 /** Writes a reasoning item as blocks, in the order in which `readReasoningDetails` reads them. @see docs/reference/wires.md */
