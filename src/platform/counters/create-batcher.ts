@@ -1,16 +1,16 @@
-/** The most that go together. */
-const MOST = 200;
+/** Maximum number of jobs in a batch. */
+const MAX_BATCH = 200;
 
 /**
- * Runs jobs in batches: what comes while a batch is under way goes together in the next one, so that a place far away is
- * asked no more often than it answers.
+ * Runs jobs in batches. Jobs that arrive while a batch runs form the next one, so that a remote server gets one call at a
+ * time.
  *
- * @param run answers all jobs of a batch, in their order, or rejects for all of them
+ * @param run returns the results of a batch in the order of its jobs, or rejects for all of them
  */
-export function createBatcher<Job, Answer>(run: (jobs: Job[]) => Promise<Answer[]>): (job: Job) => Promise<Answer> {
+export function createBatcher<Job, Result>(run: (jobs: Job[]) => Promise<Result[]>): (job: Job) => Promise<Result> {
   interface Waiting {
     job: Job;
-    resolve: (answer: Answer) => void;
+    resolve: (result: Result) => void;
     reject: (error: unknown) => void;
   }
   const waiting: Waiting[] = [];
@@ -19,10 +19,10 @@ export function createBatcher<Job, Answer>(run: (jobs: Job[]) => Promise<Answer[
   async function drain(): Promise<void> {
     isRunning = true;
     while (waiting.length > 0) {
-      const batch = waiting.splice(0, MOST);
+      const batch = waiting.splice(0, MAX_BATCH);
       try {
-        const answers = await run(batch.map(({ job }) => job));
-        for (const [index, { resolve }] of batch.entries()) resolve(answers[index]!);
+        const results = await run(batch.map(({ job }) => job));
+        for (const [index, { resolve }] of batch.entries()) resolve(results[index]!);
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
@@ -31,7 +31,7 @@ export function createBatcher<Job, Answer>(run: (jobs: Job[]) => Promise<Answer[
   }
 
   return (job) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
     waiting.push({ job, resolve, reject });
     if (!isRunning) void drain();
     return promise;

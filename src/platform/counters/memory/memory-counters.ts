@@ -3,22 +3,22 @@ import { type AccountState, addSpent, findBudgetRefusal, openAccount, updateAcco
 import type { Admission, BudgetRefusal, Claim, Counters, RateRefusal, Reservation, Settlement } from '../counters.ts';
 import { admitTo, leaveFrom, RateWindow } from '../rates.ts';
 
-/** Keys, workspaces and models that are counted at once; beyond it the least recent is forgotten. 1 KB each. */
+/** Maximum number of keys, workspaces and models. Beyond it, the least recent one is removed. 1 KB each. */
 const MAX_SCOPES = 50_000;
-/** Accounts that are kept in any case; each new one beyond it lets others go that are not needed. 1 KB each. */
+/** Number of accounts that are always kept. Beyond it, each new account removes others that are not needed. 1 KB each. */
 const KEPT_ACCOUNTS = 10_000;
-/** What one worker has settled another one reads so much later at most: journals are stored every tenth of a second. */
+/** Maximum delay until a worker reads what another one has settled. Journals are stored every tenth of a second. */
 const STORED_MS = 60_000;
 
 interface HeldAccount extends AccountState {
-  /** Reservation → what is held for it; the oldest first. */
+  /** Reservation → its amount; the oldest first. */
   readonly holds: Map<string, { nanoUsd: bigint; expiresAtMs: number }>;
-  /** When something was settled last. */
+  /** Time of the last settlement. */
   settledAtMs: number;
 }
 
 /**
- * Counts in this process, and answers at once. After a restart rates begin anew, and sums are those of the ledger.
+ * Counts in this process, and returns at once. After a restart, rates start over, and sums are those of the ledger.
  *
  * An account may be forgotten when nothing is held in it and the ledger's sums have all that was settled: the next claim
  * brings them. Time alone does not say so, since the store may be away for long; what says so is when the sums were read
@@ -27,12 +27,12 @@ interface HeldAccount extends AccountState {
  */
 export class MemoryCounters implements Counters {
   private readonly now: () => number;
-  /** The least recent first, once there are too many. */
+  /** The least recent first, if there are too many. */
   private readonly windows = new Map<string, RateWindow>();
   private readonly accounts = new Map<string, HeldAccount>();
   private readonly keptAccounts: number;
   private readonly readings = new OldestReading();
-  /** Goes round the accounts, two at each new one, so that no request looks at all of them. */
+  /** Iterates over the accounts, two for each new one, so that no request checks all of them. */
   private round: Iterator<[string, HeldAccount]> = this.accounts.entries();
 
   constructor(now: () => number = currentTimeMs, keptAccounts = KEPT_ACCOUNTS) {
@@ -40,7 +40,7 @@ export class MemoryCounters implements Counters {
     this.keptAccounts = keptAccounts;
   }
 
-  /** How many accounts it has in mind. */
+  /** Number of accounts in memory. */
   get accountCount(): number {
     return this.accounts.size;
   }
@@ -79,7 +79,7 @@ export class MemoryCounters implements Counters {
     }
   }
 
-  /** Holds what was reserved elsewhere, so that this memory can stand in. */
+  /** Adds a reservation that the store has, so that this memory can replace the store. */
   adopt(reservation: Reservation): void {
     const nowMs = this.now();
     const accounts = reservation.claims.map((claim) => {
@@ -99,7 +99,7 @@ export class MemoryCounters implements Counters {
       const known = this.windows.get(id);
       if (known && this.windows.size < MAX_SCOPES) return known;
       const window = known ?? new RateWindow();
-      this.windows.delete(id); // it is set anew, as the most recent
+      this.windows.delete(id); // it is added again, as the most recent
       this.windows.set(id, window);
       if (this.windows.size > MAX_SCOPES) this.windows.delete(this.windows.keys().next().value!);
       return window;
@@ -134,7 +134,7 @@ export class MemoryCounters implements Counters {
   }
 }
 
-/** When the oldest of the sums was read that claims of the last minute or two came with. */
+/** The time at which the oldest sums in the claims of the last one or two minutes were read. */
 class OldestReading {
   private before = 0;
   private current = 0;

@@ -1,22 +1,22 @@
 import type { ClientBase, Pool } from 'pg';
 import type { AccountState } from '../accounts.ts';
 
-/** A row of the table `budget_accounts`: what was spent in each window, and the sum of what `budget_holds` holds. */
+/** A row of the table `budget_accounts`: the spending in each window, and the sum of its rows in `budget_holds`. */
 export interface StoredAccount extends AccountState {
-  /** When it was created, Unix milliseconds; 0: it has a row and no sums yet. */
+  /** Time of creation, Unix milliseconds; 0: it has a row but no sums yet. */
   epoch: number;
 }
 
 export interface LockedAccounts {
   accounts: Map<string, StoredAccount>;
-  /** The server's clock: those of the hosts may differ. */
+  /** By the clock of the server, because the clocks of hosts may differ. */
   nowMs: number;
 }
 
-/** An account whose day began before that was asked for by nobody since: the ledger's sums would say the same. */
+/** An account with an older day has not been used since. The sums of the ledger contain the same. */
 const FORGOTTEN_MS = 2 * 86_400_000;
 
-/** Removes rows of keys that are gone, and of counts that a correction began anew, with what hosts that were killed held. */
+/** Removes rows of deleted keys, of counts that a correction reset, and of reservations of killed hosts. */
 export async function forgetAccounts(pool: Pool): Promise<void> {
   await pool.query(`
     with gone as (
@@ -31,7 +31,7 @@ export async function forgetAccounts(pool: Pool): Promise<void> {
     delete from budget_holds using gone where account = gone.id`);
 }
 
-/** Locks the rows of these accounts until the end of the transaction, and makes those that are missing. */
+/** Locks the rows of these accounts until the end of the transaction. Inserts missing ones. */
 export async function lockAccounts(client: ClientBase, ids: Iterable<string>): Promise<LockedAccounts> {
   const { rows } = await client.query<{
     id: string;
@@ -42,7 +42,7 @@ export async function lockAccounts(client: ClientBase, ids: Iterable<string>): P
     now_ms: string;
   }>({
     name: 'lock-budget-accounts',
-    // All hosts lock in one order, or they would wait for each other.
+    // All hosts lock in the same order, which prevents deadlocks.
     text: `
       insert into budget_accounts (id, held_nano_usd, starts_ms, spent_nano_usd)
       select id, 0, '{0,0,0,0}', '{0,0,0,0}' from unnest($1::text[]) as wanted (id) order by id collate "C"
@@ -65,7 +65,7 @@ export async function lockAccounts(client: ClientBase, ids: Iterable<string>): P
   return { accounts, nowMs: Math.max(0, ...rows.map((row) => Number(row.now_ms))) };
 }
 
-/** Writes rows that are locked. */
+/** Writes locked rows. */
 export async function writeAccounts(client: ClientBase, accounts: ReadonlyMap<string, StoredAccount>): Promise<void> {
   const rows = [...accounts];
   const list = (values: readonly (bigint | number)[]) => `{${values.join(',')}}`;

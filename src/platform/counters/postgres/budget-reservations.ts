@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 
-/** A row of `budget_holds`: what is held in one account for one reservation. */
+/** A row of `budget_holds`: the amount of one reservation in one account. */
 export interface ReservationRow {
   id: string;
   account: string;
@@ -18,11 +18,10 @@ const readHold = ({ id, account, nano_usd }: HoldColumns): ReservationRow => ({
 });
 
 /**
- * Takes away holds whose reservations are settled or whose requests have ended, and those of these accounts that have
- * expired.
+ * Deletes the rows of reservations that are settled, whose requests have ended, or that have expired in these accounts.
  *
  * @param accounts are locked
- * @returns what was there; of a reservation that was settled before, nothing
+ * @returns the deleted rows; none of a reservation that was settled before
  */
 export async function takeReservations(
   client: ClientBase,
@@ -40,7 +39,7 @@ export async function takeReservations(
   return rows.map(readHold);
 }
 
-/** @returns those that were not there: a host tells of one again when it had no answer */
+/** Inserts rows. @returns the new ones; a host repeats a reservation to which it got no response */
 export async function addReservations(
   client: ClientBase,
   holds: readonly (ReservationRow & { expiresAtMs: number })[],

@@ -22,20 +22,20 @@ const CONNECTIONS = 3;
 const FORGET_EVERY_MS = 600_000;
 
 type RateJob = { admission: Admission; left?: { tokens: number; isTakenBack: boolean } };
-/** `released`: holds of those that have ended, in the accounts of the reservation, which itself holds nothing. */
+/** `released`: reservations of ended requests, in the accounts of the reservation, which itself reserves nothing. */
 type BudgetJob = { reservation: Reservation; settlement?: Settlement; released?: readonly string[] };
-/** Of a reservation that is held: when its accounts were created. */
+/** For a successful reservation: when its accounts were created. */
 type BudgetAnswer = { epochs: number[] } | { refusal: BudgetRefusal } | Unready | undefined;
 
 /**
- * Counts in the PostgreSQL that several hosts share, by the rules of `rates.ts` and `accounts.ts`: a transaction locks the
- * rows of all the scopes it needs, in one order, decides and writes. What comes while one is under way goes together in the
- * next, so that a host has one of each kind open at most, and many requests share its round trips. Exact under contention:
- * what two hosts want of one account they get one after the other.
+ * Counts in the PostgreSQL that several hosts share, by the rules of `rates.ts` and `accounts.ts`. A transaction locks the
+ * rows of all its scopes in a fixed order, decides and writes. Calls that arrive while one runs share the next one, so a
+ * host has at most one transaction of each kind, and many requests share its round trips. Counts are exact under
+ * contention, because the hosts change an account one after the other.
  *
  * The tables come with the migrations of `storage/`.
  *
- * @param limitMs how long a connection may take to stand and a query to be answered
+ * @param limitMs time limit of a connection and of a query
  */
 export async function openPostgresCounters(url: string, limitMs: number): Promise<SharedCounters> {
   const { default: pg } = await import('pg');
@@ -45,7 +45,7 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
     application_name: 'headgate counters',
     connectionTimeoutMillis: limitMs,
     query_timeout: limitMs,
-    // The server ends, too, what we no longer wait for: the locks of a host that has fallen silent must not stay.
+    // The server also ends such queries, so that the locks of an unreachable host do not stay.
     statement_timeout: limitMs,
     idle_in_transaction_session_timeout: limitMs,
     keepAlive: true,
@@ -71,7 +71,7 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
   );
   const known = new KnownEpochs();
   const runBudgets = createBatcher((jobs: BudgetJob[]) => transact(pool, (client) => keepBooks(client, jobs, known)));
-  const forget = () => Promise.all([forgetWindows(pool), forgetAccounts(pool)]).catch(() => {}); // at the next time
+  const forget = () => Promise.all([forgetWindows(pool), forgetAccounts(pool)]).catch(() => {}); // repeated at the next interval
   const forgetting = setInterval(() => void forget(), FORGET_EVERY_MS).unref();
 
   return {
@@ -109,7 +109,7 @@ async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[], known: 
     taken.set(`${hold.id} ${hold.account}`, hold);
   }
 
-  // What was held must be spent before anybody asks what is left.
+  // Settlements come before the next reservation, so that it sees the spending.
   for (const { reservation, settlement } of jobs) {
     if (!settlement) continue;
     for (const [index, { account }] of reservation.claims.entries()) {
@@ -160,7 +160,7 @@ function findUnready(
   return unready;
 }
 
-/** A connection on which anything failed is not used again: a late answer would be taken for that of the next query. */
+/** A connection with a failure is not used again: a late result could be taken for that of the next query. */
 async function transact<Answer>(pool: Pool, work: (client: PoolClient) => Promise<Answer>): Promise<Answer> {
   const client = await pool.connect();
   let failure: Error | undefined;

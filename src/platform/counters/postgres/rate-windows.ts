@@ -2,23 +2,23 @@ import type { ClientBase, Pool } from 'pg';
 import { RateWindow } from '../rates.ts';
 
 /**
- * The table `rate_windows`: what a scope did in the last minute, as bytes of `RollingCounts`, and its open streams as JSON,
- * admission → when it counts as closed.
+ * A row of the table `rate_windows`: the counts of a scope in the last minute, as bytes of `RollingCounts`, and its open
+ * streams as JSON, admission → when it counts as closed.
  */
 export interface LockedWindows {
   windows: Map<string, RateWindow>;
-  /** The server's clock: those of the hosts may differ. */
+  /** By the clock of the server, because the clocks of hosts may differ. */
   nowMs: number;
 }
 
-/** A row that nobody has touched for so long says nothing any more, unless a stream is open. */
+/** A row that is unchanged for this long has no counts any more, unless a stream is open. */
 const FORGOTTEN_MS = 3_600_000;
 
-/** Locks the rows of these scopes until the end of the transaction, and makes those that are missing. */
+/** Locks the rows of these scopes until the end of the transaction. Inserts missing ones. */
 export async function lockWindows(client: ClientBase, ids: Iterable<string>): Promise<LockedWindows> {
   const { rows } = await client.query<{ id: string; counts: Buffer; streams: string; now_ms: string }>({
     name: 'lock-rate-windows',
-    // All hosts lock in one order, or they would wait for each other.
+    // All hosts lock in the same order, which prevents deadlocks.
     text: `
       insert into rate_windows (id, counts, streams, touched_at_ms)
       select id, '', '{}', 0 from unnest($1::text[]) as wanted (id) order by id collate "C"
@@ -40,7 +40,7 @@ export async function lockWindows(client: ClientBase, ids: Iterable<string>): Pr
   return { windows, nowMs };
 }
 
-/** Writes rows that are locked. */
+/** Writes locked rows. */
 export async function writeWindows(client: ClientBase, { windows, nowMs }: LockedWindows): Promise<void> {
   const rows = [...windows];
   await client.query({
@@ -58,7 +58,7 @@ export async function writeWindows(client: ClientBase, { windows, nowMs }: Locke
   });
 }
 
-/** Removes rows of keys and models that nobody asks for any more. */
+/** Removes rows of keys and models that are no longer used. */
 export async function forgetWindows(pool: Pool): Promise<void> {
   await pool.query(`
     delete from rate_windows where id in (

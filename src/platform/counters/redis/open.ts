@@ -15,13 +15,13 @@ import type {
 import { KnownEpochs } from '../known-epochs.ts';
 import { admitScript, CURRENT, FIRST_USE, leaveScript, releaseScript, reserveScript, settleScript } from './scripts.ts';
 
-/** The braces keep all keys in one slot of a cluster, as a script wants them. */
+/** The braces put all keys into one slot of a cluster, which scripts require. */
 const prefix = '{headgate}:';
 const LONGEST_PAUSE_MS = 1000;
-/** A network that falls silent breaks no connection by itself: after so long a new one is made. */
+/** A network that drops packets does not close the connection. After this time without a response, it is replaced. */
 const LONGEST_SILENCE_MS = 5000;
 
-/** The scripts as methods: sent by their hash, and once more as a text where the server does not know them. */
+/** The scripts as methods. They are sent by their hash, and again as text if the server does not know them. */
 interface Scripts {
   headgateAdmit(keys: number, ...values: (string | number)[]): Promise<number[]>;
   headgateLeave(keys: number, ...values: (string | number)[]): Promise<unknown>;
@@ -36,11 +36,11 @@ export interface RedisCounters extends SharedCounters {
 }
 
 /**
- * Counts in a Redis or Valkey that several hosts share, one round trip for each call. Connects by itself, also again;
- * without a connection every call rejects at once.
+ * Counts in a Redis or Valkey that several hosts share, with one round trip per call. Connects and reconnects in the
+ * background. Without a connection, every call rejects at once.
  *
  * @param url `redis://user:password@host:port/database`, or `rediss:`, `valkey:`, `valkeys:`
- * @param connectMs how long a connection may take to stand
+ * @param connectMs time limit for a connection
  */
 export function openRedisCounters(url: string, connectMs: number): RedisCounters {
   const client = new Redis(url, {
@@ -48,10 +48,10 @@ export function openRedisCounters(url: string, connectMs: number): RedisCounters
     socketTimeout: LONGEST_SILENCE_MS,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false, // what became of them nobody knows
+    autoResendUnfulfilledCommands: false, // their outcome is unknown
     retryStrategy: (times) => Math.min(times * 50, LONGEST_PAUSE_MS),
   });
-  client.on('error', () => {}); // every call says so, too
+  client.on('error', () => {}); // every call rejects with it, too
   const known = new KnownEpochs();
   client.defineCommand('headgateAdmit', { lua: admitScript });
   client.defineCommand('headgateLeave', { lua: leaveScript });

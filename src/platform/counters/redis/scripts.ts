@@ -1,8 +1,8 @@
 import { MAX_AHEAD_MS } from '../accounts.ts';
 
 /*
- * The rules of `rates.ts` and `accounts.ts` as Redis and Valkey run them: each script is one step that nothing comes
- * between. `contract.ts` holds both to the same behavior.
+ * The rules of `rates.ts` and `accounts.ts` as scripts for Redis and Valkey. Each script is atomic. `contract.ts` requires
+ * the same behavior of both.
  *
  * Keys of a scope: a hash of counts (`r<second>`, `t<second>`) and a sorted set of open streams by when they count as
  * closed. Keys of an account: a hash (`e` when it was created; `held`; by window `s1`… when it began and `n1`… what was
@@ -14,12 +14,12 @@ const now = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
-/** Never in Lua's own way, which is 1e+15; and -0 is no number to Redis. */
+/** Formats a number. Lua would write 1e+15, and Redis rejects -0. */
 const write = `
 local function write(number) return number == 0 and '0' or string.format('%.0f', number) end
 `;
 
-/** As `updateAccount`. Needs `now`. Answers what was spent in the window. */
+/** As `updateAccount`. Needs `now`. Returns the spending in the window. */
 const update = `
 local function update(account, window, start, booked)
   local known = redis.call('HMGET', account, 's' .. window, 'n' .. window)
@@ -32,9 +32,9 @@ end
 `;
 
 /**
- * KEYS: counts and streams of each scope. ARGV: id, is it a stream (1, 0), lease (ms), then of each scope its limits of
- * requests, tokens and streams. Answers nothing, or the scope (from 0), the limit (0: requests, 1: tokens, 2: streams)
- * and the ms until it may be free.
+ * KEYS: counts and streams of each scope. ARGV: id, whether it is a stream (1, 0), lease (ms), then for each scope its
+ * limits of requests, tokens and streams. Returns nothing, or the scope (from 0), the limit (0: requests, 1: tokens, 2:
+ * streams) and the ms until it may admit a request again.
  */
 export const admitScript = `${now}
 local slice = math.floor(now / 1000)
@@ -113,7 +113,7 @@ for at = 1, #KEYS, 2 do
 end
 `;
 
-/** In place of the time at which an account was created. */
+/** Sent instead of the time at which an account was created. */
 export const FIRST_USE = 0;
 export const CURRENT = -1;
 
@@ -181,7 +181,7 @@ end
 return created
 `;
 
-/** KEYS: as above. ARGV: id, when the request began (ms), then of each claim what was held and what was spent. */
+/** KEYS: as above. ARGV: id, start of the request (ms), then for each claim the amounts reserved and spent. */
 export const settleScript = `${write}
 for claim = 1, #KEYS / 2 do
   local account, holds = KEYS[claim * 2 - 1], KEYS[claim * 2]
@@ -196,7 +196,7 @@ for claim = 1, #KEYS / 2 do
 end
 `;
 
-/** KEYS: as above. ARGV: of each claim start and booked sum of each of the four windows, then the ids that have ended. */
+/** KEYS: as above. ARGV: for each claim the start and the recorded sum of each of the four windows, then the ended ids. */
 export const releaseScript = `${now}${write}${update}
 local ended = {}
 for at = #KEYS * 4 + 1, #ARGV do ended[ARGV[at]] = true end

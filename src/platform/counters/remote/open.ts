@@ -6,7 +6,7 @@ import type { CountersService } from './serve.ts';
 /** Its name among the services of the primary. */
 export const countersService = 'counters';
 
-/** The counters of the primary, as a worker sees them. What ends after the primary needs no end any more. */
+/** The counters of the primary, as a worker sees them. Requests that end after the primary need not be ended. */
 export function openRemoteCounters(primary: Peer): Counters {
   const service = primary.use<CountersService>(countersService);
   return {
@@ -19,7 +19,7 @@ export function openRemoteCounters(primary: Peer): Counters {
   };
 }
 
-/** Scopes may have more that their owner needs. */
+/** Removes fields of scopes that only their owner needs. */
 const trim = ({ id, scopes, isStream, leaseMs }: Admission): Admission => ({
   id,
   isStream,

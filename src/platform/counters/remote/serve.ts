@@ -5,8 +5,8 @@ import type { MemoryCounters } from '../memory/memory-counters.ts';
 export type CountersService = Omit<Counters, 'close'>;
 
 /**
- * Offers the counters of this process to a worker. What a worker has open when it ends, ends with it: its streams are
- * closed, and what it held is free. What it spent is in its journal, and counts once the ledger's sums have it.
+ * Offers the counters of this process to a worker. When the worker ends, its streams are closed and its reservations are
+ * released. Its spending is in its journal, and counts once the sums of the ledger contain it.
  */
 export function serveCounters(counters: MemoryCounters, { gone }: Pick<WorkerLink, 'gone'>): CountersService {
   const streams = new Map<string, Admission>();
