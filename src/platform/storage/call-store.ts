@@ -1,6 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 
-/** @throws {GatewayError} `unavailable` when the store fails; what was thrown on purpose stays as it is */
+/** Calls the store. @throws {GatewayError} `unavailable` if the store fails; a GatewayError passes unchanged */
 export async function callStore<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();

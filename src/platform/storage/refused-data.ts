@@ -8,8 +8,8 @@ const bindingCodes = new Set(['ERR_INVALID_ARG_VALUE', 'ERR_INVALID_ARG_TYPE', '
 const sqlStates = /^(?:22|23|54)[0-9A-Z]{3}$/;
 
 /**
- * Was a write refused for what is in it, so that it never succeeds? A number that does not fit, a value that is missing.
- * All else may pass: a store that is gone, locked, full, or of another schema.
+ * Whether a write was rejected because of its data, such as a number out of range or a missing value, so that it never
+ * succeeds. All other errors are temporary: a store that is unreachable, locked, full, or has another schema.
  */
 export function isRefusedData(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -17,5 +17,5 @@ export function isRefusedData(error: unknown): boolean {
   const result = readResultCode(error);
   if (result !== undefined) return sqliteCodes.has(result);
   if (typeof code === 'string') return bindingCodes.has(code) || sqlStates.test(code);
-  return name === 'TypeError' || name === 'RangeError'; // of the code that makes a row of it; by name, as it comes from a peer
+  return name === 'TypeError' || name === 'RangeError'; // thrown by the code that creates the row; compared by name, because it may come from another process
 }

@@ -27,7 +27,7 @@ import { listAppliedSettings, listWorkspaceRows, putWorkspace, setWorkspaceRates
  * The port over either dialect: all SQL is in `tables/`.
  *
  * @param db both drivers set to read 64-bit integers as `bigint`; closed with the storage
- * @param append books entries; a dialect may have a faster way
+ * @param append records entries; a dialect may have a faster way
  */
 export async function createSqlStorage(
   db: Kysely<Tables>,
@@ -37,7 +37,7 @@ export async function createSqlStorage(
     await sql`select 1`.execute(db);
     return 'writable' as const;
   };
-  await ping(); // Kysely closes only a driver that it has asked something
+  await ping(); // Kysely closes only a driver that it has used
   let closing: Promise<void> | undefined;
   return {
     access: {

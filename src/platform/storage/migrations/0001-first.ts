@@ -3,10 +3,10 @@ import type { Migration } from 'kysely/migration';
 
 /**
  * The first schema. Integers are 64 bits wide and flags are 0 or 1 in both dialects. Ids sort by their bytes, as
- * SQLite does by itself and PostgreSQL only when told, whatever the locale of the database.
+ * SQLite does by default. PostgreSQL needs a collation for it, whatever the locale of the database.
  *
- * Keys and entries name workspaces without a foreign key: a management key belongs to none, and what was booked stays
- * booked after its workspace is gone.
+ * Keys and entries reference workspaces without a foreign key: a management key belongs to none, and entries stay after
+ * their workspace is deleted.
  */
 export const first: Migration = {
   async up(db: Kysely<unknown>) {

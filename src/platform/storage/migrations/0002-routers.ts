@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** What routers learn from the ledger: who chose, for what, and the part of the cost that is for input. */
+/** Columns from which routers learn: the router, the task, and the cost of the input. */
 export const routerColumns: Migration = {
   async up(db: Kysely<unknown>) {
     // SQLite adds one column to a statement.

@@ -1,7 +1,7 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** What an entry of the ledger is made of, where that is more than one thing. */
+/** The parts of a ledger entry, if it has several. */
 export const ledgerLines: Migration = {
   async up(db: Kysely<unknown>) {
     const bytewise = db.getExecutor().adapter instanceof PostgresAdapter ? 'C' : 'binary';

@@ -1,7 +1,7 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** What keys and members may use. A guardrail goes with its workspace, an assignment with its guardrail. */
+/** Guardrails and their assignments. Both are deleted with their workspace, and assignments with their guardrail. */
 export const guardrails: Migration = {
   async up(db: Kysely<unknown>) {
     const bytewise = db.getExecutor().adapter instanceof PostgresAdapter ? 'C' : 'binary';

@@ -1,7 +1,7 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Inputs and outputs of workspaces that want them kept, and what people say of generations. */
+/** Inputs and outputs of workspaces that opt in, and feedback on generations. */
 export const contents: Migration = {
   async up(db: Kysely<unknown>) {
     const bytewise = db.getExecutor().adapter instanceof PostgresAdapter ? 'C' : 'binary';

@@ -1,7 +1,7 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** What was paid in for the organization, payment by payment. */
+/** The payments of the organization. */
 export const credits: Migration = {
   async up(db: Kysely<unknown>) {
     const bytewise = db.getExecutor().adapter instanceof PostgresAdapter ? 'C' : 'binary';

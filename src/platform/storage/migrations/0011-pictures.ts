@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** What prices of pictures look at, so that an entry can be priced again. Null: nobody counted, as in all rows before. */
+/** The counts on which image prices depend, so that an entry can be repriced. Null: not counted, as in all earlier rows. */
 export const pictures: Migration = {
   async up(db: Kysely<unknown>) {
     // SQLite adds one column to a statement.

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Which keys a configuration has brought: one that it no longer names is still there. 0, as in all rows before: nobody knows. */
+/** Whether a configuration has defined a key, which remains if it is removed there. 0: unknown, as in all earlier rows. */
 export const bootstrapKeys: Migration = {
   async up(db: Kysely<unknown>) {
     await db.schema

@@ -17,7 +17,7 @@ import { counterEpochs } from './0013-counter-epochs.ts';
 import { rateLimits } from './0014-rate-limits.ts';
 import { parents } from './0015-parents.ts';
 
-/** In the order of their names. One that was released is never changed: what must differ is a new one. */
+/** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
 const migrations: Record<string, Migration> = {
   '0001-first': first,
   '0002-routers': routerColumns,
@@ -39,11 +39,11 @@ const migrations: Record<string, Migration> = {
 const migrationTable = 'headgate_migrations';
 
 /**
- * Runs what the database lacks. Several processes may do it at once: each dialect takes a lock and the later ones find
- * the work done.
+ * Runs the missing migrations. Several processes can do it at once: each dialect takes a lock, and the later processes find
+ * nothing missing.
  *
  * @param last the name of the last one to run; absent: all
- * @throws when the schema was made by another build and cannot be brought up to date, with what to do
+ * @throws if another build made the schema and it cannot be brought up to date, with the remedy
  */
 export async function migrate<T>(db: Kysely<T>, last?: string): Promise<void> {
   const migrator = new Migrator({
@@ -99,7 +99,7 @@ async function listDone<T>(db: Kysely<T>): Promise<string[]> {
     const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTable)}`.execute(db);
     return rows.map(({ name }) => name).sort();
   } catch (error) {
-    // SQLite's words, and PostgreSQL's: there is no such table.
+    // The messages of SQLite and PostgreSQL for a missing table.
     if (error instanceof Error && /no such table|does not exist/.test(error.message)) return [];
     throw error;
   }

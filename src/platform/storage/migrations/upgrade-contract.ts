@@ -6,7 +6,7 @@ import type { Tables } from '../tables/database.ts';
 import { migrate } from './migrate.ts';
 
 /**
- * What an upgrade must do with the data of earlier builds.
+ * Tests the upgrade of the data of earlier builds.
  *
  * @param db an empty database; closed in the end
  */

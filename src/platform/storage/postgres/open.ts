@@ -8,7 +8,7 @@ import { RenewablePool } from './renewable-pool.ts';
 
 const int8 = 20; // the type's oid, fixed in PostgreSQL's catalog
 const oldestVersion = 15;
-/** Reports that read all of a large ledger take some seconds. */
+/** Time limit of a query. Reports that read all of a large ledger take some seconds. */
 const LONGEST_QUESTION_MS = 30_000;
 /** Time after which the locks of an unresponsive host are released. TCP would take far longer. */
 const LONGEST_PAUSE_MS = 20_000;
@@ -48,7 +48,7 @@ export async function openPostgresStorage(
         ...settings,
         max: options.poolSize ?? 10,
         Client,
-        // Sent once the connection stands: a pooler in between may accept no such parameter before that.
+        // Sent after connecting, because a pooler in between may not accept the parameter before that.
         onConnect: async (client) => {
           await client.query(`set idle_in_transaction_session_timeout = ${LONGEST_PAUSE_MS}`);
         },
@@ -94,7 +94,7 @@ export async function openPostgresStorage(
     async close() {
       await Promise.all([storage.close(), watch.close()]);
     },
-    /** One takes as long as it takes. */
+    /** Migrations have no time limit. */
     async migrate() {
       const db = openDatabase(listenForErrors(new pg.Pool({ ...settings, max: 1 })));
       try {
@@ -120,8 +120,8 @@ async function readVersion(pool: RenewablePool): Promise<number> {
 }
 
 /**
- * A connection that the server ended leaves the pool by itself, and the next query opens another; a query that it cut
- * rejects. Without listeners the event would end the process, while the connection is idle or between two queries.
+ * Listens for errors of idle connections, which would otherwise end the process. The pool removes a connection that the
+ * server has ended, and the next query opens another. A query that was interrupted rejects.
  */
 function listenForErrors(pool: Pool): Pool {
   pool.on('error', () => {});

@@ -7,10 +7,10 @@ export class RenewablePool {
   private readonly pauseMs: number;
   private pool: Pool;
   private renewedAt = Number.NEGATIVE_INFINITY;
-  /** Pools that were given up and still have queries in flight. */
+  /** Replaced pools that still have queries in flight. */
   private readonly old = new Set<Promise<void>>();
 
-  /** @param pauseMs after a renewal no other one follows for so long, which bounds the number of connections */
+  /** @param pauseMs minimum time between two renewals, which bounds the number of connections */
   constructor(create: () => Pool, pauseMs: number) {
     this.create = create;
     this.pauseMs = pauseMs;
@@ -26,7 +26,7 @@ export class RenewablePool {
     return this.pool.connect();
   }
 
-  /** Opens new connections from here on. Queries in flight keep theirs until they are answered or given up. */
+  /** Replaces the pool. Queries in flight keep their connections until they end. */
   renew(): void {
     if (performance.now() - this.renewedAt < this.pauseMs) return;
     this.renewedAt = performance.now();

@@ -1,16 +1,16 @@
 import pg from 'pg';
 
-/** A client whose questions end. Limits come with the class, since the pool makes its clients itself. */
+/** Creates a client class with a time limit. The limit is part of the class, because the pool creates the clients. */
 export type TimeoutClient = new (config?: string | pg.ClientConfig) => pg.Client;
 
 /**
- * A network that falls silent breaks no connection: TCP gives up after a quarter of an hour, and whoever asks meanwhile
- * waits behind a question that has no answer. A client of this kind ends its connection when the server has said nothing
- * for so long; the pool makes another one.
+ * A network that drops packets does not close a connection: TCP gives up after a quarter of an hour, and later queries wait
+ * behind one without a response. This client ends its connection if the server sends nothing for this long, and the pool
+ * opens another one.
  */
 export function createTimeoutClient(limitMs: number): TimeoutClient {
   return class extends pg.Client {
-    // One of the driver's many ways to call it, which are all passed on as they came.
+    // The driver has many overloads. All arguments are passed on unchanged.
     override query(...question: unknown[]): never {
       const asked: unknown = Reflect.apply(super.query, this, question);
       return (asked instanceof Promise ? this.wait(asked) : asked) as never;
@@ -20,7 +20,7 @@ export function createTimeoutClient(limitMs: number): TimeoutClient {
       let isLate = false;
       const timer = setTimeout(() => {
         isLate = true;
-        this.end().catch(() => {}); // with a question open, it breaks the connection off
+        this.end().catch(() => {}); // closes the connection at once, because a query is in flight
       }, limitMs);
       try {
         return await asked;

@@ -3,13 +3,12 @@ import pg from 'pg';
 
 /** Time limit of a first query. A query of one row takes a round trip. */
 const MIN_LIMIT_MS = 1000;
-/** Longest time limit. The limit doubles with each failure, for a server that is slow and not gone. */
+/** Maximum time limit. The limit doubles with each failure, because the server may only be slow. */
 const MAX_LIMIT_MS = 8000;
 
 /**
- * A connection for short queries that must not wait behind anything else. A network that falls silent breaks no
- * connection, so a query without an answer is given up after a second, together with its connection, and asked once more
- * over a new one.
+ * A connection for short queries that must not wait for others. A network that drops packets does not close a connection, so
+ * a query without a response after a second is cancelled with its connection and sent once more over a new one.
  */
 export class WatchConnection {
   private readonly settings: pg.ClientConfig;
@@ -18,7 +17,7 @@ export class WatchConnection {
   private limitMs = MIN_LIMIT_MS;
   private closed = false;
 
-  /** @param onSilence called when an established connection is given up for its silence */
+  /** @param onSilence called when an established connection is closed because it does not respond */
   constructor(settings: pg.ClientConfig, onSilence: () => void) {
     this.settings = settings;
     this.onSilence = onSilence;
@@ -30,7 +29,7 @@ export class WatchConnection {
     if (known) {
       try {
         return await this.ask<Row>(known, statement);
-      } catch {} // the next connection says what is wrong
+      } catch {} // the next connection reports the error
     }
     this.client ??= this.connect();
     return this.ask<Row>(this.client, statement);
@@ -46,7 +45,7 @@ export class WatchConnection {
   private async connect(): Promise<pg.Client> {
     if (this.closed) throw new Error('The store is closed.');
     const client = new pg.Client({ ...this.settings, connectionTimeoutMillis: this.limitMs });
-    client.on('error', () => {}); // the query says so, too
+    client.on('error', () => {}); // the query rejects with it, too
     await client.connect();
     return client;
   }
@@ -61,7 +60,7 @@ export class WatchConnection {
       timer = setTimeout(
         () => {
           isLate = true;
-          client.end().catch(() => {}); // with a query open this breaks the connection, and the query rejects
+          client.end().catch(() => {}); // closes the connection at once, and the query in flight rejects
         },
         limitMs - (performance.now() - startedAt),
       );

@@ -7,10 +7,10 @@ import type { StorageService } from './serve.ts';
 export const storageService = 'storage';
 
 /**
- * The store of the primary, as a worker sees it: the embedded one is written by one process alone. Four that wrote
- * stalled one another's event loops for up to 236 ms.
+ * The store of the primary, as a worker sees it. Only one process writes the embedded store: four writers stalled one
+ * another's event loops for up to 236 ms.
  *
- * Rejects with what the store says there, and with a `PeerClosedError` when the primary is gone.
+ * Rejects with the error of the store, and with a `PeerClosedError` if the primary has ended.
  */
 export function openRemoteStorage(primary: Peer): Storage {
   const closed = new AbortController();
@@ -43,7 +43,7 @@ export function openRemoteStorage(primary: Peer): Storage {
     });
 
   return extend(service, {
-    management: extend(service.management, { change }) as ManagementStore, // `change` is what it lacked
+    management: extend(service.management, { change }) as ManagementStore, // only `change` was missing
     async close() {
       closed.abort(new Error('The store was closed.'));
     },

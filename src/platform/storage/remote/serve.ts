@@ -2,18 +2,18 @@ import type { WorkerLink } from '../../cluster/hub.ts';
 import type { Change, ManagementStore, ManagementTransaction } from '../ports/management.ts';
 import type { Storage } from '../storage.ts';
 
-/** The store as a worker reaches it. All but a change is a call for each method. */
+/** The store as a worker calls it. Every method except `change` is one call. */
 export interface StorageService extends Omit<Storage, 'management' | 'close'> {
   readonly management: Omit<ManagementStore, 'change'>;
   readonly changes: ChangeService;
 }
 
-/** A change, asked piece by piece: its work is done in the worker, its transaction is open here. */
+/** A change in several calls. Its work runs in the worker, and its transaction is open here. */
 export interface ChangeService {
-  /** @returns the number to ask with, once it is this change's turn */
+  /** Begins a change when no other one is open. @returns its number for the other calls */
   begin(change: Change): Promise<number>;
   ask(id: number, method: keyof ManagementTransaction, args: readonly unknown[]): unknown;
-  /** The work is done. Resolves when all of it is durable, or undone because nothing was recorded. */
+  /** Ends a change. Resolves when it is durable, or rolled back because nothing was recorded. */
   commit(id: number): Promise<void>;
   undo(id: number): Promise<void>;
 }
@@ -28,13 +28,13 @@ interface OpenChange {
 /** The embedded store does nothing else during a change, so an unresponsive worker must not block the others. */
 const LONGEST_CHANGE_MS = 10_000;
 
-/** Offers a store to a worker. Changes that are open when the worker ends are undone. */
+/** Offers a store to a worker. Rolls back its open changes when the worker ends. */
 export function serveStorage(
   storage: Storage,
   { gone }: Pick<WorkerLink, 'gone'>,
   longestChangeMs = LONGEST_CHANGE_MS,
 ): StorageService {
-  const { close: _, ...offered } = storage; // it is not theirs to close
+  const { close: _, ...offered } = storage; // a worker must not close it
   return { ...offered, changes: serveChanges(storage.management, gone, longestChangeMs) };
 }
 
@@ -67,14 +67,14 @@ function serveChanges(management: ManagementStore, gone: AbortSignal, longestMs:
       const close = (error?: unknown): void => {
         clearTimeout(limit);
         open.delete(id);
-        begun.reject(error); // in vain when it has begun
+        begun.reject(error); // no effect if it has begun
       };
       done.then(close, close);
       return begun.promise;
     },
     ask(id, method, args) {
       const { transaction } = find(id);
-      return Reflect.apply(transaction[method], transaction, args); // the other end has typed them
+      return Reflect.apply(transaction[method], transaction, args); // the worker's side has typed them
     },
     async commit(id) {
       const { end, done } = find(id);

@@ -8,11 +8,12 @@ import { createSpendingSum } from '../tables/spending.ts';
 import { waitWhileBusy } from './wait-while-busy.ts';
 
 /**
- * Books entries by one prepared statement, row by row in one transaction. Entries come by the thousand a second, and
- * for them Kysely's statement of many rows costs twice as much (5.9 against 3.3 µs a row, a hundred at a time): its text
- * differs with every number of rows. Nearly all entries leave the rare columns at their default: 0.5 µs a row less.
+ * Records entries with one prepared statement, row by row in one transaction. There may be thousands of entries per second,
+ * and Kysely's statement for many rows takes twice as long (5.9 against 3.3 µs per row, a hundred at a time), because its
+ * text differs with every number of rows. Nearly all entries have default values in the rare columns, which saves 0.5 µs per
+ * row.
  *
- * @param db over the same database; its one connection is held meanwhile, so that no transaction of its is open
+ * @param db over the same database; its one connection is reserved, so that no other transaction is open
  */
 export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) {
   const inserts = new Map<boolean, StatementSync>(); // of usual entries, and of others
@@ -32,8 +33,8 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) 
     database.exec('begin immediate');
     try {
       for (const [index, row] of rows.entries()) {
-        const entry = entries[index]!; // a row was made of each
-        if (!insert(entry, row)) continue; // booked before
+        const entry = entries[index]!; // each has a row
+        if (!insert(entry, row)) continue; // recorded before
         spent.add(row, entry.lines);
         for (const line of writeLineRows(entry)) {
           insertLine ??= prepareInsert(database, 'ledger_lines', line);

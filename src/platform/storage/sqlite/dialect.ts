@@ -11,7 +11,7 @@ import {
 import { readResultCode, resultCodes } from './result-codes.ts';
 import { waitWhileBusy } from './wait-while-busy.ts';
 
-/** Longer texts are inserts of many rows, a new text for each number of rows: they would only fill the cache. */
+/** Maximum length of cached texts. Longer ones are inserts of many rows, whose text is rarely used again. */
 const maxCachedTextLength = 4000;
 const maxCachedStatements = 200;
 
@@ -40,14 +40,14 @@ class NodeSqliteDialect extends SqliteDialect {
   }
 }
 
-/** Tells the migrator to run in a transaction; as that is `immediate`, processes that migrate at once wait in a line. */
+/** Makes the migrator use a transaction. It is `immediate`, so processes that migrate at once run one after the other. */
 class TransactionalDdlAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl() {
     return true;
   }
 }
 
-/** All our transactions write. One that starts by reading cannot wait for another's lock; SQLite fails it at once. */
+/** All transactions write. If one started with a read, it could not wait for a lock: SQLite rejects it at once. */
 class ImmediateDriver extends SqliteDriver {
   readonly #isInTransaction: () => boolean;
   constructor(database: SqliteDatabase, isInTransaction: () => boolean) {
@@ -60,7 +60,7 @@ class ImmediateDriver extends SqliteDriver {
   override async beginTransaction(connection: DatabaseConnection) {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
   }
-  /** A full disk has ended it already; a complaint about that would hide the reason. */
+  /** Ignores that a full disk has ended the transaction already, because that error would hide the cause. */
   override async rollbackTransaction(connection: DatabaseConnection) {
     if (this.#isInTransaction()) await super.rollbackTransaction(connection);
   }
@@ -96,7 +96,7 @@ function adapt(database: DatabaseSync): SqliteDatabase {
       try {
         database.exec('pragma wal_checkpoint(truncate)');
       } catch (error) {
-        if (readResultCode(error) !== resultCodes.full) throw error; // the log stays beside the file, for the next one
+        if (readResultCode(error) !== resultCodes.full) throw error; // the log stays beside the file, for the next process
       } finally {
         database.close();
       }

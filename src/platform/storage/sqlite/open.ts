@@ -12,11 +12,11 @@ import { readResultCode, resultCodes } from './result-codes.ts';
 import { busyTimeoutMs, waitWhileBusy } from './wait-while-busy.ts';
 
 /**
- * Opens, or makes, the database in one file: durable on return of each write, at a power cut too. Its schema comes with
- * `migrate()`.
+ * Opens or creates the database in one file. Each write is durable on return, even after a power cut. `migrate()` creates
+ * the schema.
  *
- * @param path of the file; a missing folder is made for the owner alone. `:memory:` keeps nothing
- * @throws when it cannot be read and written, with what to do
+ * @param path of the file; a missing folder is created for the owner only. `:memory:` stores nothing
+ * @throws if it cannot be read and written, with the remedy
  */
 export async function openSqliteStorage(path: string): Promise<Storage> {
   if (path !== ':memory:') await prepareFile(path);
@@ -27,7 +27,7 @@ export async function openSqliteStorage(path: string): Promise<Storage> {
     await waitWhileBusy(() => opened.exec('pragma journal_mode = wal'));
     opened.exec('pragma synchronous = full');
     opened.exec('pragma fullfsync = on'); // macOS: fsync alone leaves data in the disk's cache
-    // A file that can only be read says so here, not at the first request.
+    // A read-only file fails here and not at the first request.
     await waitWhileBusy(() => opened.exec('begin immediate; rollback'));
   } catch (error) {
     database?.close();
@@ -37,7 +37,7 @@ export async function openSqliteStorage(path: string): Promise<Storage> {
   return createSqlStorage(db, createEntryAppender(database, db));
 }
 
-/** SQLite gives its side files the permissions of the main one, so only that is made here. */
+/** Creates the main file. SQLite gives its side files the same permissions. */
 async function prepareFile(path: string): Promise<void> {
   const folder = dirname(resolve(path));
   try {
@@ -75,13 +75,13 @@ function explain(path: string, error: unknown): Error {
         { cause: error },
       );
     case resultCodes.full:
-    case resultCodes.ioError: // also when there is no room for the index of the log
+    case resultCodes.ioError: // also if there is no room for the index of the log
       return new Error(
         `The database '${path}' cannot be used (${reason(error)}). Its disk is full or failing: make room, or see what the system's log says of it.`,
         { cause: error },
       );
     case resultCodes.readOnly:
-    case resultCodes.cannotOpen: // the file is there by now: it is the log beside it that cannot be made
+    case resultCodes.cannotOpen: // the file exists, so the log beside it cannot be created
       return cannotBeWritten(path, error);
     case resultCodes.busy:
       return new Error(

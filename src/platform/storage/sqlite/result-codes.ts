@@ -1,4 +1,4 @@
-/** Those of SQLite's primary result codes that we know what to do about. @see https://sqlite.org/rescode.html */
+/** The primary result codes of SQLite with a known remedy. @see https://sqlite.org/rescode.html */
 export const resultCodes = {
   busy: 5,
   readOnly: 8,
@@ -9,7 +9,7 @@ export const resultCodes = {
   notADatabase: 26,
 } as const;
 
-/** @returns the primary code, which an extended one carries in its low byte; undefined when SQLite did not throw it */
+/** Returns the primary code, which is the low byte of an extended one; undefined if SQLite did not throw the error. */
 export function readResultCode(error: unknown): number | undefined {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
     ? error.errcode & 0xff

@@ -1,15 +1,15 @@
 import { setTimeout } from 'node:timers/promises';
 import { readResultCode, resultCodes } from './result-codes.ts';
 
-/** How long a statement waits for the locks of other processes. */
+/** Maximum wait of a statement for the locks of other processes. */
 export const busyTimeoutMs = 5000;
 
 /**
- * Waits for the locks of other processes between tries. SQLite's own wait (`busy_timeout`) holds up the event loop (four
- * writers stalled each other's for up to 236 ms), and does not wait at all where a new file changes to WAL.
+ * Waits for the locks of other processes between attempts. SQLite's own wait (`busy_timeout`) blocks the event loop (four
+ * writers stalled each other's for up to 236 ms), and does not wait at all while a new file changes to WAL.
  *
- * @param act must change nothing when it fails
- * @throws what `act` throws; that the database is locked only after `busyTimeoutMs`
+ * @param act must change nothing if it fails
+ * @throws the errors of `act`; that the database is locked only after `busyTimeoutMs`
  */
 export async function waitWhileBusy<T>(act: () => T | Promise<T>): Promise<T> {
   for (const deadline = Date.now() + busyTimeoutMs; ; await setTimeout(1)) {

@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 
 export interface AuditTable {
   id: string;
-  /** Grows with every entry, over all processes: the clocks of two hosts need not agree. */
+  /** Grows with every entry of all processes, because the clocks of hosts may differ. */
   sequence: Integer;
   at_ms: Integer;
   actor_key_hash: string | null;

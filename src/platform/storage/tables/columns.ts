@@ -1,6 +1,6 @@
 import type { ColumnType } from 'kysely';
 
-/** A 64-bit integer. Both drivers are set to read it as `bigint`, since SQLite's throws above 2^53 otherwise. */
+/** A 64-bit integer. Both drivers read it as `bigint`, because SQLite's otherwise throws above 2^53. */
 export type Integer = ColumnType<bigint, number | bigint, number | bigint>;
 export type NullableInteger = ColumnType<bigint | null, number | bigint | null, number | bigint | null>;
 
@@ -13,8 +13,8 @@ export const readNumber = (value: bigint): number => Number(value);
 export const readNullableNumber = (value: bigint | null): number | null => (value === null ? null : Number(value));
 
 /**
- * Text as both dialects can keep it. PostgreSQL refuses NUL, and one such entry would hold up a whole batch for ever;
- * half a surrogate pair has no UTF-8. Both become U+FFFD.
+ * Returns text that both dialects can store. PostgreSQL rejects NUL, and one such entry would block its batch forever. Half
+ * a surrogate pair has no UTF-8. Both become U+FFFD.
  */
 export function writeTextColumn(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();

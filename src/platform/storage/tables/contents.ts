@@ -14,7 +14,7 @@ export interface ContentTable {
   is_cut: Integer;
 }
 
-/** Keeps what is not kept yet, all or none of it. The caller sees to batches of a bearable size. */
+/** Stores contents that are not stored yet, all or none of them. The caller limits the size of a batch. */
 export async function appendContents(db: Database, contents: readonly ContentRecord[]): Promise<void> {
   if (contents.length === 0) return;
   await db
@@ -24,7 +24,7 @@ export async function appendContents(db: Database, contents: readonly ContentRec
     .execute();
 }
 
-/** @returns undefined also when the workspace is gone: its contents wait for the end of their time unseen */
+/** @returns undefined also if the workspace was deleted: its contents are hidden until they expire */
 export async function findContent(db: Database, id: string): Promise<ContentRecord | undefined> {
   const row = await db
     .selectFrom('contents')
@@ -35,7 +35,7 @@ export async function findContent(db: Database, id: string): Promise<ContentReco
   return row && readContent(row);
 }
 
-/** Deletes at most so many of those that are older. */
+/** Deletes at most `max` older contents. */
 export async function deleteContentsBefore(db: Database, beforeMs: number, max: number): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('contents')
@@ -51,7 +51,7 @@ export async function deleteContentsBefore(db: Database, beforeMs: number, max: 
   return Number(numDeletedRows);
 }
 
-// JSON escapes what no database holds (NUL, half surrogates), so that the three texts need no `writeTextColumn`.
+// JSON escapes characters that no database stores (NUL, half surrogates), so the three texts need no `writeTextColumn`.
 const writeContent = (content: ContentRecord) => ({
   id: content.id,
   workspace_id: content.workspaceId,

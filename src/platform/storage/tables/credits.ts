@@ -11,7 +11,7 @@ export interface CreditTable {
   note: string | null;
 }
 
-/** @returns the sum in nano-dollars; null when nothing was ever paid in */
+/** Returns the sum in nano-dollars; null if there was no payment. */
 export async function readCredits(db: Database): Promise<bigint | null> {
   const { sum } = await db
     .selectFrom('credits')
@@ -20,7 +20,7 @@ export async function readCredits(db: Database): Promise<bigint | null> {
   return sum;
 }
 
-/** Nothing was ever paid in, then. */
+/** Deletes all payments, which turns credits off. */
 export async function deleteCredits(trx: Database): Promise<void> {
   await trx.deleteFrom('credits').execute();
 }

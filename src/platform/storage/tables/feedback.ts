@@ -8,7 +8,7 @@ export interface FeedbackTable {
   /** Sorts by time. */
   id: string;
   generation_id: string;
-  /** That of the generation. */
+  /** The workspace of the generation. */
   workspace_id: string;
   category: string;
   comment: string | null;
@@ -16,14 +16,14 @@ export interface FeedbackTable {
   created_at_ms: Integer;
 }
 
-/** @returns false when the ledger has no such generation */
+/** @returns false if the ledger has no such generation */
 export async function addFeedback(db: Database, feedback: FeedbackRecord): Promise<boolean> {
   const found = await db
     .selectFrom('ledger')
     .select('workspace_id')
     .where('id', '=', writeTextColumn(feedback.generationId))
     .executeTakeFirst();
-  if (!found) return false; // entries are never deleted: one that is there stays
+  if (!found) return false; // entries are never deleted, so it cannot disappear
   await db
     .insertInto('feedback')
     .values({

@@ -28,7 +28,7 @@ export interface GuardrailTable {
   workspace_id: string;
   name: string;
   description: string | null;
-  /** `GuardrailRules` as JSON; what is missing says nothing. */
+  /** `GuardrailRules` as JSON; a missing rule restricts nothing. */
   rules: string;
   limit_nano_usd: NullableInteger;
   reset_interval: LimitReset | null;
@@ -36,7 +36,7 @@ export interface GuardrailTable {
   created_at_ms: Integer;
   updated_at_ms: NullableInteger;
 }
-/** Which guardrail a key or a member has; at most one. */
+/** The guardrail of a key or a member; at most one. */
 export interface GuardrailAssignmentTable {
   kind: GuardrailAssignee['kind'];
   /** The hash of the key, the id of the member. */
@@ -45,7 +45,7 @@ export interface GuardrailAssignmentTable {
   created_at_ms: Integer;
 }
 
-/** The assignments first: a guardrail that is made meanwhile is there when it is looked for. */
+/** Reads the assignments first, so that the guardrail of each assignment is found. */
 export async function listAppliedGuardrails(db: Database): Promise<AppliedGuardrails> {
   const assignments = await db.selectFrom('guardrail_assignments').selectAll().execute();
   const rows = await selectOldest(db).execute();
@@ -54,7 +54,7 @@ export async function listAppliedGuardrails(db: Database): Promise<AppliedGuardr
   );
   const guardrails = rows.map(readGuardrail).map((guardrail) => {
     const { workspaceId } = guardrail;
-    return { ...guardrail, workspaceName: names.get(workspaceId) ?? workspaceId }; // gone since
+    return { ...guardrail, workspaceName: names.get(workspaceId) ?? workspaceId }; // deleted since
   });
   return { guardrails, assignments: assignments.map(readAssignment) };
 }
@@ -104,7 +104,7 @@ export async function saveGuardrail(trx: Database, guardrail: GuardrailRecord): 
     .execute();
 }
 
-/** Its assignments go with it. */
+/** Also deletes its assignments. */
 export async function deleteGuardrailRow(trx: Database, id: string): Promise<void> {
   await trx.deleteFrom('guardrails').where('id', '=', id).execute();
 }
@@ -132,7 +132,7 @@ export async function listAssignments(
   };
 }
 
-/** @returns the id of the guardrail that a key or a member has */
+/** Returns the id of the guardrail of a key or a member. */
 export async function findAssigned(db: Database, { kind, holder }: GuardrailAssignee): Promise<string | undefined> {
   const row = await db
     .selectFrom('guardrail_assignments')
@@ -143,7 +143,7 @@ export async function findAssigned(db: Database, { kind, holder }: GuardrailAssi
   return row?.guardrail_id;
 }
 
-/** Takes the place of the one that the key or the member had. */
+/** Replaces the assignment of the key or the member. */
 export async function assign(trx: Database, assignment: AssignmentRecord): Promise<void> {
   const { kind, holder, guardrailId, createdAtMs } = assignment;
   await trx

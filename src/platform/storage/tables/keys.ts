@@ -47,7 +47,7 @@ export async function listKeyRows(db: Database): Promise<KeyRecord[]> {
   return rows.map(readKey);
 }
 
-/** Inserts, or replaces all but `created_at_ms`. The same key again is no change. */
+/** Inserts, or replaces all but `created_at_ms`. An identical key is not a change. */
 export async function putKey(db: Database, key: KeyRecord): Promise<void> {
   await changeAccess(db, (trx) => insertKeyRow(trx, key));
 }
@@ -87,7 +87,7 @@ export async function insertKeyRow(trx: Database, key: KeyRecord): Promise<boole
   return result.numInsertedOrUpdatedRows !== 0n;
 }
 
-/** @returns the key as it is afterwards, or undefined when there is none with this hash */
+/** @returns the key after the change, or undefined if none has this hash */
 export async function setKeyDisabled(db: Database, hash: string, disabled: boolean): Promise<KeyRecord | undefined> {
   let key: KeyRecord | undefined;
   await changeAccess(db, async (trx) => {
@@ -104,13 +104,13 @@ export async function setKeyDisabled(db: Database, hash: string, disabled: boole
   return key;
 }
 
-/** Hashes of keys that a configuration has brought. In no order. */
+/** Hashes of keys that a configuration has defined, in any order. */
 export async function listBootstrapKeys(db: Database): Promise<string[]> {
   const rows = await db.selectFrom('keys').select('hash').where('from_bootstrap', '<>', 0n).execute();
   return rows.map(({ hash }) => hash);
 }
 
-/** Changes nothing that a request depends on, so the revision stays. */
+/** Does not raise the revision, because no request depends on it. */
 export async function markBootstrapKey(db: Database, hash: string): Promise<void> {
   await db.updateTable('keys').set({ from_bootstrap: 1 }).where('hash', '=', hash).execute();
 }
@@ -142,7 +142,7 @@ export async function deleteKeyRow(trx: Database, hash: string): Promise<void> {
   await trx.deleteFrom('keys').where('hash', '=', hash).execute();
 }
 
-/** Inference keys of a workspace, disabled and expired ones included. */
+/** Counts the inference keys of a workspace, including disabled and expired ones. */
 export async function countKeys(db: Database, workspaceId: string): Promise<number> {
   const { count } = await db
     .selectFrom('keys')

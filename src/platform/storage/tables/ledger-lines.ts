@@ -6,7 +6,7 @@ import { type PartColumns, readPart } from './part-columns.ts';
 import { writeImageCounts } from './image-columns.ts';
 import { writeSpecialCounts } from './special-counts.ts';
 
-/** The parts of entries that have several. Written with their entry, and gone with it. */
+/** The parts of entries that have several. Written and deleted with their entry. */
 export interface LedgerLineTable extends PartColumns {
   entry_id: string;
   /** From 0 on. */
@@ -15,7 +15,7 @@ export interface LedgerLineTable extends PartColumns {
   status: Integer;
 }
 
-/** The lines of an entry as the table has them: the same columns in the same order for every line. */
+/** Writes the lines of an entry as rows, with the same columns in the same order. */
 export function writeLineRows({ id, lines = [] }: LedgerEntry) {
   return lines.map((line, position) => ({
     entry_id: id,
@@ -57,7 +57,7 @@ export async function insertLines(trx: Database, entries: readonly LedgerEntry[]
   }
 }
 
-/** Gives each entry its lines, in their order; none where it is one thing. */
+/** Adds the lines to each entry, in order. An entry with a single part has none. */
 export async function addLines(db: Database, entries: readonly RecordedEntry[]): Promise<void> {
   if (entries.length === 0) return;
   const rows = await db

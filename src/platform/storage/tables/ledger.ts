@@ -38,7 +38,7 @@ export interface LedgerTable extends PartColumns {
   end_user: string | null;
   router: string | null;
   task: string | null;
-  /** The entry that this one corrects; null: it is no correction. */
+  /** The entry that this one corrects; null: it is not a correction. */
   corrects: string | null;
   /** When the correction was made; its `created_at_ms` is that of the entry, whose day it belongs to. */
   corrected_at_ms: NullableInteger;
@@ -54,10 +54,10 @@ const maxRowsPerInsert = 650;
 /** Records new entries, all or none of them, and adds them to the sums of their days. */
 export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<void> {
   if (entries.length === 0) return;
-  // Two hosts that replay overlapping journals wait for each other's rows: in one order, or they deadlock.
+  // Two hosts may replay overlapping journals. The fixed order of rows prevents deadlocks.
   const rows = entries.map(writeLedgerRow).sort((a, b) => (a.id < b.id ? -1 : 1));
   const composed = entries.some(({ lines }) => lines !== undefined);
-  // Of two with one id the first one is taken.
+  // If two have the same id, the first one counts.
   const byId = new Map(composed ? entries.toReversed().map((entry) => [entry.id, entry]) : []);
   await db.transaction().execute(async (trx) => {
     const spent = createSpendingSum();
@@ -67,9 +67,9 @@ export async function appendEntries(db: Database, entries: readonly LedgerEntry[
 }
 
 /**
- * @param spent takes what those cost that were not there before, for the end of the transaction
- * @param composed by id: entries that have lines, and maybe others
- * @returns the ids that were not there before
+ * @param spent collects the costs of new entries, for the end of the transaction
+ * @param composed entries by id, at least those that have lines
+ * @returns the ids of new entries
  */
 async function insertRows(
   trx: Database,
@@ -139,17 +139,17 @@ function writeCorrection({ entry: corrected, otherKeysNanoUsd, ...all }: Correct
   ] as const;
 }
 
-/** Corrections stand right behind their entry in the order of ids: no id of an entry has this character. */
+/** Sorts corrections directly after their entry. No id of an entry contains this character. */
 const behind = '.';
 const firstAfter = '/'; // the character after it
 
-/** A correction counts nothing again. */
+/** The counts of a correction are all zero. */
 const noCounts = {
   ...{ inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },
   upstreamCostNanoUsd: null,
 };
 
-/** @returns undefined when the entry belongs to another workspace, too */
+/** @returns undefined also if the entry belongs to another workspace */
 export async function findEntry(
   db: Database,
   workspaceId: string | undefined,
@@ -172,7 +172,7 @@ export async function findEntry(
 /**
  * Reads entries with their corrections, the oldest first.
  *
- * @param after id of the last one that was read before
+ * @param after id of the last entry that was read before
  */
 export async function listEntries(db: Database, { after, limit, ...query }: EntryQuery): Promise<RecordedEntry[]> {
   const { fromMs, toMs, model, provider } = query;
@@ -195,7 +195,7 @@ export async function listEntries(db: Database, { after, limit, ...query }: Entr
   );
 }
 
-/** Slices that one page of `listRecent` reads at most. A filter that matches little would read the whole ledger. */
+/** Maximum slices that one page of `listRecent` reads. A filter with few matches would otherwise read the whole ledger. */
 const MAX_SLICES = 25;
 
 /** Reads a page of entries with their corrections, the newest first. */
@@ -263,7 +263,7 @@ async function readEntries(db: Database, ids: readonly string[]): Promise<Record
   return booked;
 }
 
-/** @param rows entries, each with its corrections behind it */
+/** @param rows entries, each followed by its corrections */
 function readRecorded(rows: readonly Selectable<LedgerTable>[]): RecordedEntry[] {
   const booked: RecordedEntry[] = [];
   for (const row of rows) {
@@ -291,7 +291,7 @@ function addCorrection(
 /** Counts the entries in a query whose rows are entries and corrections. */
 export const answers = sql<bigint>`cast(sum(case when corrects is null then 1 else 0 end) as bigint)`;
 
-/** Reads every entry of the workspace, or of all: a report, nothing to ask for at each request. */
+/** Reads every entry of one workspace or of all. For reports only, never for each request. */
 export async function readTotals(db: Database, workspaceId?: string): Promise<LedgerTotals> {
   let query = db.selectFrom('ledger').select([
     sql<bigint>`cast(coalesce(sum(case when corrects is null then 1 else 0 end), 0) as bigint)`.as('entries'),
@@ -324,7 +324,7 @@ export async function readTraffic(db: Database, sinceMs: number): Promise<Traffi
       .where('api_type', 'is', null) // routers weigh the tokens of conversations
       .where('priced', '=', 1n)
       .where('outcome', 'in', ['completed', 'incomplete'])
-      .where((row) => row.or([row('router', 'is', null), row('router', '!=', 'router/bodybuilder')])) // whose answers are free
+      .where((row) => row.or([row('router', 'is', null), row('router', '!=', 'router/bodybuilder')])) // its responses are free
       .groupBy(['task', 'model'])
       .$narrowType<{ model: string }>()
       .execute();
@@ -346,10 +346,10 @@ const add = (a: TrafficRow, b: TrafficRow): TrafficRow => ({
   inputTokens: a.inputTokens + b.inputTokens,
 });
 
-/** An entry as the table has it: the same columns in the same order for every entry. */
+/** Writes an entry as a row, with the same columns in the same order. */
 export const writeLedgerRow = (entry: LedgerEntry) => ({ ...writeCommonColumns(entry), ...writeRareColumns(entry) });
 
-/** Do the rare columns of an entry stand at what the table has by default? Those of nearly all do. */
+/** Whether the rare columns of an entry have their default values, as in nearly all entries. */
 export const hasCommonColumnsOnly = ({
   special,
   pictures: images,

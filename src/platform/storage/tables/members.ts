@@ -13,7 +13,7 @@ export interface MemberTable extends RateColumns {
   id: string;
   created_at_ms: Integer;
 }
-/** Which member belongs to which workspaces. */
+/** A membership of a member in a workspace. */
 export interface MembershipTable {
   member_id: string;
   workspace_id: string;
@@ -65,7 +65,7 @@ export async function saveMember(trx: Database, member: MemberRecord): Promise<v
 const insertMember = (trx: Database, { id, createdAtMs, rateLimits }: MemberRecord) =>
   trx.insertInto('members').values({ id, created_at_ms: createdAtMs, ...writeRates(rateLimits) });
 
-/** Replaces the limits that are named. The same again is no change. */
+/** Replaces the given limits. Identical limits are not a change. */
 export async function setMemberRates(db: Database, id: string, limits: Partial<RateLimits>): Promise<void> {
   await changeAccess(db, async (trx) => {
     const known = await findMember(trx, id);
@@ -152,7 +152,7 @@ export async function listMemberships(db: Database): Promise<{ memberId: string;
   return rows.map((row) => ({ memberId: row.member_id, workspaceId: row.workspace_id }));
 }
 
-/** Rejects, and changes nothing, when the member or one of the workspaces does not exist. */
+/** Rejects and changes nothing if the member or one of the workspaces does not exist. */
 export async function setMemberships(db: Database, memberId: string, workspaceIds: readonly string[]): Promise<void> {
   const now = currentTimeMs();
   await changeAccess(db, async (trx) => {

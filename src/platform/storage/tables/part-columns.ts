@@ -4,7 +4,7 @@ import { type Integer, type NullableInteger, readFlag, readNullableNumber, readN
 import { type ImageColumns, readImageCounts } from './image-columns.ts';
 import { readSpecialCounts, type SpecialCountColumns } from './special-counts.ts';
 
-/** Columns that entries of the ledger and their lines have in common. */
+/** Columns that ledger entries and their lines share. */
 export interface PartColumns extends SpecialCountColumns, ImageColumns {
   model: string | null;
   provider: string | null;

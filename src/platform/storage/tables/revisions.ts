@@ -1,7 +1,7 @@
 import type { Integer } from './columns.ts';
 import type { Database } from './database.ts';
 
-/** Numbers that tell other processes that something changed: `access`, and `reductions` once there was one. */
+/** Counters of changes for other processes: `access`, and `reductions` after the first one. */
 export interface RevisionTable {
   name: string;
   value: Integer;
@@ -14,10 +14,10 @@ export async function readAccessRevision(db: Database): Promise<number> {
 }
 
 /**
- * Makes a change and raises the `access` revision in one transaction. The revision comes first: its row lock puts the
- * writers of all hosts in a line, so that they cannot deadlock and no reader sees a number before what it stands for.
+ * Makes a change and raises the `access` revision in one transaction. The revision comes first: its row lock serializes the
+ * writers of all hosts, so that they cannot deadlock and no reader sees a revision before its change.
  *
- * @param change returns whether it changed anything; when it did not, the revision stays too
+ * @param change returns whether it changed anything; if not, the revision stays, too
  */
 export async function changeAccess(db: Database, change: (trx: Database) => Promise<boolean>): Promise<void> {
   const trx = await db.startTransaction().execute();
@@ -34,7 +34,7 @@ export async function changeAccess(db: Database, change: (trx: Database) => Prom
   }
 }
 
-/** @returns how often corrections took something away from what was spent */
+/** Returns the number of corrections that reduced a cost. */
 export async function readReductions(db: Database): Promise<number> {
   const row = await db.selectFrom('revisions').select('value').where('name', '=', 'reductions').executeTakeFirst();
   return Number(row?.value ?? 0);

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from './database.ts';
 
-/** The embedded store works on our thread: this many take it about two milliseconds, and requests pass before the next. */
+/** Entries of a slice. The embedded store runs on the main thread and needs about two milliseconds; requests run in between. */
 const rowsPerSlice = 2000;
-/** An id is made when the request arrives, its entry's time is when the body is there: they differ by less than this. */
+/** Maximum difference between the time in an id, the arrival of the request, and that of its entry, the end of the body. */
 const skewMs = 3_600_000n;
 
 export interface SliceRange {

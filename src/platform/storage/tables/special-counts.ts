@@ -1,7 +1,7 @@
 import { type SpecialCounts, special } from '../../../domain/usage.ts';
 import { type Integer, readNumber } from './columns.ts';
 
-/** Columns that entries of the ledger and their lines have in common. */
+/** Columns that ledger entries and their lines share. */
 export interface SpecialCountColumns {
   cache_write_1h_tokens: Integer;
   input_audio_tokens: Integer;
@@ -27,7 +27,7 @@ export const writeSpecialCounts = (counts = none) => ({
   web_searches: counts.webSearches ?? 0,
 });
 
-/** @returns the member `special`, or none where all counts are 0 */
+/** @returns the member `special`, or none if all counts are 0 */
 export function readSpecialCounts(row: Record<keyof SpecialCountColumns, bigint>): { special?: SpecialCounts } {
   const counts = special({
     cacheWrite1hTokens: readNumber(row.cache_write_1h_tokens),

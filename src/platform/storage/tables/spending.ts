@@ -6,18 +6,17 @@ import { type Integer, writeFlag, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 
 /**
- * What was spent day by day (UTC): the sums of the ledger, raised in the transaction that books an entry. An index by key
- * over the ledger would give the same sums, and costs every insert twice what it takes without (13 against 4 µs).
+ * Spending by day (UTC): sums over the ledger, raised in the transaction that records an entry. An index by key over the
+ * ledger would give the same sums, but every insert would take three times as long (13 against 4 µs).
  *
- * A row stands for the days up to the next one that `foldSpendingRows` left, so that of each key there are a handful, however
- * old it is.
+ * A row covers the days up to the next row. `foldSpendingRows` leaves only a few rows of each key, however old it is.
  */
 export interface SpendingTable {
   key_hash: string;
   /** Days since 1970-01-01. */
   day: Integer;
   workspace_id: string;
-  /** Empty: of no member. */
+  /** Empty: the key belongs to no member. */
   member_id: string;
   /** Without the cost of BYOK keys. */
   cost_nano_usd: Integer;
@@ -38,14 +37,14 @@ export interface RecordedCost {
   is_byok: number | bigint;
 }
 
-/** Gathers what a batch has spent, so that each row of the table is touched once. */
+/** Sums the spending of a batch, so that each row of the table is written once. */
 export function createSpendingSum() {
   const rows = new Map<
     string,
     { [Column in keyof SpendingTable]: SpendingTable[Column] extends string ? string : bigint }
   >();
   return {
-    /** @param lines what the cost is made of, where that is several things: each may be of another provider key */
+    /** @param lines the parts of the cost, if there are several; each may have another provider key */
     add(booked: RecordedCost, lines?: readonly LedgerLine[]): void {
       if (lines) {
         for (const { costNanoUsd, isByok } of lines) {
@@ -65,7 +64,7 @@ export function createSpendingSum() {
       }
       row[Number(is_byok) === 0 ? 'cost_nano_usd' : 'byok_nano_usd'] += cost_nano_usd;
     },
-    /** In one order for all: two hosts that wait for each other's rows would deadlock otherwise. */
+    /** Rows in a fixed order, so that two hosts cannot deadlock. */
     rows: () => [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row),
   };
 }
@@ -86,13 +85,15 @@ export async function addSpending(trx: Database, rows: ReturnType<ReturnType<typ
   }
 }
 
-/** Ids to a statement: the embedded store works on our thread, and each may have a row for every day of years. */
+/** Ids per statement. The embedded store runs on the main thread, and each id may have a row for every day of years. */
 const idsPerQuery = 500;
 
 /**
- * @param sinceMs at least one; of each the day counts in which it lies, from its midnight (UTC) on. Not within days that
- *   `foldSpendingRows` has put together
- * @returns what each of the scopes has spent, in their order
+ * Reads the spending of each scope.
+ *
+ * @param sinceMs at least one; counts from the midnight (UTC) of its day. Not within days that `foldSpendingRows` has rolled
+ *   up
+ * @returns in the order of the scopes
  */
 export async function readSpending(
   db: Database,
@@ -130,21 +131,21 @@ export async function readSpending(
   });
 }
 
-/** Rows to a transaction, and the rest of the last key: some milliseconds of the embedded store. */
+/** Rows per transaction, plus the rest of the last key: some milliseconds of the embedded store. */
 const rowsPerFold = 100;
 /** Bounds the time that writers of the ledger wait for the table. */
 const LOCK_MS = 100;
 
 /**
- * Puts days together that no window tells apart any more: what lies before the last of these times goes to the latest of
- * them that is not after it. Sums since any of them, and since any later day, stay what they are, also for entries and
- * corrections of those days that are booked afterwards, which the next call puts there, too.
+ * Rolls up days that no window needs separately. Each day before the last of these times moves to the latest of them that is
+ * not after it. Sums since any of them, and since any later day, stay the same. Entries and corrections of those days that
+ * are recorded afterwards are moved by the next call.
  *
- * A clock that is far ahead must not put days together that are open still: it is believed once something was booked on
- * two days that are not before the last of the times.
+ * A clock that is far ahead must not roll up days that are still open. So nothing is rolled up until entries exist on two
+ * days that are not before the last of the times.
  *
  * @param startsMs Unix milliseconds of midnights (UTC), the earliest first
- * @returns how many rows went
+ * @returns how many rows were deleted
  */
 export async function foldSpendingRows(db: Database, startsMs: readonly number[]): Promise<number> {
   const starts = startsMs.map((ms) => BigInt(dayOf(ms)));
@@ -211,7 +212,7 @@ function groupByKind(scopes: readonly SpendingScope[]): [Kind, string[]][] {
   return [...ids].map(([kind, known]) => [kind, [...known]]);
 }
 
-/** The column that names a scope, and what stands there. */
+/** The column of a scope, and its value. */
 function columnOf(scope: SpendingScope): [Kind, string] {
   if (scope === 'everything') return ['everything', ''];
   if ('keyHash' in scope) return ['key_hash', scope.keyHash];

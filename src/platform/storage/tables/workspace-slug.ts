@@ -1,11 +1,10 @@
-/** Most characters of a slug. @see docs/reference/management.md#workspaces */
+/** Maximum characters of a slug. @see docs/reference/management.md#workspaces */
 const maxLength = 50;
 
 /**
- * A slug for a workspace that came with a name alone: `Größe 2` → `grosse-2` or so, with a number behind it when another
- * has it.
+ * Creates a slug from the name of a workspace, such as `Größe 2` → `grosse-2`. Appends a number if the slug exists.
  *
- * @param taken the slugs there are
+ * @param taken the existing slugs
  */
 export function createSlug(name: string, taken: ReadonlySet<string>): string {
   const base = name

@@ -20,7 +20,7 @@ export interface WorkspaceTable {
   slug: string;
   created_at_ms: Integer;
   updated_at_ms: NullableInteger;
-  /** `WorkspaceSettings` as JSON; what is missing has its default. */
+  /** `WorkspaceSettings` as JSON; a missing setting has its default. */
   settings: string;
 }
 
@@ -49,7 +49,7 @@ export async function listAppliedSettings(db: Database): Promise<AppliedSettings
   });
 }
 
-/** Inserts with a slug of its own, or renames. The same name again is no change. */
+/** Inserts with a unique slug, or renames. The same name is not a change. */
 export async function putWorkspace(db: Database, workspace: WorkspaceRecord): Promise<void> {
   const name = writeTextColumn(workspace.name);
   await changeAccess(db, async (trx) => {
@@ -74,7 +74,7 @@ export async function putWorkspace(db: Database, workspace: WorkspaceRecord): Pr
   });
 }
 
-/** Replaces the limits that are named. The same again is no change. */
+/** Replaces the given limits. Identical limits are not a change. */
 export async function setWorkspaceRates(db: Database, id: string, limits: Partial<RateLimits>): Promise<void> {
   await changeAccess(db, async (trx) => {
     const row = await trx.selectFrom('workspaces').select('settings').where('id', '=', id).executeTakeFirst();
@@ -100,7 +100,7 @@ export async function listWorkspaceDetails(db: Database, { offset, limit }: Page
 
 const selectOldest = (db: Database) => db.selectFrom('workspaces').selectAll().orderBy('created_at_ms').orderBy('id');
 
-/** @param id of it, or its slug; an id outweighs a slug */
+/** @param id or slug; an id takes precedence over a slug */
 export async function findWorkspaceRow(db: Database, id: string): Promise<WorkspaceDetails | undefined> {
   const wanted = writeTextColumn(id);
   const rows = await selectOldest(db)
@@ -115,7 +115,7 @@ export async function findWorkspaceByName(db: Database, name: string): Promise<W
   return row && readWorkspace(row);
 }
 
-/** The one that is named so, or else the oldest. */
+/** Returns the workspace with this name, or else the oldest. */
 export async function findDefaultWorkspace(db: Database, name: string): Promise<WorkspaceDetails | undefined> {
   const named = await findWorkspaceByName(db, name);
   if (named) return named;
@@ -146,7 +146,7 @@ export async function saveWorkspace(trx: Database, workspace: WorkspaceDetails):
     .execute();
 }
 
-/** Its budgets and memberships go with it. */
+/** Also deletes its budgets and memberships. */
 export async function deleteWorkspaceRows(trx: Database, id: string): Promise<void> {
   await trx.deleteFrom('workspaces').where('id', '=', id).execute();
 }
