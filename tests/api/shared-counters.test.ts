@@ -46,7 +46,7 @@ describe.skipIf('skipped' in server)('shared counters that are killed', () => {
       const { status, retryAfter, message } = await ask();
       expect(status).toBe(503);
       expect(retryAfter).toBe('5');
-      expect(message).toMatch(/^The counters of rate limits do not answer/);
+      expect(message).toMatch(/^The counters of rate limits do not respond/);
     }
     await gateway.reload({ counters: { url: redis.url, on_failure: 'closed' } }); // without limits
     expect((await ask()).status).toBe(200);

@@ -82,7 +82,7 @@ export class GuardedCounters implements Counters {
   /** Calls without a response: the store may or may not have executed them. */
   private readonly unsure = new WeakSet<Admission | Reservation>();
   /** Reserved and not settled yet. */
-  private readonly underWay = new Set<Reservation>();
+  private readonly inFlight = new Set<Reservation>();
   private late: (() => MaybePromise<void>)[] = [];
   /** Settled while the store was unreachable. The ledger has their cost. */
   private readonly ended = new Set<Reservation>();
@@ -149,7 +149,7 @@ export class GuardedCounters implements Counters {
     const isClosed = this.parts.settings().onFailure === 'closed';
     const refusal = isClosed ? undefined : this.memory.admit(admission);
     if ((isClosed || refusal) && isAsked) this.makeUp(() => store.leave(admission, 0));
-    if (isClosed) throw refuse('The counters of rate limits do not answer');
+    if (isClosed) throw refuse('The counters of rate limits do not respond');
     if (refusal) return refusal;
     if (isAsked) this.unsure.add(admission);
     this.alone.add(admission);
@@ -171,22 +171,22 @@ export class GuardedCounters implements Counters {
       if (answer.value) return answer.value;
       this.stored.add(reservation);
       this.memory.adopt(reservation);
-      this.underWay.add(reservation);
+      this.inFlight.add(reservation);
       return undefined;
     }
     // A call may fail although the counters are back by now.
     const isClosed = this.outage ? this.outage.rejectsBudgets : this.parts.settings().onFailure === 'closed';
     const refusal = isClosed ? undefined : this.memory.reserve(reservation);
     if ((isClosed || refusal) && isAsked) this.releaseLater(reservation);
-    if (isClosed) throw refuse('The counters of budgets do not answer');
+    if (isClosed) throw refuse('The counters of budgets do not respond');
     if (refusal) return refusal;
     if (isAsked) this.unsure.add(reservation);
-    this.underWay.add(reservation);
+    this.inFlight.add(reservation);
     return undefined;
   }
 
   async settle(reservation: Reservation, settlement: Settlement): Promise<void> {
-    this.underWay.delete(reservation);
+    this.inFlight.delete(reservation);
     this.memory.settle(reservation, settlement);
     const mayBeStored = this.stored.has(reservation) || this.unsure.has(reservation);
     if (!mayBeStored) return;
@@ -284,7 +284,7 @@ export class GuardedCounters implements Counters {
         () => store.reserve(asked),
         (answer) => {
           if (answer) return;
-          if (this.underWay.has(reservation)) this.stored.add(reservation);
+          if (this.inFlight.has(reservation)) this.stored.add(reservation);
           else this.releaseLater(reservation);
         },
       );
@@ -329,7 +329,7 @@ export class GuardedCounters implements Counters {
     await delay(this.parts.storedMs);
     await this.parts.sums.refresh();
     this.rereadLater();
-    await this.announce([...this.underWay], true);
+    await this.announce([...this.inFlight], true);
   }
 
   /** Reads the sums of the accounts of a reservation, and announces what this process has reserved in them. */
@@ -347,7 +347,7 @@ export class GuardedCounters implements Counters {
       }
       await this.parts.sums.refreshFor(reservation);
       await this.announce(
-        [...this.underWay].filter(({ claims }) => claims.some(({ account }) => accounts.has(account))),
+        [...this.inFlight].filter(({ claims }) => claims.some(({ account }) => accounts.has(account))),
         true,
       );
     };
@@ -373,7 +373,7 @@ export class GuardedCounters implements Counters {
     const { store, sums, settings } = this.parts;
     let isComplete = true;
     for (let at = 0; at < reservations.length; at += BATCH) {
-      const batch = reservations.slice(at, at + BATCH).filter((each) => this.underWay.has(each));
+      const batch = reservations.slice(at, at + BATCH).filter((each) => this.inFlight.has(each));
       for (const each of batch) this.unsure.add(each); // it may end meanwhile
       const asked = batch.map(async (each) => {
         const claims = sums.update(each.claims).map((claim) => ({ ...claim, isCurrent, limits: [] }));
@@ -383,7 +383,7 @@ export class GuardedCounters implements Counters {
       for (const [index, each] of batch.entries()) {
         if (isUnready(answers[index])) isComplete = false;
         else this.stored.add(each);
-        if (!this.underWay.has(each)) this.releaseLater(each); // its end may have come before its announcement
+        if (!this.inFlight.has(each)) this.releaseLater(each); // its end may have come before its announcement
       }
     }
     return isComplete;
@@ -447,7 +447,7 @@ export class GuardedCounters implements Counters {
     }
     if (this.brokenSince !== undefined) {
       this.storedAt = performance.now() + this.parts.storedMs;
-      if (!this.isBehind) this.isBehind = !(await this.announce([...this.underWay], false));
+      if (!this.isBehind) this.isBehind = !(await this.announce([...this.inFlight], false));
       this.rereadLater();
     }
     if (this.brokenSince !== undefined) this.parts.log('counters recovered');
@@ -463,6 +463,6 @@ const isUnready = (answer: BudgetRefusal | Unready | undefined): answer is Unrea
 const makeCurrent = (claim: Claim): Claim => ({ ...claim, isCurrent: true });
 
 const refuse = (what: string): GatewayError =>
-  new GatewayError('unavailable', `${what}, and nothing is let in that they would count; try again later.`, {
+  new GatewayError('unavailable', `${what}, and requests that they count are rejected; try again later.`, {
     retryAfterSeconds: 5,
   });
