@@ -39,7 +39,7 @@ const plain: EndpointImageRequest = {
 export function testImageWire(wire: Wire, recordings: URL, contract: ImageContract): void {
   const folder = new URL(recordings.href.replace(/\/?$/, '/'));
   const { image } = wire;
-  if (!image) throw new Error(`${wire.id} makes no pictures.`);
+  if (!image) throw new Error(`${wire.id} makes no images.`);
   const files = readdirSync(folder).filter((file) => file.endsWith('.http'));
   const read = (file: string) => readRecording(new URL(file, folder));
   const readingOf = (file: string, stream: boolean): unknown => {

@@ -80,7 +80,7 @@ describe.each(imageCases)('POST /images of $wire, $mode', ({ wire, mode }) => {
     const outcome = await drawWith(key, { session_id });
     expect(outcome.status).toBe(402);
     expect(outcome.body.error!.metadata).toMatchObject({ error_type: 'payment_required' });
-    expect(outcome.body.error!.message).toContain('this request may cost up to 0.1 USD (1 picture).');
+    expect(outcome.body.error!.message).toContain('this request may cost up to 0.1 USD (1 image).');
     expect(lab.upstream.requests).toHaveLength(before);
     expect(await rowsOf(lab.gateway.dataDir, session_id)).toMatchObject([{ status: 402, cost_nano_usd: 0 }]);
   });

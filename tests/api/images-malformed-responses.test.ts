@@ -70,7 +70,7 @@ describe('more images than requested', () => {
     expect(imagesOf(outcome)).toEqual([{ b64_json: text, media_type: 'image/png' }]);
     expect(usageOf(outcome)).toMatchObject({ cost: 0.1 });
     expect(await recordedFor(outcome)).toBe(0.1);
-    expect(JSON.stringify(outcome.body.router_metadata)).toContain('2 more pictures than were asked for');
+    expect(JSON.stringify(outcome.body.router_metadata)).toContain('2 more images than were requested');
   });
 
   it('fewer are a success at their price', async () => {

@@ -27,7 +27,7 @@ export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Es
       return totalOf(costOf(endpoint.pricing, words)) + (endpoint.image ? estimateImage(endpoint, inputTokens) : 0n);
     },
     (endpoint) => {
-      const image = imageLinesOf(endpoint) ? ' and a picture' : '';
+      const image = imageLinesOf(endpoint) ? ' and an image' : '';
       const input = `about ${inputTokens} ${inputTokens === 1 ? 'token' : 'tokens'} of input`;
       const output = `${input} and ${outputTokensAt(endpoint)} of output${image}`;
       return request.max_output_tokens == null ? `${output} assumed; set max_output_tokens` : output;
@@ -42,7 +42,7 @@ export function estimateImagesCost(request: ImageRequest, plan: Plan<Endpoint>):
   return estimateDearest(
     plan,
     (endpoint) => needs.estimate(endpoint) ?? 0n,
-    () => `${n} ${n === 1 ? 'picture' : 'pictures'}`,
+    () => `${n} ${n === 1 ? 'image' : 'images'}`,
   );
 }
 

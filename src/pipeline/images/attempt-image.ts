@@ -27,7 +27,7 @@ export async function attemptImage(
   const { provider, upstreamModel, image: facts } = endpoint;
   const wire = attempt.wire.image;
   const name = `${endpoint.model} at ${provider.name}`;
-  if (!wire || !facts) throw new GatewayError('wrong_endpoint', `${name} makes no pictures.`, { retryable: true });
+  if (!wire || !facts) throw new GatewayError('wrong_endpoint', `${name} makes no images.`, { retryable: true });
   const { fitted, clamped, dropped } = fitImage(run.request, run.references, endpoint, facts);
   const stream = run.request.stream === true && facts.streams && wire.createReader !== undefined;
   const written = wire.writeRequest(fitted, {

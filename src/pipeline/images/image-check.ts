@@ -92,7 +92,7 @@ export class ImageCheck implements Sink<ImageChunk> {
   /** Fetched images use memory as responses with images do, and share one limit. */
   private async takeImages(chunks: ImageChunk[]): Promise<void> {
     if (chunks.some(({ type }) => type === 'image_link')) await this.waitForMemory();
-    if (this.isStopped) return; // the attempt failed meanwhile, and its memory is free
+    if (this.isStopped) return; // the attempt failed in the meantime, and its memory is free
     let left = this.parts.limitBytes;
     const checked: CheckedImageChunk[] = [];
     for (const chunk of chunks) {
@@ -134,18 +134,18 @@ export class ImageCheck implements Sink<ImageChunk> {
   private check(chunk: Unfinished): CheckedImageChunk {
     switch (chunk.type) {
       case 'partial':
-        if (!findMediaType(chunk.bytes)) throw this.failed('sent a partial picture that is none');
+        if (!findMediaType(chunk.bytes)) throw this.failed('sent a partial image that is not an image');
         return chunk;
       case 'start':
         if (chunk.model !== undefined) this.attempt.upstreamModel = cleanName(chunk.model, this.provider);
         return chunk;
       case 'finish':
-        if (this.pictures === 0) throw this.failed('finished without a picture');
+        if (this.pictures === 0) throw this.failed('finished without an image');
         this.attempt.finish = isTrue(chunk) ? chunk : { type: 'finish' };
         this.attempt.droppedUpstreamFields = [
           ...(chunk.dropped ?? []).map((name) => cleanName(name, this.provider)),
           ...(isTrue(chunk) ? [] : ['usage (cannot be true)']),
-          ...(this.surplus > 0 ? [`${this.surplus} more pictures than were asked for`] : []),
+          ...(this.surplus > 0 ? [`${this.surplus} more images than were requested`] : []),
         ];
         return chunk;
       default:
@@ -158,7 +158,7 @@ export class ImageCheck implements Sink<ImageChunk> {
     const { cancellation } = this.run;
     const { fetchImage } = this.parts;
     const url = URL.canParse(text) ? new URL(text) : undefined;
-    if (!url || !/^https?:$/.test(url.protocol)) throw this.failed('named no address for its picture');
+    if (!url || !/^https?:$/.test(url.protocol)) throw this.failed('sent no valid URL for its image');
     const own = provider.upstream && provider.upstreamOf(url);
     if (!own || url.protocol === 'https:') return fetchImage(url, cancellation, limitBytes);
     // A server of the operator, on a host that no other URL may name. It gets no key: the URL is the permission.
@@ -172,9 +172,9 @@ export class ImageCheck implements Sink<ImageChunk> {
       },
     );
     try {
-      if (answer.status !== 200) throw this.failed(`does not have its picture: status ${answer.status}`);
+      if (answer.status !== 200) throw this.failed(`does not have its image: status ${answer.status}`);
       const pieces = await readPieces(answer, (bytes) => {
-        if (bytes > limitBytes) throw this.failed('sent a picture beyond images.answer_limit');
+        if (bytes > limitBytes) throw this.failed('sent an image beyond images.answer_limit');
       });
       return Buffer.concat(pieces);
     } finally {

@@ -18,7 +18,7 @@ export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageC
     throw new TypeError('The answer has neither a status nor an address to ask at.');
   }
   if (status === 'Ready') {
-    if (typeof result?.sample !== 'string') throw new TypeError('The picture is said to be ready, and is not there.');
+    if (typeof result?.sample !== 'string') throw new TypeError('The image is ready but missing.');
     return [{ type: 'image_link', url: result.sample }, finish(answer)];
   }
   if (/moderated/i.test(status)) {

@@ -33,7 +33,7 @@ export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageC
   const { status, status_url: statusUrl, response_url: responseUrl, error } = body;
   const files = body.images ?? (body.image ? [body.image] : undefined);
   if (files) return readResult(files, body);
-  if (typeof status !== 'string') throw new TypeError('The result has no pictures.');
+  if (typeof status !== 'string') throw new TypeError('The result has no images.');
   if (error) throw readErrorObject(body);
   switch (status) {
     case 'COMPLETED':
@@ -52,7 +52,7 @@ export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageC
 function readResult(files: NonNullable<WireAnswer['images']>, body: WireAnswer): ImageChunk[] {
   const shown = files.filter((_, index) => body.has_nsfw_concepts?.[index] !== true);
   if (shown.length === 0 && files.length > 0) {
-    throw new GatewayError('content_policy', 'The provider refused the content: its check blackened the picture.');
+    throw new GatewayError('content_policy', 'The provider refused the content: its check blackened the image.');
   }
   const images = shown.map(({ url }): ImageChunk => {
     return url.startsWith('data:') ? { type: 'image', bytes: decodeImage(url) } : { type: 'image_link', url };

@@ -66,7 +66,7 @@ export function readExtracted<Result>(texts: readonly Buffer[], read: () => Resu
  * @throws {Error} if it is not base64: the pipeline then blames the provider
  */
 export function decodeImage(text: unknown): Buffer {
-  if (typeof text !== 'string' || text === '') throw new Error('There is no picture.');
+  if (typeof text !== 'string' || text === '') throw new Error('There is no image.');
   const mark = text.length < 2 * HEAD_LETTERS ? /~(\d+)~$/.exec(text)?.[1] : undefined;
   const letters = mark === undefined ? undefined : lifted[Number(mark)];
   return letters ? decodeLetters(letters) : decodeText(text);
@@ -101,6 +101,6 @@ function decodeLetters(letters: Buffer): Buffer {
 
 /** Node passes over what is no base64: then there are fewer bytes than letters. */
 function whole(bytes: Buffer, written: number, letters: number): Buffer {
-  if (written !== Math.floor((letters * 3) / 4)) throw new Error('The picture is not base64.');
+  if (written !== Math.floor((letters * 3) / 4)) throw new Error('The image is not base64.');
   return bytes;
 }

@@ -7,7 +7,7 @@ const pollSchema = Type.Object(
       default: 500,
       minimum: 50,
       maximum: 60_000,
-      description: 'Milliseconds between two questions whether the picture is made.',
+      description: 'Milliseconds between two polls for the image.',
     }),
   },
   { additionalProperties: false },

@@ -103,11 +103,11 @@ class AnswerReader implements Reader<ImageChunk> {
     const words = this.words.join('').trim().slice(0, 300);
     const says = words === '' ? '.' : `: ${words}`;
     if (readFinishReason(reason, undefined, this.dropped) === 'content_filter') {
-      return new GatewayError('content_policy', `The provider refused to make the picture (${reason})${says}`, {
+      return new GatewayError('content_policy', `The provider refused to make the image (${reason})${says}`, {
         providerCode: reason,
       });
     }
-    return new GatewayError('upstream_failed', `The model made no picture (${reason})${says}`, {
+    return new GatewayError('upstream_failed', `The model made no image (${reason})${says}`, {
       retryable: true,
       providerCode: reason,
     });

@@ -113,5 +113,5 @@ it('counts all output as image tokens if the provider does not separate them', (
 });
 
 it('reports in the text of the model why there is no image', () => {
-  expect(() => readWhole('no-image')).toThrow('The model made no picture (NO_IMAGE): Which fox do you mean?');
+  expect(() => readWhole('no-image')).toThrow('The model made no image (NO_IMAGE): Which fox do you mean?');
 });

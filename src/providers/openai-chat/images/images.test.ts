@@ -94,9 +94,9 @@ it('counts all output as image tokens if the server does not separate them', () 
 });
 
 it.each([
-  ['refusal', 'refusal', 'The provider refused to make the picture (stop): I cannot draw this person.'],
-  ['filtered', 'content_policy_violation', 'The provider refused to make the picture (content_filter).'],
-  ['only-words', 'provider_unavailable', 'The model made no picture (stop): Which fox do you mean?'],
+  ['refusal', 'refusal', 'The provider refused to make the image (stop): I cannot draw this person.'],
+  ['filtered', 'content_policy_violation', 'The provider refused to make the image (content_filter).'],
+  ['only-words', 'provider_unavailable', 'The model made no image (stop): Which fox do you mean?'],
 ])('reports %s as %s, in the text of the model', (name, errorType, message) => {
   const thrown = (() => {
     try {
