@@ -124,5 +124,5 @@ export async function serveRun<R extends RunBase>(
 /** Records the endpoint of the last attempt, for the log. */
 function noteEndpoint(request: FastifyRequest, run: RunBase): void {
   const last = lastAttemptOf(run)?.endpoint;
-  if (last) request.askedLast = { model: last.model, provider: last.provider.name };
+  if (last) request.lastEndpoint = { model: last.model, provider: last.provider.name };
 }

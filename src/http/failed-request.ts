@@ -16,5 +16,5 @@ export const describeRequest = (request: FastifyRequest): FailedRequest => ({
   generation_id: request.generationId,
   method: request.method,
   route: request.routeOptions.url ?? '',
-  ...request.askedLast,
+  ...request.lastEndpoint,
 });

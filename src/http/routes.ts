@@ -19,7 +19,7 @@ declare module 'fastify' {
     /** Whether it became a run, which logs itself. */
     hasRun: boolean;
     /** Slug and display name of the last endpoint of a failed run. */
-    askedLast: { model: string; provider: string } | undefined;
+    lastEndpoint: { model: string; provider: string } | undefined;
     /** For the error envelope. Undefined until there is a route. */
     routerMetadata: RouterMetadata | undefined;
   }

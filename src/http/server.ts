@@ -98,7 +98,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.decorateRequest('receivedAt', 0);
   app.decorateRequest('hasRun', false);
   app.decorateRequest('routerMetadata', undefined);
-  app.decorateRequest('askedLast', undefined);
+  app.decorateRequest('lastEndpoint', undefined);
   app.decorateRequest('bodyShare', undefined);
 
   const bodies = new BodyBudget(options.bodyMemory);

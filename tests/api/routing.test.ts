@@ -662,7 +662,7 @@ describe('the catalog', () => {
     });
     const off = await ask({ model: 'openai/gpt-oss-120b', reasoning: { effort: 'none' } });
     expect(off.status).toBe(400);
-    expect(off.body.error?.message).toContain('cannot answer without reasoning');
+    expect(off.body.error?.message).toContain('cannot respond without reasoning');
     const settled = await ask({ model: '~openai/oss-latest', reasoning: { effort: 'none' } });
     expect(settled.status).toBe(200);
     expect(JSON.stringify(sent(alpha))).toContain('"low"');

@@ -85,7 +85,7 @@ function fitEffort(
   const isOff = asked.effort === 'none' || asked.enabled === false || asked.max_tokens === 0;
   if (isOff && mandatory) {
     if (!isAlias) {
-      const message = `reasoning: ${model} cannot answer without reasoning; leave \`reasoning\` out or ask for less of it.`;
+      const message = `reasoning: ${model} cannot respond without reasoning; omit \`reasoning\` or request less of it.`;
       throw new GatewayError('invalid_request', message);
     }
     const { enabled: _, max_tokens: __, ...rest } = asked;
