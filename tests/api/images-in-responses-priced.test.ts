@@ -147,7 +147,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a picture in a %s answer', (mode)
     expect((await draw('pictures', poor)).status).toBe(200);
     const refused = await draw('pictures', poor);
     expect(refused.status).toBe(402);
-    expect(refused.envelope!.error.message).toContain('a picture');
+    expect(refused.envelope!.error.message).toContain('an image');
     expect(upstream.requests).toHaveLength(2);
   });
 
