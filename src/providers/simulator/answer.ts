@@ -7,13 +7,16 @@ import { models } from './models.ts';
 import { pause } from './pause.ts';
 import type { Message, SimulatorRequest } from './wire.ts';
 
-/** Messages of a buffered response that are read together. In a stream each token goes out alone, as a model writes it. */
+/**
+ * Messages of a buffered response that are read together. In a stream, each token is sent separately, as a model writes
+ * it.
+ */
 const BATCH = 32;
 
 /**
- * Responds in place of a provider behind HTTP.
+ * Responds like a provider behind HTTP.
  *
- * @throws {GatewayError} before the first batch, in place of an HTTP status (an unknown model, `[[fail …]]`)
+ * @throws {GatewayError} before the first batch, in place of an HTTP error status (an unknown model, `[[fail …]]`)
  * @throws the reason of the signal when it fires
  */
 export async function* simulateResponse(
@@ -21,7 +24,7 @@ export async function* simulateResponse(
   signal: AbortSignal,
 ): AsyncGenerator<Frame[]> {
   signal.throwIfAborted();
-  const asked = request.body as unknown as SimulatorRequest; // written by `writeRequest` in this folder
+  const asked = request.body as unknown as SimulatorRequest; // `writeRequest` in this folder wrote it
   const model = Object.hasOwn(models, asked.model) ? models[asked.model]! : undefined;
   if (!model) {
     const known = Object.keys(models).join(', ');

@@ -5,7 +5,11 @@ import type { Frame, Reader } from '../wire.ts';
 import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import type { Message } from './wire.ts';
 
-/** Reads a streamed response. @throws {GatewayError} for an `error` message, and `upstream_failed` for a truncated response */
+/**
+ * Reads a streamed response.
+ *
+ * @throws {GatewayError} for an `error` message, and `upstream_failed` for a truncated response
+ */
 export function createReader(): Reader {
   let finished = false;
   return {
@@ -21,7 +25,7 @@ export function createReader(): Reader {
   };
 }
 
-/** Reads a whole response: the list of the messages that its stream would have. */
+/** Reads a buffered response: the list of the messages that its stream would have. */
 export function readWhole(body: unknown): Chunk[] {
   if (!Array.isArray(body)) throw cut();
   const chunks = body.flatMap(readMessage);
@@ -44,7 +48,7 @@ function parse(data: string): unknown {
 }
 
 function readMessage(data: unknown): Chunk[] {
-  const message = data as Message; // both ends live in this folder and share the type; nothing else writes frames
+  const message = data as Message; // only `answer.ts` in this folder writes frames, and it uses the same type
   switch (message.type) {
     case 'begin':
       return [{ type: 'start', model: message.model }];

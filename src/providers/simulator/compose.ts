@@ -8,10 +8,10 @@ import { createMeter, cutTokens, guessLogprob, type Meter } from './tokens.ts';
 import type { TokenCounts, Message, SimulatorRequest } from './wire.ts';
 
 const TOKENS_OF_IMAGE = 256;
-/** Partial images of a stream. */
+/** Number of partial images in a stream. */
 const SKETCHES = 2;
 
-/** The whole response, message by message, as far as `max_output_tokens` allows. */
+/** Yields the complete response, message by message, up to `max_output_tokens`. */
 export function* compose(
   model: SimulatorModel,
   request: SimulatorRequest,
@@ -38,10 +38,10 @@ function countUsage(meter: Meter, input: number, told: ScriptTurn['usage']): Tok
   return told === null ? null : { input, output, reasoning, cached: 0, ...told };
 }
 
-/** What is sent in addition to the output itself. */
+/** Messages in addition to the output itself. */
 interface Extras {
   logprobs: number | undefined;
-  /** Images that show how one comes about. */
+  /** Partial images. */
   sketches: number;
 }
 

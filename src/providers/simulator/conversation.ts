@@ -2,7 +2,7 @@ import type { InputItem } from '../../domain/items.ts';
 import { joinTurns, readScript, type ScriptTurn } from './language.ts';
 import type { SimulatorRequest } from './wire.ts';
 
-/** Everything that a response depends on, drawn from the input. */
+/** The part of the input that determines the response. */
 export interface WireConversation {
   /** The last user message without its directives. */
   prompt: string;
@@ -11,15 +11,15 @@ export interface WireConversation {
   isFirstTurn: boolean;
   /** Tool outputs since the last user message, oldest first. */
   outputs: { name: string; text: string }[];
-  /** Characters divided by four, rounded up; 64 more for whatever is not text. */
+  /** Characters divided by four, rounded up, plus 64 for each part that is not text. */
   inputTokens: number;
-  /** Differs between the turns of a conversation; for ids. */
+  /** Differs between the turns of a conversation. Used for ids. */
   seed: string;
 }
 
 const TOKENS_OF_MEDIA = 64;
 
-/** The documented rule: a token is four UTF-16 units of text, and a last token may be shorter. */
+/** Counts tokens by the documented rule: a token is four UTF-16 units of text, and the last token may be shorter. */
 export const countTokens = (characters: number): number => Math.ceil(characters / 4);
 
 /** Reads the input: the last message, its directives, and the progress of the tool loop. */
@@ -53,9 +53,9 @@ const isFromOperator = (item: InputItem): boolean =>
   item.type === 'message' && (item.role === 'system' || item.role === 'developer');
 const isToolOutput = (item: InputItem): boolean => item.type.endsWith('_call_output');
 
-/** The text of an item: of its parts, its output, or its call. What is not text is left out. */
+/** Returns the text of an item: its parts, its output or its call. Omits anything else. */
 function readText(item: InputItem): string {
-  const { name, arguments: json, input, content, output, summary } = item as Record<string, unknown>; // all checked below
+  const { name, arguments: json, input, content, output, summary } = item as Record<string, unknown>; // checked below
   return [name, json, input, content, output, summary].flatMap(readTexts).join('\n');
 }
 
@@ -69,7 +69,7 @@ function countInput({ input, instructions = '', tools }: SimulatorRequest): numb
   let media = 0;
   for (const item of input) {
     characters += readText(item).length;
-    const { content, output } = item as Record<string, unknown>; // both checked
+    const { content, output } = item as Record<string, unknown>; // checked below
     for (const parts of [content, output]) if (Array.isArray(parts)) media += parts.filter(isMedia).length;
   }
   return countTokens(characters) + media * TOKENS_OF_MEDIA;

@@ -4,20 +4,20 @@ import { createNumbers } from './seed.ts';
 const SIZE = 256;
 
 type Color = readonly [red: number, green: number, blue: number];
-/** Does the shape cover the pixel? */
+/** Whether the shape covers the pixel. */
 type Shape = (x: number, y: number) => boolean;
 
 /**
  * Draws an image of 256 × 256 pixels: a gradient with shapes on it. The same prompt gives the same pixels.
  *
- * @param share of the shapes that are there already, 0 to 1
+ * @param share the fraction of the shapes to draw, 0 to 1
  */
 export function drawImage(prompt: string, share = 1): Buffer {
   const next = createNumbers(`picture ${prompt}`);
   const upTo = (count: number) => next() % count;
   const color = (): Color => [upTo(256), upTo(256), upTo(256)];
   const [from, to] = [color(), color()];
-  const slant = upTo(SIZE) / SIZE; // 0: the gradient runs down, nearly 1: it runs to the right
+  const slant = upTo(SIZE) / SIZE; // 0: the gradient runs down; nearly 1: it runs to the right
   const all = Array.from({ length: 3 + upTo(5) }, () => ({ covers: makeShape(upTo), fill: color() }));
   const shapes = all.slice(0, Math.ceil(all.length * share));
   const pixels = new Uint8Array(SIZE * SIZE * 3);
@@ -27,7 +27,8 @@ export function drawImage(prompt: string, share = 1): Buffer {
       const way = (x * slant + y * (1 - slant)) / SIZE;
       for (let part = 0; part < 3; part++) {
         const ground = from[part]! + (to[part]! - from[part]!) * way;
-        // Shapes let a third of the ground through, so that they show even where a colour is near the ground's.
+        // Shapes show a third of the background, so that they remain visible where their color is close to the
+        // background's.
         pixels[(y * SIZE + x) * 3 + part] = top ? (ground + top.fill[part]! * 2) / 3 : ground;
       }
     }

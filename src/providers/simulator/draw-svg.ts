@@ -2,22 +2,22 @@ import type { PixelSize } from '../../domain/images.ts';
 import { drawText } from './glyphs.ts';
 import { createNumbers } from './seed.ts';
 
-/** What a drawing depends on, and nothing else. */
+/** The complete input of a drawing. */
 export interface Drawing {
   /** The words in the image. */
   words: string;
-  /** Makes another image of the same words. */
+  /** Varies the image for the same words. */
   seed: string;
   size: PixelSize;
-  /** Without a ground. */
+  /** Whether the background is omitted. */
   isTransparent: boolean;
-  /** Colours to draw with, as `#rrggbb`; of the first as many as there are, the others are made up. */
+  /** Colors of the drawing, as `#rrggbb`. If there are too few, the others are derived from the seed. */
   colors: readonly string[];
-  /** From 0 to 1: how much of it is there. Below 1 the words are missing. */
+  /** The fraction of the image to draw, from 0 to 1. Below 1, the words are omitted. */
   share: number;
 }
 
-/** Draws an image of exactly that size: a ground, shapes on it, and the words. The same drawing gives the same markup. */
+/** Draws an SVG of exactly that size: a background, shapes and the words. The same drawing gives the same markup. */
 export function drawSvg({ words, seed, size, isTransparent, colors, share }: Drawing): string {
   const { width, height } = size;
   const next = createNumbers(`drawing ${seed}`);
@@ -52,7 +52,7 @@ function drawShape({ width, height }: PixelSize, upTo: (count: number) => number
   }
 }
 
-/** In a band at the bottom, as large as they fit. */
+/** Writes the words in a band at the bottom, as large as they fit. */
 function drawWords(words: string, { width, height }: PixelSize): string[] {
   const band = Math.round(height / 3);
   const margin = Math.round(Math.min(width, band) / 12);
@@ -68,7 +68,7 @@ function drawWords(words: string, { width, height }: PixelSize): string[] {
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 const forbidden = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD]/g;
 
-/** Text inside an element. What XML does not allow is left out. */
+/** Escapes text for an element. Removes characters that XML does not allow. */
 const escapeXml = (text: string): string =>
   text
     .toWellFormed()

@@ -1,9 +1,9 @@
 import type { UpstreamErrorResponse } from '../wire.ts';
 
-/** Complaints of the simulator have the shape that most providers use, and are read by the same reader. */
+/** Creates an error in the most common format of providers, so that the common reader reads it. */
 export { readUpstreamError as readError } from '../kit/upstream-error.ts';
 
-/** Creates the response of a failure in place of a stream, as a provider behind HTTP would. */
+/** Creates the error response instead of a stream, like a provider behind HTTP. */
 export function createErrorResponse(
   status: number,
   message: string,

@@ -1,6 +1,8 @@
 import type { SchemaRules } from './flat-schema.ts';
 
-/** A number within its bounds: the lowest that is allowed, or 1 without bounds; larger `nth`, another number. */
+/**
+ * Returns a number within the bounds: the lowest allowed one, or 1 without bounds. A larger `nth` gives another number.
+ */
 export function fillNumber(rules: SchemaRules, isInteger: boolean, nth: number): number | undefined {
   const { low, high } = readBounds(rules);
   const step = readStep(rules, isInteger);
@@ -23,7 +25,7 @@ function readBounds(rules: SchemaRules): { low: Bound; high: Bound } {
   };
 }
 
-/** Values are multiples of this; undefined: any value. */
+/** Returns the number that values must be a multiple of. Undefined: any value is allowed. */
 function readStep(rules: SchemaRules, isInteger: boolean): number | undefined {
   const multiple = typeof rules.multipleOf === 'number' && rules.multipleOf > 0 ? rules.multipleOf : undefined;
   if (!isInteger) return multiple;
@@ -54,7 +56,7 @@ function fillFreely(low: Bound, high: Bound, nth: number): number | undefined {
   if (!Number.isFinite(low.value)) {
     return Number.isFinite(high.value) ? high.value - nth - (high.isOpen ? 1 : 0) : nth + 1;
   }
-  // Steps of one where there is room for them, and else 127 that fit.
+  // Steps of one if the range is large enough. Otherwise, up to 127 equal steps that fit.
   const step = span > 128 ? 1 : span / 128;
   return low.value + (stepsUp <= 127 || span > stepsUp ? stepsUp : stepsUp % 127) * step;
 }

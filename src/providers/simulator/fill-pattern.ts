@@ -1,29 +1,30 @@
 const MAX_PATTERN = 1000;
 const MAX_TEXT = 10_000;
 const MAX_STEPS = 100_000;
-/** Tried in this order if a class only excludes characters. */
+/** Characters to try, in this order, if a class only excludes characters. */
 const common = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ .'];
 const digits = [...'0123456789'];
 
-/** What this file cannot write: look-around, references, properties of characters. */
+/** Thrown for unsupported syntax: look-around, references, character properties. */
 class Unsupported extends Error {}
 
 interface ReaderContext {
   readonly pattern: string[];
   at: number;
-  /** What is left of `nth`; each place with several characters takes its share, so that other numbers give other texts. */
+  /** The rest of `nth`. Each place with several characters consumes a share, so that other numbers give other texts. */
   nth: number;
-  /** How often more than necessary a thing is repeated. */
+  /** Number of repetitions beyond the required ones. */
   readonly extra: number;
-  /** Characters of the pattern that may still be read, those read again included. */
+  /** Maximum number of characters of the pattern still to read, including repeated reads. */
   stepsLeft: number;
 }
 
 /**
- * Writes a text that a regular expression matches. The expression is only read, never run: it comes from the caller.
+ * Writes a text that a regular expression matches. Only parses the expression and never runs it, because the caller
+ * sent it.
  *
- * @param least characters; reached where the expression can be stretched
- * @returns undefined when it is no regular expression, or one that is beyond this
+ * @param least minimum length in characters, which is reached if the expression can be extended
+ * @returns undefined if the text is not a regular expression, or uses unsupported syntax
  */
 export function fillPattern(pattern: string, min: number, nth: number): string | undefined {
   if (pattern.length > MAX_PATTERN) return undefined;
@@ -57,7 +58,7 @@ function writeSequence(reading: ReaderContext): string {
     const end = reading.at;
     for (let times = 0; times < count; times++) {
       if (times > 0) {
-        reading.at = from.at; // written again, so that repeated places differ if `nth` requests it
+        reading.at = from.at; // written again, so that repetitions differ if `nth` requires it
         once = writeAtom(reading);
       }
       text += once;
@@ -69,7 +70,7 @@ function writeSequence(reading: ReaderContext): string {
   return text;
 }
 
-/** Reads a quantifier, if there is one, and decides how often to repeat. */
+/** Reads a quantifier, if there is one, and returns the number of repetitions. */
 function readCount(reading: ReaderContext): number {
   const rest = reading.pattern.slice(reading.at, reading.at + 20).join('');
   const [all, sign, from, comma, to] = /^(?:([*+?])|\{(\d{1,6})(?:(,)(\d{1,6})?)?\})\??/.exec(rest) ?? [];
@@ -133,7 +134,7 @@ function writeClass(reading: ReaderContext): string {
   return pick(reading, isNegated ? without(allowed) : allowed);
 }
 
-/** `a-z` → up to 100 of its characters; a single character is itself. */
+/** Returns up to 100 characters of a range such as `a-z`, or the single character. */
 function readRange(reading: ReaderContext, from: string): string[] {
   if (reading.pattern[reading.at] !== '-' || (reading.pattern[reading.at + 1] ?? ']') === ']') return [from];
   reading.at++;

@@ -3,32 +3,32 @@ import { fillString } from './fill-string.ts';
 import { combineInto, type FlatSchema, flattenSchema, type Root, type SchemaRules } from './flat-schema.ts';
 import { isExclusive } from './one-of.ts';
 
-/** The place of a value, as far as the value depends on it. */
+/** The place of a value, with the facts that the value depends on. */
 interface Place {
   /** The property name; texts contain it. */
   name: string;
-  /** Another number, another value: for lists whose entries must differ. */
+  /** Varies the value, for lists whose entries must differ. */
   nth: number;
   depth: number;
-  /** `$ref`s on the way here. */
+  /** `$ref`s on the path to the value. */
   refs: readonly string[];
-  /** May be left out, so recursion ends here. */
+  /** Whether the value may be omitted, so that recursion can end here. */
   isOptional: boolean;
 }
 
-/** No value can be made: the schema forbids all, or recursion would not end. */
+/** The result if no value is possible: the schema forbids all values, or recursion would not end. */
 const impossible = Symbol('impossible');
 
 const MAX_DEPTH = 32;
 const MAX_READINGS = 50_000;
 
 /**
- * Makes a value that fits a JSON schema: always the same one. Optional properties are filled too, lists get one entry or
- * as many as they need, and what refers to itself ends as early as the schema allows.
+ * Makes a value that fits a JSON schema. The result is always the same. Optional properties are filled, too. Lists get
+ * one entry, or as many as required. Recursion ends as early as the schema allows.
  *
- * Not heeded: `not`, `if`, `dependentSchemas`, `patternProperties`, `propertyNames`, look-around in `pattern`.
+ * Ignores `not`, `if`, `dependentSchemas`, `patternProperties`, `propertyNames` and look-around in `pattern`.
  *
- * @returns null when the schema allows no value of bounded depth
+ * @returns null if the schema allows no value of bounded depth
  */
 export function fillSchema(schema: unknown): unknown {
   const root: Root = { schema, readingsLeft: MAX_READINGS };
@@ -60,7 +60,7 @@ function fillFlat(root: Root, flat: FlatSchema, place: Place): unknown {
   return fallback;
 }
 
-/** Lower goes first: what does not recur, then what is not null, and inside a recursion what is small. */
+/** Ranks a branch. Lower ones are tried first: not recursive, then not null. Among recursive ones, the smallest. */
 function rank(way: FlatSchema, before: FlatSchema): number {
   const { type, properties, required, items } = way.rules;
   const isNull = type === 'null' || way.rules.const === null;
@@ -88,7 +88,7 @@ function fillRules(root: Root, flat: FlatSchema, place: Place): unknown {
 
 const allTypes = ['string', 'number', 'boolean', 'object', 'array', 'null'];
 
-/** The types to try, null last. A schema that names none is guessed from its rules. */
+/** Returns the types to try, null last. If the schema names none, its rules suggest the type. */
 function listTypes(rules: SchemaRules): string[] {
   const { type } = rules;
   if (typeof type === 'string') return [type];
@@ -169,7 +169,7 @@ function fillArray(root: Root, rules: SchemaRules, place: Place): unknown {
     const schema = index < prefix.length ? prefix[index] : (rules.items ?? true);
     const entry = index < wanted ? { allOf: [schema, rules.contains] } : schema;
     let value: unknown = impossible;
-    // Entries that must differ are tried with other numbers until one does.
+    // Entries that must differ are retried with other numbers until one differs.
     for (let nth = index; nth < index + 100; nth++) {
       value = fill(root, entry, { ...place, nth, depth: place.depth + 1, isOptional: index >= min });
       if (rules.uniqueItems !== true || value === impossible || !seen.has(JSON.stringify(value))) break;

@@ -29,7 +29,7 @@ const formats: Record<string, (nth: number) => string> = {
 const MAX_CHARACTERS = 100_000;
 
 /**
- * Creates a text that fits `format`, `pattern` or the bounds of its length, in that order. Without them it is its name.
+ * Creates a text that fits `format`, `pattern` or the length bounds, in that order. Without them, the text is the name.
  * Lengths are code points, at most 100,000.
  */
 export function fillString(rules: SchemaRules, name: string, nth: number): string {

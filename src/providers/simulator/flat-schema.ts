@@ -1,33 +1,33 @@
-/** The keywords of one schema object. Those that bound or list something have a value of the right type. */
+/** The keywords of one schema object. Keywords that bound or list something have values of the correct type. */
 export type SchemaRules = Record<string, unknown>;
 
-/** The whole schema, and how much work may still be spent on it. */
+/** The complete schema, and the remaining work limit. */
 export interface Root {
   readonly schema: unknown;
-  /** Schemas that may still be read. Bounds the work on a hostile schema; at 0 nothing more is made. */
+  /** Maximum number of schemas still to read. It bounds the work for a hostile schema. At 0, the simulator stops. */
   readingsLeft: number;
 }
 
-/** A schema with every `$ref` and `allOf` folded in. Alternatives are separate. */
+/** A schema with every `$ref` and `allOf` merged. Alternatives are kept separately. */
 export interface FlatSchema {
   rules: SchemaRules;
   choices: { branches: unknown[]; exclusive: boolean }[];
-  /** Every `$ref` on the way here. */
+  /** Every `$ref` on the path to this schema. */
   refs: readonly string[];
-  /** One of them was met twice: the schema refers to itself. */
+  /** Whether one `$ref` occurred twice, so the schema is recursive. */
   recurs: boolean;
 }
 
 const MAX_REFS = 200;
-/** To copy or compare so many names and values is as much work as to read a schema. */
+/** Number of names and values whose copying or comparison costs as much as reading one schema. */
 const NAMES_A_READING = 50;
 
-/** @returns undefined when the schema allows nothing */
+/** @returns undefined if the schema allows nothing */
 export function flattenSchema(root: Root, schema: unknown, refs: readonly string[]): FlatSchema | undefined {
   return combineInto(root, { rules: {}, choices: [], refs, recurs: new Set(refs).size < refs.length }, schema);
 }
 
-/** Joins two schemas. @returns undefined if no value satisfies both, as far as it is known without trying */
+/** Merges two schemas. @returns undefined if it is obvious that no value satisfies both */
 export function combineInto(root: Root, flat: FlatSchema, schema: unknown): FlatSchema | undefined {
   if (schema === false || flat.refs.length > MAX_REFS || --root.readingsLeft < 0) return undefined;
   if (!isRules(schema)) return flat;
@@ -49,7 +49,7 @@ export function combineInto(root: Root, flat: FlatSchema, schema: unknown): Flat
 const isRules = (value: unknown): value is SchemaRules =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Removes keywords whose value has the wrong type: such a keyword is ignored, like one that is unknown. */
+/** Removes keywords whose value has the wrong type. Such a keyword is ignored, like an unknown one. */
 function dropMalformed(rules: SchemaRules): SchemaRules {
   for (const name in rules) {
     const isValid = Object.hasOwn(types, name) ? types[name as keyof typeof types] : undefined;
@@ -63,7 +63,7 @@ const isText = (value: unknown) => typeof value === 'string';
 const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
 const isBound = (value: unknown) => isNumber(value) || typeof value === 'boolean'; // draft 4
 
-/** What the value of a keyword must be. */
+/** Checks of the type of each keyword's value. */
 const types = {
   ...{ minimum: isNumber, maximum: isNumber, exclusiveMinimum: isBound, exclusiveMaximum: isBound },
   ...{ minLength: isNumber, maxLength: isNumber, minItems: isNumber, maxItems: isNumber, minContains: isNumber },
@@ -72,7 +72,7 @@ const types = {
   type: (value: unknown) => isText(value) || isTexts(value),
 };
 
-/** A pointer into the schema, an `$anchor` or an `$id` among its definitions. What is not found allows anything. */
+/** Finds the target of a pointer, an `$anchor` or an `$id` in the definitions. A missing target allows any value. */
 function findRef(whole: Root, ref: string): unknown {
   const root = whole.schema;
   if (ref === '#' || !isRules(root)) return root;
@@ -107,7 +107,10 @@ const larger = (a: number, b: number) => Math.max(a, b);
 const smaller = (a: number, b: number) => Math.min(a, b);
 const both = (a: unknown, b: unknown) => ({ allOf: [a, b] });
 
-/** How two values of a keyword become one that means both; undefined: nothing satisfies both. Others: the later wins. */
+/**
+ * Functions that merge two values of a keyword. Undefined: no value satisfies both. For other keywords, the later value
+ * is used.
+ */
 const combiners: Record<string, Combine> = {
   minimum: larger,
   exclusiveMinimum: larger,
@@ -135,7 +138,7 @@ const combiners: Record<string, Combine> = {
   },
 };
 
-/** How much there is to combine: keywords, names that are required, and what the lists and maps hold that both have. */
+/** Measures the work of a merge: keywords, required names, and the entries of lists and maps that both schemas have. */
 function weigh(a: SchemaRules, b: SchemaRules): number {
   let weight = Object.keys(a).length + sizeOf(b.required);
   for (const name of Object.keys(b)) weight += 1 + (Object.hasOwn(a, name) ? sizeOf(a[name]) + sizeOf(b[name]) : 0);
@@ -152,7 +155,7 @@ function combineRules(a: SchemaRules, b: SchemaRules): SchemaRules | undefined {
   for (const name of Object.keys(b)) {
     const combine = Object.hasOwn(a, name) && Object.hasOwn(combiners, name) ? combiners[name] : undefined;
     if (!combine) continue;
-    const value = combine(a[name] as never, b[name] as never); // each keyword has its own type of value
+    const value = combine(a[name] as never, b[name] as never); // each keyword has its own value type
     if (value === undefined && a[name] !== undefined) return undefined;
     result[name] = value;
   }

@@ -1,6 +1,6 @@
 /**
- * Letters of 5 × 7 points, row by row from the top, each row five bits. A font of the machine would make the same
- * image look different elsewhere, or leave its words out.
+ * Letters of 5 × 7 points, row by row from the top. Each row is five bits. A system font could change the image from
+ * one machine to another, or be missing.
  */
 const rows: Readonly<Record<string, readonly number[]>> = {
   A: [14, 17, 17, 31, 17, 17, 17],
@@ -53,11 +53,11 @@ const unknown: readonly number[] = [31, 17, 17, 17, 17, 17, 31];
 
 const COLUMNS = 5;
 const ROWS = 7;
-/** A letter and the gap behind it, in points; a line and the gap below it. */
+/** Width of a letter and its gap, and height of a line and its gap, in points. */
 const STEP = COLUMNS + 1;
 const LINE = ROWS + 3;
 
-/** Where text may stand, in pixels. */
+/** The area for text, in pixels. */
 export interface TextBox {
   left: number;
   top: number;
@@ -66,8 +66,8 @@ export interface TextBox {
 }
 
 /**
- * Writes words as the data of an SVG path: as large as the box lets them be, in lines. What does not fit even in small
- * letters is left out.
+ * Writes words in lines as the data of an SVG path, as large as the box allows. Omits words that do not fit even in the
+ * smallest letters.
  */
 export function drawText(text: string, { left, top, width, height }: TextBox): string {
   const words = text.normalize('NFD').replace(/\p{M}/gu, '').toUpperCase().split(/\s+/).filter(Boolean);
@@ -84,7 +84,7 @@ export function drawText(text: string, { left, top, width, height }: TextBox): s
   return '';
 }
 
-/** @returns undefined when a word is longer than a line */
+/** @returns undefined if a word is longer than a line */
 function breakLines(words: readonly string[], columns: number): string[] | undefined {
   const lines: string[] = [];
   for (const word of words) {
@@ -108,7 +108,7 @@ function drawLine(line: string, left: number, top: number, point: number): strin
   return path;
 }
 
-/** Points that touch are one rectangle. */
+/** Draws a row of points. Adjacent points form one rectangle. */
 function drawRow(bits: number, left: number, top: number, point: number): string {
   let path = '';
   for (let column = 0; column < COLUMNS; column++) {

@@ -25,10 +25,10 @@ import { pause } from './pause.ts';
 
 const TOKENS_OF_IMAGE = 256;
 const TOKENS_OF_REFERENCE = 64;
-/** Partial images of a stream. */
+/** Number of partial images in a stream. */
 const PARTIALS = 3;
 
-/** What the simulator must draw. */
+/** The request for a drawing. */
 interface DrawRequest extends Pick<EndpointImageRequest, 'prompt' | 'count' | 'references'> {
   model: string;
   size: PixelSize;
@@ -39,7 +39,7 @@ interface DrawRequest extends Pick<EndpointImageRequest, 'prompt' | 'count' | 'r
   stream: boolean;
 }
 
-/** One message of its response; images are base64. */
+/** One message of the response. Images are base64. */
 type Message =
   | { type: 'begin'; model: string }
   | { type: 'partial'; index: number; image: string }
@@ -67,23 +67,23 @@ const facts: ImageFacts = {
 };
 
 /**
- * Draws real images of exactly the requested size, with the words of the prompt in them. The same request returns the same
- * pixels, and directives in the prompt make it slow or fail.
+ * Draws real images of exactly the requested size that contain the words of the prompt. The same request returns the
+ * same pixels. Directives in the prompt make it slow or fail.
  *
  * @see docs/reference/simulator.md
  */
 export const simulatorImages = defineImageWire<undefined>({
   facts,
   writeRequest: writeImageRequest,
-  createReader: () => ({ read: ({ data }) => readMessage(JSON.parse(data) as Message), end: () => [] }), // as `drawImages` writes it
-  readWhole: (body) => (body as Message[]).flatMap(readMessage), // the same
+  createReader: () => ({ read: ({ data }) => readMessage(JSON.parse(data) as Message), end: () => [] }),
+  readWhole: (body) => (body as Message[]).flatMap(readMessage), // by `drawImages`
   send: drawImages,
 });
 
 function writeImageRequest(wanted: EndpointImageRequest, target: Target): ImageUpstreamRequest<undefined> {
   const { passthrough } = wanted;
   const request: DrawRequest = {
-    model: target.upstreamModel.replace(/^simulator\//, ''), // as an entry without `upstream_model` names it
+    model: target.upstreamModel.replace(/^simulator\//, ''), // the name in an entry without `upstream_model`
     prompt: typeof passthrough['caption'] === 'string' ? passthrough['caption'] : wanted.prompt,
     count: wanted.count,
     references: wanted.references,
@@ -125,14 +125,14 @@ function readMessage(message: Message): ImageChunk[] {
 }
 
 /**
- * Responds in place of a provider behind HTTP.
+ * Responds like a provider behind HTTP.
  *
- * @throws {GatewayError} before the first batch, in place of an HTTP status (an unknown model, `[[fail …]]`)
+ * @throws {GatewayError} before the first batch, in place of an HTTP error status (an unknown model, `[[fail …]]`)
  * @throws the reason of the signal when it fires
  */
 async function* drawImages(request: ImageUpstreamRequest<undefined>, signal: AbortSignal): AsyncGenerator<Frame[]> {
   signal.throwIfAborted();
-  const asked = request.body as unknown as DrawRequest; // written above
+  const asked = request.body as unknown as DrawRequest; // by `writeImageRequest`
   if (!Object.hasOwn(models, asked.model) || !models[asked.model]!.draws) {
     throw readError(createErrorResponse(404, `The simulator has no model ${JSON.stringify(asked.model)} that draws.`));
   }
@@ -147,7 +147,7 @@ async function* drawImages(request: ImageUpstreamRequest<undefined>, signal: Abo
     yield [{ event: '', data: JSON.stringify(message) }];
 }
 
-/** Yields the messages slowly, or ends early after a number of images including partial ones, as the directives set it. */
+/** Yields the messages slowly, or ends after a number of images, including partial ones, as the directives request. */
 async function* pace(messages: AsyncIterable<Message>, turn: ScriptTurn, signal: AbortSignal): AsyncGenerator<Message> {
   let pictures = 0;
   for await (const message of messages) {
@@ -210,7 +210,7 @@ async function render(drawing: Drawing, { format, compression }: DrawRequest): P
   return (await written.toBuffer()).toString('base64');
 }
 
-/** The colour that most of a reference has: its pixels are looked at, so that one that is broken is refused. */
+/** Returns the dominant color of a reference. It decodes the pixels, so that an invalid image is rejected. */
 async function findColor(bytes: Buffer): Promise<string> {
   const { default: sharp } = await import('sharp');
   try {

@@ -7,8 +7,8 @@ import { simulatorImages } from './images.ts';
 import { writeRequest } from './request.ts';
 
 /**
- * A provider inside this process: the same request always gets the same response, and the prompt can ask for anything
- * that a provider may do, failures included.
+ * A provider inside this process. The same request always gets the same response. Directives in the prompt can produce
+ * any behavior of a provider, including failures.
  *
  * @see docs/reference/simulator.md
  */

@@ -6,20 +6,20 @@ export type OutputDirective =
   | { kind: 'say'; text: string }
   | { kind: 'reason'; text: string }
   | { kind: 'refuse'; text: string }
-  /** `rest` is what follows the name: JSON, free text, or nothing (then the arguments are made up). */
+  /** `rest` is the text after the name: JSON, free text, or nothing. Without it, the arguments are generated. */
   | { kind: 'call'; name: string; rest: string }
   | { kind: 'cite'; url: string; title: string };
 
-/** How a stream ends early, after that many tokens. */
+/** How a stream ends early, after a number of tokens. */
 export interface Interruption {
   after: number;
   how: 'cut' | 'stall' | 'break';
-  /** Place of a `break`. */
+  /** The token count of a `break`. */
   status: number;
   message: string;
 }
 
-/** What the directives of one turn ask for. */
+/** The settings in the directives of one turn. */
 export interface ScriptTurn {
   orders: OutputDirective[];
   words?: number;
@@ -34,20 +34,20 @@ export interface ScriptTurn {
 }
 
 export interface DirectiveScript {
-  /** What is left of the text, without directives; trimmed. */
+  /** The text without directives, trimmed. */
   text: string;
-  /** One or more; `[[then]]` begins the next. */
+  /** One or more. `[[then]]` starts the next one. */
   turns: ScriptTurn[];
 }
 
-/** At most so many directives of a text are obeyed; what follows is text. Bounds the work on hostile input. */
+/** Maximum number of directives in a text. The rest is plain text. It bounds the work for hostile input. */
 export const MAX_DIRECTIVES = 100;
 const MAX_WORDS = 100_000;
 const MAX_PAUSE_MS = 600_000;
 
 /**
- * Reads directives such as `[[say Hello]]` between pieces of text. An unknown directive, or one with invalid arguments, is
- * text.
+ * Reads directives such as `[[say Hello]]` between pieces of text. An unknown directive, or one with invalid arguments,
+ * is text.
  *
  * @see docs/reference/simulator.md
  */
@@ -77,12 +77,12 @@ export function readScript(source: string): DirectiveScript {
   return { text, turns };
 }
 
-/** Joins what the instructions and the user ask of the same turn; where both set a value, the user's counts. */
+/** Merges the directives of the instructions and of the user for one turn. If both set a value, the user's is used. */
 export function joinTurns(first: ScriptTurn | undefined, second: ScriptTurn | undefined): ScriptTurn {
   return { ...first, ...second, orders: [...(first?.orders ?? []), ...(second?.orders ?? [])] };
 }
 
-/** Each reads its arguments into the turn and returns whether they made sense. */
+/** Parsers of the directives. Each writes its arguments to the turn and returns whether they are valid. */
 const directives: Record<string, (turn: ScriptTurn, rest: string) => boolean> = {
   say: (turn, rest) => addOrder(turn, rest !== '', { kind: 'say', text: rest }),
   reason: (turn, rest) => addOrder(turn, rest !== '', { kind: 'reason', text: rest }),
@@ -147,7 +147,7 @@ function setBreak(
 const isFinishReason = (word: string): word is FinishReason =>
   ['stop', 'length', 'content_filter', 'tool_calls'].includes(word);
 
-/** A directive that is one number, cut to `max`. */
+/** Reads a directive that is one number of at most `max`. */
 function countOf(field: 'words' | 'logprobs' | 'waitMs' | 'slowMs', max: number, byDefault = '') {
   return (turn: ScriptTurn, rest: string): boolean => {
     const count = readCount(rest || byDefault);
@@ -177,7 +177,7 @@ function splitWord(text: string): [word: string, rest: string] {
   return [word, text.slice(word.length).trim()];
 }
 
-/** Finds the `]]` of a directive. JSON after its first word may contain `]]` of its own. */
+/** Finds the `]]` of a directive. JSON after its first word may itself contain `]]`. */
 function findEnd(source: string, from: number): number | undefined {
   const plain = source.indexOf(']]', from);
   if (plain === -1) return undefined;
@@ -191,7 +191,7 @@ function findEnd(source: string, from: number): number | undefined {
   return plain;
 }
 
-/** The place behind the object or list that begins at `from`, or the end of the text. */
+/** Returns the index after the object or list that starts at `from`, or the end of the text. */
 function skipJson(source: string, from: number): number {
   let depth = 0;
   let inString = false;

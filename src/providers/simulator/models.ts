@@ -5,14 +5,14 @@ import type { SimulatorRequest } from './wire.ts';
 
 /** The output of a model without directives. */
 export interface SimulatorModel {
-  /** Undefined: this model does not reason of its own accord. */
+  /** Undefined: this model does not reason by default. */
   reason?(conversation: WireConversation, reasoning: ReasoningSetting): string;
   answer(conversation: WireConversation, request: SimulatorRequest): string;
-  /** Draws in place of writing. */
+  /** Whether the model draws instead of writing. */
   draws?: boolean;
 }
 
-/** The models of the simulator by the name behind `simulator/`. */
+/** The models of the simulator by the name after `simulator/`. */
 export const models: Readonly<Record<string, SimulatorModel>> = {
   echo: { answer: ({ prompt }) => prompt || 'There is nothing to echo.' },
   writer: { answer: write },
@@ -23,7 +23,7 @@ export const models: Readonly<Record<string, SimulatorModel>> = {
 const WRITER_CHARACTERS = 700;
 const WRITER_MOST_TOKENS = 2000;
 
-/** Whole sentences: as many as `max_output_tokens` has room for, or about 120 words. At least one. */
+/** Writes complete sentences, at least one: as many as `max_output_tokens` allows, or about 120 words. */
 function write({ prompt, turn }: WireConversation, request: SimulatorRequest): string {
   const limit = request.max_output_tokens;
   const room = limit === undefined ? WRITER_CHARACTERS : Math.min(limit, WRITER_MOST_TOKENS) * 4;
@@ -48,7 +48,7 @@ function reason({ prompt }: WireConversation, { effort, enabled, max_tokens: max
   return maxTokens == null ? text : text.slice(0, maxTokens * 4);
 }
 
-/** Creates the text of a response, from the model or the tool outputs, with the requested number of words. */
+/** Creates the text of a response, based on the model or the tool outputs, with the requested number of words. */
 export function composeText(model: SimulatorModel, conversation: WireConversation, request: SimulatorRequest): string {
   const { outputs, turn } = conversation;
   const text =

@@ -6,22 +6,22 @@ export interface CallableTool {
   kind: 'function' | 'custom';
   name: string;
   namespace?: string;
-  /** Parameters of a function; null if it has no arguments. */
+  /** Parameters of a function. Null if it has none. */
   parameters?: Record<string, unknown> | null;
 }
 
-/** The tools of the request and of `additional_tools` items, as far as `tool_choice` allows them. */
+/** Returns the tools of the request and of `additional_tools` items that `tool_choice` allows. */
 export function listOfferedTools({ tools = [], tool_choice: choice, input }: SimulatorRequest): CallableTool[] {
   return [...tools, ...input.flatMap(readAdditionalTools)].flatMap(flatten).filter((tool) => isAllowed(tool, choice));
 }
 
-/** Whether the model must call a tool, whatever the prompt is. */
+/** Whether the model must call a tool, regardless of the prompt. */
 export function requiresToolCall(choice: ToolChoice | undefined): boolean {
   if (typeof choice !== 'object') return choice === 'required';
   return choice.type === 'function' || choice.type === 'custom' || ('mode' in choice && choice.mode === 'required');
 }
 
-/** Finds a tool by its name; one in a group also as `group.name`. */
+/** Finds a tool by its name. A tool in a group is also found by `group.name`. */
 export function findTool(tools: CallableTool[], name: string): CallableTool | undefined {
   return tools.find((tool) => tool.name === name || `${tool.namespace}.${tool.name}` === name);
 }

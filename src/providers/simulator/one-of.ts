@@ -1,22 +1,22 @@
 import Schema from 'typebox/schema';
 import type { Root } from './flat-schema.ts';
 
-/** Does the value fit this branch of a `oneOf` and no other? */
+/** Whether the value fits this branch of a `oneOf` and no other. */
 export function isExclusive(root: Root, value: unknown, branches: unknown[], chosen: unknown): boolean {
   return branches.every((branch) => branch === chosen || !fits(root, branch, value));
 }
 
 function fits(root: Root, branch: unknown, value: unknown): boolean {
   if (typeof branch !== 'object' || branch === null) return branch !== false;
-  const { $defs = {}, definitions = {} } = root.schema as Record<string, unknown>; // a schema with branches is an object
+  const { $defs = {}, definitions = {} } = root.schema as Record<string, unknown>; // an object: it has branches
   try {
     return Schema.Check(withoutPatterns({ ...branch, $defs, definitions }) as object, value);
   } catch {
-    return false; // a branch that cannot be checked is no reason to give up
+    return false; // a branch that cannot be checked is treated as not matching
   }
 }
 
-/** Patterns come from the caller and may take for ever to match, so they are not tried. */
+/** Removes patterns. They come from the caller, and a match could take exponential time. */
 function withoutPatterns(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutPatterns);
   if (typeof schema !== 'object' || schema === null) return schema;

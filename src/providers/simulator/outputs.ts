@@ -6,7 +6,7 @@ import { findTool, listOfferedTools, requiresToolCall, type CallableTool } from 
 import { nameSubject } from './prose.ts';
 import type { SimulatorRequest } from './wire.ts';
 
-/** One output of a response, whole. `answer.ts` cuts it into tokens. */
+/** One complete output of a response. `answer.ts` splits it into tokens. */
 export type Output =
   | { kind: 'reasoning'; text: string; summary?: string }
   | { kind: 'text'; text: string; cites: { url: string; title: string }[] }
@@ -14,7 +14,7 @@ export type Output =
   | { kind: 'call'; tool: CallableTool; text: string }
   | { kind: 'image'; prompt: string };
 
-/** Decides what to put out: what the directives order, and else what the request and the model call for. */
+/** Plans the outputs: those of the directives, or else those that the request and the model imply. */
 export function planOutputs(
   model: SimulatorModel,
   request: SimulatorRequest,
@@ -84,7 +84,7 @@ function makeArguments(tool: CallableTool, { prompt }: WireConversation): string
   return JSON.stringify(fillSchema(tool.parameters ?? { type: 'object', properties: {}, additionalProperties: false }));
 }
 
-/** A citation belongs to the text before it, or to the first text when none came before. */
+/** Adds a citation to the text before it, or to the first text if there is none before. */
 function addCites(outputs: Output[], orders: OutputDirective[]): void {
   const texts = outputs.filter((output) => output.kind === 'text');
   let said = 0;

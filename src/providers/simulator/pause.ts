@@ -1,4 +1,4 @@
-/** Waits; forever if `ms` is undefined. @throws the reason of the signal when it fires */
+/** Waits `ms` milliseconds, or forever if it is undefined. @throws the reason of the signal when it fires */
 export function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

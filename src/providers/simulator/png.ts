@@ -12,9 +12,9 @@ export function encodePng(width: number, height: number, pixels: Uint8Array): Bu
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header.set([8, 2, 0, 0, 0], 8); // 8 bits, colour type RGB, the only compression and filtering, not interlaced
+  header.set([8, 2, 0, 0, 0], 8); // 8 bits, color type RGB, the only compression and filtering, not interlaced
   const rowLength = width * 3;
-  const rows = Buffer.alloc((rowLength + 1) * height); // each row begins with its filter type, 0: none
+  const rows = Buffer.alloc((rowLength + 1) * height); // each row starts with its filter type, 0: none
   for (let y = 0; y < height; y++) {
     rows.set(pixels.subarray(y * rowLength, (y + 1) * rowLength), y * (rowLength + 1) + 1);
   }

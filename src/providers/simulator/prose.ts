@@ -26,9 +26,9 @@ const endings = [
 ];
 
 /**
- * Writes sentences about a subject: always the same ones for the same prompt and purpose.
+ * Writes sentences about a subject. The same prompt and purpose always give the same sentences.
  *
- * @yields sentences without end, each with its full stop and no space around
+ * @yields an infinite sequence of sentences, each with its period and without surrounding spaces
  */
 export function* writeSentences(prompt: string, purpose: string): Generator<string, never> {
   const next = createNumbers(`${purpose} ${prompt}`);
@@ -37,13 +37,13 @@ export function* writeSentences(prompt: string, purpose: string): Generator<stri
   for (;;) yield `${pick(openings)}, ${subject} ${pick(verbs)} ${pick(matters)}, ${pick(endings)}.`;
 }
 
-/** The first six words of a prompt in quotes. */
+/** Returns the first six words of a prompt in quotes. */
 export function nameSubject(prompt: string): string {
   const words = prompt.slice(0, 200).split(/\s+/).filter(Boolean);
   return words.length === 0 ? 'the subject' : `“${words.slice(0, 6).join(' ')}${words.length > 6 ? ' …' : ''}”`;
 }
 
-/** Exactly `count` words of a text, which is repeated when it is too short. */
+/** Returns exactly `count` words of a text. A text that is too short is repeated. */
 export function takeWords(text: string, count: number): string {
   const words = text.split(/\s+/).filter(Boolean);
   if (words.length === 0) words.push('word');

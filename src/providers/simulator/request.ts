@@ -5,7 +5,7 @@ import { type Draft, refuseKind, sendTheItem } from '../kit/draft.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import type { SimulatorRequest } from './wire.ts';
 
-/** Fields that change how a model samples, caches or is billed. The simulator does none of these. */
+/** Fields for sampling, caching or billing, none of which the simulator does. */
 const harmless = [
   'cache_control',
   'frequency_penalty',
@@ -21,7 +21,11 @@ const harmless = [
   'truncation',
 ] as const satisfies (keyof ResponseRequest)[];
 
-/** Writes the request for the simulator. @throws {GatewayError} `invalid_request` for what only real providers have */
+/**
+ * Writes the request for the simulator.
+ *
+ * @throws {GatewayError} `invalid_request` for features that only real providers have
+ */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<undefined> {
   if (request.prompt) throw refuse('prompt', 'it keeps no prompt templates', target);
   const dropped: string[] = harmless.filter((field) => request[field] != null);
@@ -38,7 +42,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (item.type === 'item_reference') throw refuse(`input[${index}]`, `nothing is stored: ${sendTheItem}`, target);
     checkKinds(draft, item, `input[${index}]`);
   }
-  const model = target.upstreamModel.replace(/^simulator\//, ''); // as an entry without `upstream_model` names it
+  const model = target.upstreamModel.replace(/^simulator\//, ''); // the name in an entry without `upstream_model`
   const body: SimulatorRequest = { model, input: request.input };
   if (target.stream) body.stream = true;
   if (request.instructions) body.instructions = request.instructions;
@@ -58,10 +62,10 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   return { path: '/answer', body: { ...body }, dropped, readerContext: undefined };
 }
 
-/** Tools that the simulator can call: the client runs them. */
+/** Tools that the simulator can call, because the client runs them. */
 const isClientTool = (tool: Tool): boolean => ['function', 'custom', 'namespace'].includes(tool.type);
 
-/** @throws {GatewayError} for an item or a part of an unknown kind: it is probably misspelled */
+/** @throws {GatewayError} for an item or a part of an unknown kind, which is probably misspelled */
 function checkKinds(draft: Draft, item: InputItem, place: string): void {
   if (!isKnownItem(item)) throw refuseKind(draft, place, 'item', item.type);
   const field = partHolders.get(item.type);
@@ -71,13 +75,17 @@ function checkKinds(draft: Draft, item: InputItem, place: string): void {
   }
 }
 
-/** Whether `tool_choice` names the tool, or demands a call and there is no tool of the client. */
+/** Whether `tool_choice` names the tool, or requires a call although the client offers no tool. */
 function isForced({ type }: Tool, { tool_choice: choice, tools = [] }: ResponseRequest): boolean {
   if (choice === 'required') return !tools.some(isClientTool);
   return typeof choice === 'object' && choice !== null && choice.type === type;
 }
 
-/** The last update of the configuration in the input counts as the effort of the request. @see docs/reference/items.md#input-items */
+/**
+ * Returns the effort. The last configuration update in the input replaces the request's.
+ *
+ * @see docs/reference/items.md#input-items
+ */
 function readReasoning({ reasoning, input }: ResponseRequest): ReasoningSetting | undefined {
   const update = input.findLast((item) => item.type === 'configuration_update');
   return update ? { ...reasoning, effort: update.reasoning.effort } : (reasoning ?? undefined);

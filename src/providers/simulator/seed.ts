@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Numbers that look random and are the same for the same text: integers from 0 to 2^32 - 1. */
+/** Creates pseudorandom numbers that depend only on the text: integers from 0 to 2^32 - 1. */
 export function createNumbers(seed: string): () => number {
   const digest = createHash('sha256').update(seed).digest();
   let round = 0;
@@ -16,7 +16,7 @@ export function createNumbers(seed: string): () => number {
   };
 }
 
-/** An id that is the same for the same text: prefix + 24 hexadecimal digits. */
+/** Creates an id that depends only on the text: prefix + 24 hexadecimal digits. */
 export function seededId(prefix: string, seed: string): string {
   return prefix + createHash('sha256').update(seed).digest('hex').slice(0, 24);
 }

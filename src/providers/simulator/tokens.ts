@@ -1,19 +1,19 @@
 import { countTokens } from './conversation.ts';
 import { createNumbers } from './seed.ts';
 
-/** Keeps count of what is put out, and cuts it where the limit is reached. */
+/** Counts output tokens, and truncates the output at the limit. */
 export interface Meter {
-  /** True once something had to be cut. */
+  /** Whether any output was truncated. */
   readonly isFull: boolean;
   readonly reasoningTokens: number;
   readonly outputTokens: number;
-  /** The part of the text for which there is room; never half of a surrogate pair. */
+  /** Returns the part of the text that fits within the limit. Never splits a surrogate pair. */
   take(text: string, kind: 'reasoning' | 'text'): string;
-  /** What has no characters: an image. Never cut. */
+  /** Adds output without characters, such as an image. It is never truncated. */
   add(tokens: number): void;
 }
 
-/** @param limit `max_output_tokens`; reasoning counts towards it */
+/** @param limit `max_output_tokens`, which includes reasoning */
 export function createMeter(limit = Number.POSITIVE_INFINITY): Meter {
   const characters = { reasoning: 0, text: 0 };
   let wordless = 0;
@@ -47,17 +47,19 @@ function cutWhole(text: string, length: number): string {
   return text.slice(0, splitsPair ? length - 1 : length);
 }
 
-/** Cuts a text into what is streamed as one token: a word with the space before it, or 16 characters of a longer one. */
+/** Splits a text into tokens for streaming: a word with the space before it, or 16 characters of a longer word. */
 export function* cutTokens(text: string): Generator<string> {
   for (const [token] of text.matchAll(/\s*\S{1,16}|\s+/gu)) yield token;
 }
 
 const alternatives = [' perhaps', ' maybe', ' then', ' also', ' never', ' still', ' once', ' here', ' now', ' again'];
 
-/** A log probability that is the same for the same token, with `count` candidates of which the token is the first. */
+/**
+ * Creates a log probability that depends only on the token, with `count` candidates. The first candidate is the token.
+ */
 export function guessLogprob(token: string, count: number): object {
   const next = createNumbers(`logprob ${token}`);
-  let logprob = -(next() % 500) / 1000; // exp(-0.5) is 0.61: the token is always the likeliest one
+  let logprob = -(next() % 500) / 1000; // exp(-0.5) is 0.61: the token is always the most likely one
   const chosen = { token, logprob, bytes: [...Buffer.from(token)] };
   const candidates = Array.from({ length: count }, (_, index) => {
     if (index === 0) return chosen;

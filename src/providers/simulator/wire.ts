@@ -5,7 +5,7 @@ import type { ReasoningSetting, TextSetting } from '../../domain/request.ts';
 /** The fields of a request that the simulator uses, under their names in the interface. */
 export interface SimulatorRequest {
   model: string;
-  /** Each token is written alone, and images are shown while they are drawn. */
+  /** Whether each token is sent separately, and partial images are sent. */
   stream?: true;
   instructions?: string;
   input: InputItem[];
@@ -15,13 +15,14 @@ export interface SimulatorRequest {
   format?: TextSetting['format'];
   reasoning?: ReasoningSetting;
   max_output_tokens?: number;
-  /** Log probabilities are wanted, each with that many alternatives: 0 or more. */
+  /** Set if log probabilities are requested: the number of alternatives for each, 0 or more. */
   logprobs?: number;
 }
 
 /**
- * The simulator's own protocol: a streamed response is one message per frame, a whole response is a list of them.
- * `begin` comes first; `end` or `error` last. `text`, `refusal`, `reasoning`, `summary` and `arguments` carry tokens.
+ * The simulator's own protocol. A streamed response has one message per frame. A buffered response is a list of
+ * messages. `begin` is first, and `end` or `error` is last. `text`, `refusal`, `reasoning`, `summary` and `arguments`
+ * contain tokens.
  */
 export type Message =
   | { type: 'begin'; model: string }
@@ -38,12 +39,12 @@ export type Message =
   | { type: 'error'; status: number; message: string }
   | { type: 'end'; reason: FinishReason; usage: TokenCounts | null };
 
-/** Tokens. */
+/** Token counts. */
 export interface TokenCounts {
   input: number;
   output: number;
-  /** Part of `input`. */
+  /** Included in `input`. */
   cached: number;
-  /** Part of `output`. */
+  /** Included in `output`. */
   reasoning: number;
 }
