@@ -18,11 +18,11 @@ import { readRecording, replayBody } from '../testing/replay.ts';
 import type { TextWire } from './text-wire.ts';
 import type { Target, Wire } from './wire.ts';
 
-/** The facts of a wire that the recordings do not contain. */
+/** Facts about a wire that the recordings do not contain. */
 export interface WireContract {
   /**
-   * File name → kind of the error in it. `*.stream.http` is read as a stream, `*.whole.http` as a whole response, and any
-   * other file as the response to a failed request.
+   * File name → kind of the error in it. `*.stream.http` is read as a stream and `*.whole.http` as a buffered response.
+   * Any other file is read as the response to a failed request.
    */
   errors: Record<string, ErrorKind>;
   /**
@@ -35,11 +35,11 @@ export interface WireContract {
 }
 
 /**
- * Tests the contract of all wires on the recordings of one. The chunks do not depend on how the network splits the body. A
- * stream and a whole response of the same exchange fold into the same response. A truncated stream has no finish chunk.
- * Errors have their kind.
+ * Tests the contract of all wires on the recordings of one. The chunks do not depend on how the network splits the
+ * body. A stream and a buffered response of the same exchange fold into the same response. A truncated stream has no
+ * finish chunk. Errors have their kind.
  *
- * @param recordings a folder of `<name>.stream.http` and `<name>.whole.http`, and errors by any name
+ * @param recordings a folder of `<name>.stream.http` and `<name>.whole.http`, and errors with any name
  */
 export function testWire(wire: Wire & { readonly text: TextWire }, recordings: URL, contract: WireContract): void {
   const folder = new URL(recordings.href.replace(/\/?$/, '/'));
@@ -139,7 +139,9 @@ function readingFor(
 
 const hello = { input: 'hello' };
 
-/** The chunks that came before the body ended or the reader gave up; anything thrown but a GatewayError is thrown on. */
+/**
+ * Returns the chunks before the end of the body or the reader's error. Rethrows any error other than a GatewayError.
+ */
 function replayOrError(body: Buffer, createReader: () => ReturnType<TextWire['createReader']>): Chunk[] {
   try {
     return replayBody(body, createReader());
@@ -163,16 +165,19 @@ function parseOrText(body: Buffer): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return text; // pages of proxies are no JSON
+    return text; // error pages of proxies are not JSON
   }
 }
 
-/** All but the end: usage may come after the last word, and a stream cut between them has lost only a count. */
+/**
+ * Returns all chunks except the end. Usage may follow the last text, so a stream truncated in between loses only a
+ * count.
+ */
 const content = (chunks: Chunk[]) => chunks.filter((chunk) => chunk.type !== 'finish');
 
-/** The lengths of the body up to the end of each frame but the last. */
+/** Returns the lengths of the body up to the end of each frame except the last. */
 function frameEnds(body: Buffer): number[] {
-  const text = body.toString('latin1'); // one character a byte
+  const text = body.toString('latin1'); // one character per byte
   return [...text.matchAll(/\r?\n\r?\n/g)].map((end) => end.index + end[0].length).filter((end) => end < body.length);
 }
 
@@ -191,11 +196,11 @@ function buildEvents(chunks: Chunk[]): ResponseEvent[] {
   }).build(chunks);
 }
 
-/** The response object at the end of the chunks. */
+/** Returns the response object at the end of the chunks. */
 function fold(chunks: Chunk[]): ResponseObject {
   const last = buildEvents(chunks).at(-1);
   expect(last?.type).toMatch(/^response\.(completed|incomplete)$/);
-  return (last as LifecycleEvent).response; // as those two events are
+  return (last as LifecycleEvent).response; // both events have one
 }
 
 function wireUsage(finish: FinishChunk | undefined): ResponseObject['usage'] {
@@ -212,7 +217,7 @@ function wireUsage(finish: FinishChunk | undefined): ResponseObject['usage'] {
   };
 }
 
-/** The builder draws ids where the provider gave none. */
+/** Removes the item ids, because the builder creates random ones if the provider sent none. */
 function withoutIds(response: ResponseObject): ResponseObject {
   return { ...response, output: response.output.map(({ id: _, ...item }) => item) };
 }

@@ -8,16 +8,16 @@ import { readRecording, replayBody } from '../testing/replay.ts';
 import type { Poll } from './image-wire.ts';
 import type { Target, Wire } from './wire.ts';
 
-/** What the suite cannot see in the recordings. */
+/** Facts about a wire that the recordings do not contain. */
 export interface ImageContract {
   /**
-   * File name → kind of its error. `*.stream.http` is read as a stream, `*.whole.http` as a whole response, any other name
-   * as the response to a failed request.
+   * File name → kind of the error in it. `*.stream.http` is read as a stream and `*.whole.http` as a buffered response.
+   * Any other file is read as the response to a failed request.
    */
   errors: Record<string, ErrorKind>;
-  /** File name of a response without a result so far → how to poll for it. */
+  /** File name of a response without a result → how to poll for the result. */
   polls?: Record<string, Partial<Poll>>;
-  /** File name without endings → what of the request the reader must know. */
+  /** File name without endings → facts about the request that the reader needs. */
   asks?: Record<string, Partial<EndpointImageRequest>>;
   /** `dialect` of the provider that was recorded. */
   dialect?: Readonly<Record<string, unknown>>;
@@ -30,11 +30,11 @@ const plain: EndpointImageRequest = {
 };
 
 /**
- * The contract of all image wires, run on recordings: the size of network pieces does not matter, a stream and a whole
- * response of the same exchange return the same images and usage, images are valid, a truncated stream never passes for a
- * complete one, and errors have their kind.
+ * Tests the contract of all image wires on recordings. The size of network pieces does not matter. A stream and a
+ * buffered response of the same exchange return the same images and usage. Images are valid. A truncated stream is
+ * never accepted as complete. Errors have their kind.
  *
- * @param recordings a folder of `<name>.stream.http` and `<name>.whole.http`, and errors by any name
+ * @param recordings a folder of `<name>.stream.http` and `<name>.whole.http`, and errors with any name
  */
 export function testImageWire(wire: Wire, recordings: URL, contract: ImageContract): void {
   const folder = new URL(recordings.href.replace(/\/?$/, '/'));
@@ -92,7 +92,7 @@ export function testImageWire(wire: Wire, recordings: URL, contract: ImageContra
           try {
             cut = replayBody(body.subarray(0, length), readerOf(file));
           } catch (error) {
-            // The pipeline blames the provider for whatever a reader throws.
+            // The pipeline reports any error of a reader as a failure of the provider.
             expect(error).toBeInstanceOf(Error);
           }
           if (!cut.some(({ type }) => type === 'finish')) return;
@@ -113,7 +113,7 @@ export function testImageWire(wire: Wire, recordings: URL, contract: ImageContra
 
     it.each(pairs)('%s returns the same images as the whole response', (file) => {
       const streamed = replayBody(read(file).body, readerOf(file));
-      const whole = readWhole(file.replace('.stream.', '.whole.')) as ImageChunk[]; // as the test before has found
+      const whole = readWhole(file.replace('.stream.', '.whole.')) as ImageChunk[]; // the previous test has checked it
       expect(withoutPartials(streamed)).toEqual(withoutPartials(whole));
     });
 
@@ -159,6 +159,6 @@ function parseOrText(body: Buffer): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return text; // pages of proxies are no JSON
+    return text; // error pages of proxies are not JSON
   }
 }

@@ -11,10 +11,10 @@ import type { Wire } from './wire.ts';
 import { recraft } from './recraft/index.ts';
 import { simulator } from './simulator/index.ts';
 
-/** Servers with `/responses` have `/images` at the same address. */
+/** Servers with `/responses` have `/images` at the same URL. */
 const openaiBoth: Wire = { ...openaiResponses, image: textWireImages };
 
-/** Every wire of this build, by the name the configuration uses. A new wire is a folder and a line here. */
+/** Every wire of this build, by its name in the configuration. A new wire is a folder and a line here. */
 export const wires: ReadonlyMap<string, Wire> = new Map(
   [openaiBoth, openaiChat, anthropicMessages, gemini, openaiImages, bfl, recraft, fal, aiSdk, simulator].map((wire) => [
     wire.id,
@@ -23,8 +23,8 @@ export const wires: ReadonlyMap<string, Wire> = new Map(
 );
 
 /**
- * Names in the configuration that mean one of several wires. The provider finds out which one its server speaks. The
- * likelier one comes first.
+ * Names in the configuration that mean one of several wires. The provider finds out which one its server uses. The more
+ * likely one comes first.
  */
 export const openWires: ReadonlyMap<string, readonly [Wire, ...Wire[]]> = new Map([
   ['openai', [openaiBoth, { ...openaiChat, image: textWireImages }]],

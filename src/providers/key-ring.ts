@@ -1,13 +1,13 @@
 import type { GatewayError } from '../domain/errors.ts';
 
-/** How long a key rests after the provider rejected it or reported an empty account. */
+/** How long a key is skipped after the provider rejected it or reported an empty account. */
 const REFUSED_MS = 60_000;
-/** How long a rate-limited key rests if the provider sends no Retry-After, and the bounds for one that it sends. */
+/** How long a rate-limited key is skipped if the provider sends no Retry-After, and the bounds if it sends one. */
 const LIMITED_MS = 10_000;
 const MAX_REST_MS = 600_000;
 const MIN_REST_MS = 1_000;
 
-/** The keys of a provider, in rotation. A key that fails rests, and the others are used. */
+/** The keys of a provider, in rotation. A key that fails is skipped for a while, and the others are used. */
 export class KeyRing {
   readonly size: number;
   private readonly restsUntilMs: number[];
@@ -21,7 +21,7 @@ export class KeyRing {
     this.restsUntilMs = new Array<number>(size).fill(0);
   }
 
-  /** Returns the index of the next key that does not rest. If all rest, returns the next one. */
+  /** Returns the index of the next key that is not skipped. If all are skipped, returns the next one. */
   take(): number {
     if (this.size === 1) return 0;
     const nowMs = this.now();
@@ -35,7 +35,7 @@ export class KeyRing {
     return this.turn;
   }
 
-  /** Lets a failed key rest. @returns whether another key is available */
+  /** Skips a failed key for a while. @returns whether another key is available */
   rest(index: number, error: GatewayError): boolean {
     if (this.size === 1) return false;
     const isLimited = error.kind === 'rate_limited';

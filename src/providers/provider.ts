@@ -12,24 +12,24 @@ export interface Provider {
   readonly id: string;
   /** Display name, for metadata and messages. */
   readonly name: string;
-  /** Its protocol. If its server may speak one of several: the one that was found, or the likelier one. */
+  /** Its protocol. If its server may use one of several: the detected one, or the more likely one. */
   readonly wire: Wire;
-  /** Finds out which of several protocols its server speaks. Absent: it has one protocol. */
+  /** Detects which of several protocols its server uses. Absent: it has one protocol. */
   readonly finder?: WireFinder;
   readonly baseUrl?: string | undefined;
   readonly dialect: Readonly<Record<string, unknown>>;
-  /** The network; undefined for a wire that responds inside this process. */
+  /** The network. Undefined for a wire that responds inside this process. */
   readonly upstream: Upstream | undefined;
-  /** How long the first byte of an image may take, in milliseconds. */
+  /** Maximum time to the first byte of an image, in milliseconds. */
   readonly imageFirstByteMs: number;
   /**
-   * Returns the network of an address that the provider sent, if it is on its own host or on one that its wire names.
+   * Returns the network of a URL that the provider sent, if it is on its own host or on one that its wire lists.
    *
-   * @returns undefined for any other host: the key must not be sent there
+   * @returns undefined for any other host, because the key must not be sent there
    */
   upstreamOf(url: URL): Upstream | undefined;
   readonly keys: KeyRing;
-  /** Undefined: a failed request is not sent again. */
+  /** Undefined: failed requests are not retried. */
   readonly retry?: RetryPolicy | undefined;
   /** Returns the headers of a request with this key of the ring, as a flat list. */
   headersFor(key: number, stream: boolean): string[];
@@ -45,9 +45,9 @@ export interface Endpoint extends EndpointFacts {
   readonly upstreamModel: string;
   /** The slug of the configuration, if its `*` matched `model`. */
   readonly pattern?: string;
-  /** Whether it accepts no addresses of images and files. The gateway then fetches them and sends the data. */
+  /** Whether the provider accepts no URLs of images and files. The gateway then fetches them and sends the data. */
   readonly needsData?: boolean;
-  /** For a `*`: returns the image capabilities of one of its models. */
+  /** Returns the image capabilities of a model that matches a `*`. */
   readonly imageOf?: (upstreamModel: string) => ImageFacts | undefined;
 }
 
@@ -81,18 +81,20 @@ export interface ProviderEntry {
   id: string;
   name: string;
   wire: Wire;
-  /** Other protocols that its server may speak instead. */
+  /** Other protocols that its server may use instead. */
   otherWires?: readonly Wire[];
   baseUrl?: string;
   apiKeys: readonly string[];
   headers: Readonly<Record<string, string>>;
   timeouts: UpstreamTimeouts;
-  /** Absent: no request is sent again. */
+  /** Absent: no request is retried. */
   retry?: RetryPolicy;
-  /** How long the first byte of an image may take, in milliseconds; absent: as long as any other. */
+  /** Maximum time to the first byte of an image, in milliseconds. Absent: the limit of other requests. */
   imageFirstByteMs?: number;
   dialect: Readonly<Record<string, unknown>>;
-  /** For the wire `ai-sdk`: its npm package, the function that creates the provider, and the settings of that. */
+  /**
+   * For the wire `ai-sdk`: its npm package, the function that creates the provider, and the settings of that function.
+   */
   package?: string;
   factory?: string;
   settings?: Readonly<Record<string, unknown>>;
@@ -101,13 +103,13 @@ export interface ProviderEntry {
 /** Maximum number of hosts from which the images of one provider are fetched. */
 const MAX_ORIGINS = 20;
 
-/** Maximum duration of a probe for the protocol. */
+/** Maximum duration of a protocol probe. */
 const PROBE_MS = 5_000;
 
 /**
  * Creates a provider from its entry in the configuration.
  *
- * @param before the same provider before a reload, whose protocol stays known
+ * @param before the same provider before a reload; its detected protocol is kept
  * @throws {Error} if the wire does not have a dialect setting, or a package is missing; for the operator
  */
 export function createProvider(entry: ProviderEntry, before?: Provider): Provider {
@@ -127,7 +129,7 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
   const keys = entry.apiKeys.length === 0 ? [undefined] : entry.apiKeys;
   const whole = keys.map((key) => headersFor(key, false));
   const streamed = keys.map((key) => headersFor(key, true));
-  // The longest first: one may contain another, as a header contains the token after `Bearer`.
+  // The longest first, because one secret may contain another, such as a header that contains the token after `Bearer`.
   const secrets = [
     ...entry.apiKeys,
     ...findTexts(entry.settings),
@@ -187,10 +189,13 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
   };
 }
 
-/** Minimum length of the beginning of a secret that is masked. A shorter one reveals nothing and may be a coincidence. */
+/** Minimum length of the start of a secret that is masked. A shorter one reveals nothing and may be a coincidence. */
 const MIN_OF_SECRET = 6;
 
-/** Masks the beginning of a secret in front of an ellipsis: a long message may have been cut in the middle of a key. */
+/**
+ * Masks the start of a secret before an ellipsis, because a long message may have been truncated in the middle of a
+ * key.
+ */
 function maskCut(text: string, secret: string): string {
   const end = text.lastIndexOf('…');
   if (end === -1) return text;
@@ -204,8 +209,8 @@ function maskCut(text: string, secret: string): string {
 }
 
 /**
- * Finds texts that may be secrets. Keys can have any name in the settings of a package and in headers, so every long text
- * counts as one. A short text is a name or a version, and may be a word of a message.
+ * Finds texts that may be secrets. Keys can have any name in the settings of a package and in headers, so every long
+ * text counts as one. A short text is a name or a version, and may be a normal word in a message.
  */
 function findTexts(value: unknown): string[] {
   if (typeof value === 'string') return value.length >= 16 ? [value] : [];

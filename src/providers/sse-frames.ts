@@ -3,12 +3,13 @@ import type { Frame } from './wire.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
-/** Memory of each further line of a frame's data in addition to its text, however short the line is. */
+/** Memory for each further line of a frame's data, in addition to its text. */
 const LINE_BYTES = 32;
 
 /**
- * Splits the bytes of a server-sent event stream into frames, however the network has split them. Decodes complete lines
- * only, so that a character in two pieces stays intact. Ignores comments and all fields except `event` and `data`.
+ * Splits the bytes of a server-sent event stream into frames, regardless of how the network splits them. Decodes
+ * complete lines only, so that a character in two pieces stays intact. Ignores comments and all fields except `event`
+ * and `data`.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
@@ -20,14 +21,14 @@ export class FrameCutter {
   private event = '';
   private data = '';
   private hasData = false;
-  private lines = 0; // of the data, after the first
+  private lines = 0; // lines of the data after the first one
 
-  /** @param limitBytes the largest frame; a longer one throws `upstream_failed` */
+  /** @param limitBytes maximum size of a frame; a larger one throws `upstream_failed` */
   constructor(limitBytes: number = 32 * 1024 * 1024) {
     this.limitBytes = limitBytes;
   }
 
-  /** Bytes of a frame that has not ended. */
+  /** Bytes of the unfinished frame. */
   get heldBytes(): number {
     return this.restBytes + this.data.length;
   }
@@ -54,7 +55,7 @@ export class FrameCutter {
     return frames;
   }
 
-  /** Called at the end of the body. @returns the frame that lacked only its last line end, if any */
+  /** Called at the end of the body. @returns the frame that lacked only its last line break, if any */
   end(): Frame[] {
     const frames: Frame[] = [];
     this.readLines(Buffer.concat(this.rest).toString('utf8'), frames);
@@ -101,7 +102,7 @@ export class FrameCutter {
   }
 }
 
-/** Returns the index after the last complete line end, or -1. A CR at the very end waits: it may be half of a CRLF. */
+/** Returns the index after the last complete line break, or -1. A final CR waits, because it may be half of a CRLF. */
 function lastLineEnd(piece: Buffer): number {
   const lf = piece.lastIndexOf(LF);
   if (lf !== -1) return lf + 1;

@@ -5,40 +5,43 @@ import type { ResponseRequest } from '../domain/request.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { Frame, Reader, Target, UpstreamRequest, Wire } from './wire.ts';
 
-/** How a wire generates text: the `text` of a `Wire`. All functions are synchronous translation without I/O. */
+/** Generates text: the `text` of a `Wire`. All functions are synchronous translation without I/O. */
 export interface TextWire<ReaderContext = unknown> {
-  /** The path of its requests, if an empty request to it is harmless: it shows whether a server speaks the protocol. */
+  /**
+   * The path of its requests, if an empty request to it is harmless. It shows whether a server supports the protocol.
+   */
   readonly probePath?: string;
-  /** Whether it carries a special item or tool. Absent: it carries none. */
+  /** Whether it supports a special item or tool. Absent: it supports none. */
   carries?(special: Special, dialect: Readonly<Record<string, unknown>>): boolean;
   /**
    * Translates a request.
    *
-   * @throws {GatewayError} `invalid_request` naming field and endpoint, if the wire cannot carry a field and omitting it
-   *   would change the meaning. Fields that are harmless to omit are listed in `dropped`.
+   * @throws {GatewayError} `invalid_request` naming field and endpoint, if the wire cannot carry a field and omitting
+   *   it would change the meaning. Fields that are harmless to omit are listed in `dropped`.
    */
   writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext>;
   /** Creates the reader of a streamed response. `readerContext` comes from `writeRequest`. */
   createReader(readerContext: ReaderContext): Reader;
   /**
-   * Reads a whole response (parsed JSON) into the chunks that a stream of the same response would give, deltas joined.
+   * Reads a buffered response (parsed JSON) into the chunks that a stream of the same response would give, deltas
+   * joined.
    *
    * @throws {GatewayError} `upstream_failed` if the body is invalid, or the error that the body reports
    */
   readWhole(body: unknown, readerContext: ReaderContext): Chunk[];
   /**
-   * Returns the usage of a whole response that `readWhole` rejected. Absent: such responses report no usage.
+   * Returns the usage of a buffered response that `readWhole` rejected. Absent: such responses report no usage.
    *
-   * @param body undefined if there is none, or it is not JSON
+   * @param body undefined if there is no body or it is not JSON
    */
   countWhole?(body: unknown): Usage | undefined;
-  /** For a provider inside this process (the simulator, a package): responds in place of the network. */
+  /** Responds inside this process (the simulator, a package), without the network. */
   readonly send?: (request: UpstreamRequest<ReaderContext>, signal: AbortSignal) => AsyncIterable<Frame[]>;
 }
 
 /** Keeps the type of `ReaderContext` between the functions of one wire and hides it from all others. */
 export function defineTextWire<ReaderContext>(text: TextWire<ReaderContext>): TextWire {
-  // A reader context only ever returns to the wire that created it, so forgetting its type is safe.
+  // Only the wire that created a reader context receives it, so dropping its type is safe.
   return text as unknown as TextWire;
 }
 

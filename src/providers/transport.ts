@@ -24,7 +24,7 @@ export interface UpstreamOptions {
   timeouts: UpstreamTimeouts;
 }
 
-/** The network of one provider: a pool of kept-alive connections to its origin. Never follows a redirect. */
+/** The network of one provider: a pool of keep-alive connections to its origin. Never follows a redirect. */
 export interface Upstream {
   /**
    * Sends a request and waits for the headers of its response.
@@ -46,7 +46,7 @@ export interface Upstream {
 export interface SendOptions {
   /** Absent: POST. A GET is sent without a body. */
   method?: 'GET' | 'POST';
-  /** Replaces the limit of the provider, for responses that take longer. */
+  /** Replaces the provider's limit, for responses that take longer. */
   firstByteMs?: number;
 }
 
@@ -56,19 +56,24 @@ export interface UpstreamResponse {
   /**
    * Writes the body to a sink, in batches of all that has arrived since the last one. Call it once.
    *
-   * @returns a promise that is fulfilled at the regular end, or when the response is released before it
+   * @returns a promise that resolves at the regular end, or if the response is released before it
    * @throws {GatewayError} if the body is interrupted, stalls or is cancelled; and the errors of the sink
    */
   each(sink: Sink<Buffer>): Promise<void>;
-  /** Ends the reading. Discards a short rest of the body, so that the connection can be reused; otherwise closes it. */
+  /**
+   * Ends the reading. Discards a short remainder of the body, so that the connection can be reused. Otherwise, closes
+   * it.
+   */
   release(): void;
 }
 
-/** Maximum that `release` discards to keep a connection. For more, a new connection is cheaper. */
+/** Maximum number of bytes that `release` discards to keep a connection. For more, a new connection is cheaper. */
 const RELEASE_BYTES = 64 * 1024;
 const RELEASE_MS = 2000;
 
-/** A server that had closed a connection resets it within a round trip. A server that takes longer may have done the work. */
+/**
+ * A server that had closed a connection resets it within a round trip. After a longer time, it may have done the work.
+ */
 const STALE_MS = 1000;
 
 const noOptions: SendOptions = {};
@@ -83,7 +88,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     allowH2: false,
     pipelining: 1,
     connect: stale.connect,
-    // undici's own limits are up to a second late; `Exchange` enforces ours.
+    // undici's own limits are up to a second late. `Exchange` enforces ours.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 30_000,
@@ -103,7 +108,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       try {
         return await first.dispatch(pool, request);
       } catch (error) {
-        // The provider had just closed a kept-alive connection: send the request once more, on a new one.
+        // The provider had just closed a keep-alive connection. Send the request once more, on a new one.
         if (!first.networkError || first.waitedMs > STALE_MS || !stale.wasStale(first.networkError)) throw error;
         return new Exchange(name, limits, cancellation).dispatch(pool, request);
       }
@@ -113,8 +118,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 }
 
 /**
- * One request and its response: undici's handler, the response for the pipeline, and the timer for both. A class, because
- * each request has one and closures cost several times as much.
+ * One request and its response: undici's handler, the response for the pipeline, and the timer for both. A class,
+ * because each request has one and an instance costs far less than a set of closures.
  */
 class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowControl, CancelListener {
   status = 0;
@@ -148,7 +153,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
     const now = performance.now();
     this.totalAt = now + timeouts.totalMs;
     this.waitsUntil = Number.POSITIVE_INFINITY; // the connector limits the wait for a connection
-    // One timer for all limits, set to the earliest one. When it fires, it is set again unless a limit has passed.
+    // One timer for all limits, set to the earliest one. When it fires, it is reset unless a limit has passed.
     const nearestMs = Math.min(timeouts.totalMs, timeouts.firstByteMs, timeouts.idleMs);
     this.firesAt = now + nearestMs;
     this.timer = setTimeout(checkLimits, nearestMs, this);
@@ -243,7 +248,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
     this.waitFor(RELEASE_MS);
   }
 
-  /** Pauses the connection because too much is unread. No limit applies while the client is the slow side. */
+  /** Pauses the connection because too much is unread. No limit applies while the client is slow. */
   pause(): void {
     this.waitsUntil = Number.POSITIVE_INFINITY;
     this.pausedAt ??= performance.now();
@@ -307,8 +312,8 @@ const slow = (text: string, cause?: Error) =>
   new GatewayError('upstream_timeout', text, { retryable: true, isTransient: true, cause });
 
 /**
- * Distinguishes the failure of a kept-alive connection that the server had closed from other failures. The system's errors
- * do not contain what their connection had carried, so each connection is watched for it.
+ * Distinguishes the failure of a keep-alive connection that the server had closed from other failures. The system's
+ * errors do not contain the traffic of their connection, so each connection is watched for it.
  */
 function createStaleCheck(connectMs: number) {
   const connect = buildConnector({ allowH2: false, timeout: connectMs });

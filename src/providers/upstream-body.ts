@@ -2,37 +2,37 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { GatewayError } from '../domain/errors.ts';
 import type { Sink } from '../domain/sink.ts';
 
-/** Unread bytes of one response at which the connection is paused. */
+/** Number of unread bytes of one response at which the connection is paused. */
 const HIGH_WATER_BYTES = 256 * 1024;
 
 /** The body of one response on its way from the connection to the pipeline. */
 export interface UpstreamBody {
-  /** Adds a piece as the connection delivers it. */
+  /** Adds a piece of data from the connection. */
   push(piece: Buffer): void;
-  /** The regular end. */
+  /** Ends the body regularly. */
   end(): void;
-  /** Any other end. What was pushed before is still delivered. */
+  /** Ends the body with an error. Data pushed before is still delivered. */
   fail(reason: Error): void;
-  /** Ends it at once. Drops what is not delivered, and waits for no sink. */
+  /** Ends the body immediately. Drops undelivered data, and does not wait for the sink. */
   cut(reason: Error): void;
   /** @see UpstreamResponse */
   each(sink: Sink<Buffer>): Promise<void>;
-  /** Ends the reading: the promise of `each` is fulfilled. */
+  /** Ends the reading. The promise of `each` resolves. */
   discard(): void;
 }
 
 export interface FlowControl {
-  /** Too much is unread. */
+  /** Called if too much is unread. */
   pause(): void;
-  /** It has been read. */
+  /** Called when the unread data has been read. */
   resume(): void;
 }
 
 /**
- * Creates the queue of one response. It delivers batches and decodes a `content-encoding`, because some servers compress
- * although the request does not allow it.
+ * Creates the queue of one response. It delivers batches and decodes a `content-encoding`, because some servers
+ * compress although the request does not allow it.
  *
- * @param name of the provider, for messages
+ * @param name the provider's name, for messages
  */
 export function createUpstreamBody(
   encoding: string | string[] | undefined,
@@ -106,7 +106,7 @@ function createDecoder(word: string) {
   }
 }
 
-/** A class, because each response has one and closures cost several times as much. */
+/** A class, because each response has one and an instance costs far less than a set of closures. */
 class BodyQueue implements UpstreamBody {
   private readonly connection: FlowControl;
   private pieces: Buffer[] = [];
@@ -143,7 +143,7 @@ class BodyQueue implements UpstreamBody {
     this.schedule();
   }
 
-  /** Without a sink there is nothing to interrupt, so it is a failure like any other. */
+  /** Without a sink, there is nothing to interrupt, so it is a failure like any other. */
   cut(reason: Error): void {
     if (this.sink) this.stop(reason);
     else this.fail(reason);
@@ -164,7 +164,7 @@ class BodyQueue implements UpstreamBody {
     });
   }
 
-  /** Delivers at the end of this turn of the event loop, so that all pieces of one network read form one batch. */
+  /** Delivers at the end of this event loop turn, so that all pieces of one network read form one batch. */
   private schedule(): void {
     if (this.isDue || this.isHeld || !this.sink) return;
     this.isDue = true;
@@ -213,7 +213,9 @@ class BodyQueue implements UpstreamBody {
     reject?.(reason);
   }
 
-  /** Drops all references. A connection may keep its last response for long, and must not keep the run in memory. */
+  /**
+   * Drops all references. A connection may keep its last response for a long time, and must not keep the run in memory.
+   */
   private letGo(): void {
     this.isOver = true;
     this.pieces = [];

@@ -10,10 +10,10 @@ export { defineTextWire, type TextWire } from './text-wire.ts';
 
 /**
  * A **wire** is a protocol: a folder here, pure translation. A **provider** is an entry of the configuration that names
- * a wire, a base URL, keys and dialect settings; an **endpoint** is a model at a provider.
+ * a wire, a base URL, keys and dialect settings. An **endpoint** is a model at a provider.
  *
- * A capability that the protocol does not have is an absent field. The functions are synchronous and do no I/O;
- * `transport.ts` does all their network.
+ * A capability that the protocol does not have is an absent field. The functions are synchronous and do no I/O.
+ * `transport.ts` does all their network I/O.
  */
 export interface Wire {
   /** The name in the configuration: `openai-chat`. */
@@ -25,14 +25,14 @@ export interface Wire {
   /** Headers that carry the operator's key. Not called if the provider has no key. */
   authorize(apiKey: string): Record<string, string>;
   /**
-   * Whether this is another spelling of the name of a model. Callers cannot use it behind a wildcard, since guardrails,
-   * limits and prices go by names.
+   * Whether a name is another spelling of a model's name. Callers cannot use it through a wildcard, because guardrails,
+   * limits and prices depend on names.
    */
   isOtherSpelling?(upstreamModel: string): boolean;
   /** Interprets a status other than 2xx. `body` is parsed JSON, or the text if it is not JSON. */
   readError(response: UpstreamErrorResponse): GatewayError;
   /**
-   * Creates the wire of one provider, if it is not the same for all.
+   * Creates the wire of one provider, if providers need different ones.
    *
    * @throws {Error} naming the invalid setting, for the operator
    */
@@ -45,7 +45,7 @@ export interface Wire {
 
 /** One message of a streamed response: the fields of a server-sent event. */
 export interface Frame {
-  /** The `event:` field; empty if there is none. */
+  /** The `event:` field. Empty if there is none. */
   event: string;
   /** The `data:` lines, joined by a line feed. */
   data: string;
@@ -55,29 +55,32 @@ export interface Frame {
 export interface Reader<C = Chunk> {
   /** @throws {GatewayError} if the frame is an error, or a known frame has an invalid shape */
   read(frame: Frame): C[];
-  /** Called at the regular end of the body. Returns the chunks that were still buffered; the last one may be `finish`. */
+  /**
+   * Called at the regular end of the body. Returns the chunks that are still buffered. The last one may be `finish`.
+   */
   end(): C[];
   /**
-   * Returns what the provider had counted when its response was interrupted. Output that it has not counted is 0. Absent:
-   * the protocol counts only at the end.
+   * Returns the provider's counts if its response was interrupted. Output that the provider has not counted is 0.
+   * Absent: the protocol counts only at the end.
    */
   counted?(): Usage | undefined;
   /**
-   * Returns about how much it keeps of frames that gave no chunk, in UTF-16 units. Absent: nothing that can grow large.
+   * Returns approximately how much it keeps of frames that gave no chunk, in UTF-16 units. Absent: nothing that can
+   * grow large.
    */
   keptLength?(): number;
 }
 
-/** The destination of a request, as far as a wire must know it. */
+/** The destination of a request, with the facts that a wire needs. */
 export interface Target {
   /** For messages: `openai/gpt-5-mini at OpenAI`. */
   endpoint: string;
   upstreamModel: string;
   /** Whether to request a streamed response. */
   stream: boolean;
-  /** `dialect` of the provider's configuration; each wire reads its own settings. */
+  /** `dialect` of the provider's configuration. Each wire reads its own settings. */
   dialect: Readonly<Record<string, unknown>>;
-  /** Keyed hash of the end user's id; absent if the caller named none. */
+  /** Keyed hash of the end user's id. Absent if the caller sent none. */
   endUser?: string;
   /** Set if the model generates images without text. */
   imagesOnly?: true;
@@ -88,9 +91,9 @@ export interface UpstreamRequest<ReaderContext = unknown> {
   path: string;
   headers?: Record<string, string>;
   body: Record<string, unknown>;
-  /** Request fields that the wire cannot carry and that do not change the meaning; the metadata lists them. */
+  /** Request fields that the wire cannot carry and that do not change the meaning. The metadata lists them. */
   dropped: string[];
-  /** What the reader must know about the request, for example which functions represent custom tools. */
+  /** Facts about the request that the reader needs, for example which functions represent custom tools. */
   readerContext: ReaderContext;
 }
 

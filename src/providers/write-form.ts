@@ -4,7 +4,7 @@ import type { FormField } from './image-wire.ts';
 /**
  * Writes `multipart/form-data`.
  *
- * @param boundary in no part of the body; a random one when absent
+ * @param boundary a text that no part of the body contains; random by default
  * @see https://www.rfc-editor.org/rfc/rfc7578
  */
 export function writeForm(
@@ -26,5 +26,5 @@ export function writeForm(
   return { contentType: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(pieces) };
 }
 
-/** As browsers write names. */
+/** Escapes names as browsers do. */
 const writeName = (name: string): string => name.replace(/[\r\n"]/g, (found) => encodeURIComponent(found));

@@ -3,14 +3,14 @@ import { GrowingText } from '../../domain/growing-text.ts';
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 const openingPiece = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
 
-/** An opening with more white space than this is read at the end, because each piece reads it again. */
+/** Maximum length of an opening. A longer one is read at the end, because each piece reads the opening again. */
 const LONGEST_OPENING = 1024;
 
-/** Takes the text out of `{"input": "…"}` while the JSON still arrives, so that a long input streams. */
+/** Extracts the text of `{"input": "…"}` while the JSON is still arriving, so that a long input streams. */
 export interface InputReader {
-  /** @returns what this piece adds to the text, often nothing */
+  /** @returns the text that this piece adds; often empty */
   push(piece: string): string;
-  /** @returns the rest; of unexpected JSON its text, or all of it */
+  /** @returns the remaining text; for unexpected JSON, its text or the JSON itself */
   end(): string;
 }
 
@@ -49,7 +49,7 @@ export function createInputReader(): InputReader {
       return '';
     },
     end() {
-      const rest = state === 'other' ? readOther(other.text) : ''; // only an opening came, without text
+      const rest = state === 'other' ? readOther(other.text) : ''; // only an opening arrived, without text
       held = '';
       state = 'closed';
       return rest;
@@ -57,7 +57,7 @@ export function createInputReader(): InputReader {
   };
 }
 
-/** How far the inside of a JSON string can be decoded: not into an escape, nor between two halves of a character. */
+/** Finds the end of the decodable part of a JSON string. It never splits an escape or a surrogate pair. */
 function findSafeEnd(text: string): { end: number; closed: boolean } {
   let index = 0;
   while (index < text.length) {
@@ -74,7 +74,7 @@ function findSafeEnd(text: string): { end: number; closed: boolean } {
   return { end: index, closed: false };
 }
 
-/** @returns 0 while the escape is not whole; an emoji is written as two, which belong together */
+/** @returns 0 if the escape is incomplete; the two escapes of a surrogate pair count as one */
 function measureEscape(text: string, at: number): number {
   if (text.length < at + 2) return 0;
   if (text[at + 1] !== 'u') return 2;
@@ -93,10 +93,13 @@ function decode(inside: string): string {
   }
 }
 
-/** Models write raw line feeds and escapes that JSON does not have; what cannot be read stays as it is. */
+/**
+ * Decodes invalid JSON strings: models write raw line feeds and unknown escapes. Returns the input if it cannot be
+ * decoded.
+ */
 function decodeLoosely(inside: string): string {
   const mended = inside
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must be mended
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters must be escaped
     .replace(/[\u0000-\u001f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .replace(/\\(?!["\\/bfnrt]|u[\da-fA-F]{4})/g, '\\\\');
   try {
@@ -115,7 +118,7 @@ function readOther(text: string): string {
       if ('input' in value) return typeof value.input === 'string' ? value.input : JSON.stringify(value.input);
     }
   } catch {
-    // no JSON: the model wrote its input as it is
+    // not JSON: the model wrote its input as plain text
   }
   return text;
 }

@@ -7,14 +7,16 @@ export interface DataUrl {
   data: string;
 }
 
-/** Characters before the comma. A media type has at most 255 (RFC 6838 section 4.2); the rest is for parameters. */
+/**
+ * Maximum characters before the comma. A media type has at most 255 (RFC 6838 section 4.2). The rest is for parameters.
+ */
 const MAX_HEAD = 1024;
 
 /** Whether the text uses the scheme `data:`, in upper or lower case. */
 export const isDataUrl = (text: string): boolean => /^data:/i.test(text);
 
 /**
- * Splits a `data:` URL (RFC 2397) in linear time. Only the head is searched, because the data may have megabytes.
+ * Splits a `data:` URL (RFC 2397) in linear time. Searches only the head, because the data may be megabytes.
  *
  * @returns undefined if the text is not a data URL, has no comma, or has a head that is too long
  */
@@ -30,7 +32,7 @@ export function readDataUrl(text: string): DataUrl | undefined {
   };
 }
 
-/** Returns the media type of a file name's ending, or undefined if the ending is unknown. */
+/** Returns the media type for a file name's extension, or undefined if the extension is unknown. */
 export const typeOfName = (name: string): string | undefined =>
   types.get(name.slice(name.lastIndexOf('.') + 1).toLowerCase());
 

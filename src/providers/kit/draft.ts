@@ -3,20 +3,21 @@ import { itemTypes, partTypes, toolTypes } from '../../domain/items.ts';
 import { findNearestName } from '../../domain/nearest-name.ts';
 import type { Target } from '../wire.ts';
 
-/** What the functions that write one request share. */
+/** The state that the functions writing one request share. */
 export interface Draft {
   target: Target;
-  /** The wire in words, for messages: `chat completions`. */
+  /** The name of the wire for messages: `chat completions`. */
   format: string;
-  /** Paths of what was left out, for the metadata. */
+  /** Paths of omitted fields, for the metadata. */
   dropped: string[];
 }
 
 /**
- * For what would change the meaning of the request if it were left out. Another endpoint may well take it.
+ * Creates the error for a field whose omission would change the meaning of the request. Another endpoint may support
+ * it.
  *
- * @param path of the field: `input[3].content[0]`
- * @param what it is, as the subject of a sentence: `The hosted tool file_search`
+ * @param path the path of the field: `input[3].content[0]`
+ * @param what the field, as the subject of a sentence: `The hosted tool file_search`
  */
 export function refuse(draft: Draft, path: string, what: string): GatewayError {
   return refuseBecause(path, describeMissing(draft, what));
@@ -25,7 +26,7 @@ export function refuse(draft: Draft, path: string, what: string): GatewayError {
 const describeMissing = ({ target, format }: Draft, what: string): string =>
   `${what} cannot be sent to ${target.endpoint}: its ${format} format has no place for it.`;
 
-/** Kinds by what they are kinds of: those that the gateway knows. */
+/** The known types of items, parts and tools. */
 const knownKinds = { item: itemTypes, part: partTypes, tool: toolTypes };
 
 /**
@@ -38,7 +39,7 @@ export function refuseKind(draft: Draft, path: string, what: keyof typeof knownK
   return refuseBecause(path, `${describeMissing(draft, `The ${what} ${type.slice(0, 100)}`)}${hint}`);
 }
 
-/** @param message a whole sentence, naming the endpoint */
+/** @param message a complete sentence that names the endpoint */
 export function refuseBecause(path: string, message: string): GatewayError {
   return new GatewayError('invalid_request', `${path}: ${message}`, {
     metadata: { issues: [{ path, message }] },
@@ -46,10 +47,10 @@ export function refuseBecause(path: string, message: string): GatewayError {
   });
 }
 
-/** What to do where an item is looked for that only the caller has. */
+/** The remedy if a request refers to an item that only the caller has. */
 export const sendTheItem = 'send the item itself (Vercel AI SDK: providerOptions.openai.store = false)';
 
-/** The refusal of an `item_reference`: nothing is stored, so only the caller has the item. */
+/** Creates the error for an `item_reference`. The gateway stores nothing, so only the caller has the item. */
 export function refuseReference({ target }: Draft, path: string, id: unknown): GatewayError {
   return refuseBecause(
     path,
@@ -58,9 +59,9 @@ export function refuseReference({ target }: Draft, path: string, id: unknown): G
 }
 
 /**
- * Names the fields of an object that are not carried. Empty values (null, false, an empty list) are not named.
+ * Adds the fields of an object that are not carried to `dropped`, except empty values (null, false, an empty list).
  *
- * @param place returns the path of the object; called only if there is something to name
+ * @param place returns the path of the object; called only if there is a field to add
  */
 export function dropUnknown(draft: Draft, object: object, known: ReadonlySet<string>, place: () => string): void {
   for (const key in object) {
@@ -69,7 +70,11 @@ export function dropUnknown(draft: Draft, object: object, known: ReadonlySet<str
   }
 }
 
-/** Names the top-level fields of a request that are not carried. @param settled fields that the wire writes, or the gateway handles */
+/**
+ * Adds the top-level fields of a request that are not carried to `dropped`.
+ *
+ * @param settled fields that the wire or the gateway handles
+ */
 export function dropRest(draft: Draft, request: object, settled: ReadonlySet<string>): void {
   for (const name in request) {
     if (settled.has(name)) continue;

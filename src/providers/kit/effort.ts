@@ -12,10 +12,10 @@ const shares: Record<ReasoningEffort, number> = {
   max: 0.95,
 };
 
-/** The part of the output limit that an effort may spend on reasoning. */
+/** Returns the share of the output limit that an effort may spend on reasoning. */
 export const effortShare = (effort: ReasoningEffort): number => shares[effort];
 
-/** Every level, from none to the most. */
+/** Every level, in ascending order. */
 export const efforts = [
   'none',
   'minimal',
@@ -26,14 +26,14 @@ export const efforts = [
   'max',
 ] as const satisfies ReasoningEffort[];
 
-/** The output limit against which a budget is weighed when the request sets none: choice 69. */
+/** The output limit for computing an effort from a budget if the request sets no limit: choice 69. */
 const assumedOutputTokens = 32_000;
 
 /**
  * Returns the requested effort as a level that the server knows.
  *
- * @param update effort of the last `configuration_update`, which wins
- * @param known at least one
+ * @param update effort of the last `configuration_update`, which takes precedence
+ * @param known at least one level
  * @returns undefined if the request leaves it to the server
  */
 export function planEffort(
@@ -52,14 +52,17 @@ export function planEffort(
   return reasoning.enabled === true ? nearestEffort('medium', known) : undefined;
 }
 
-/** By rank; of two levels as near as each other the lower one. */
+/** Returns the nearest known level by rank. A tie goes to the lower level. */
 export function nearestEffort(effort: ReasoningEffort, known: readonly ReasoningEffort[]): ReasoningEffort {
   if (known.includes(effort)) return effort;
   const rank = efforts.indexOf(effort);
   return pick(known, (level) => Math.abs(efforts.indexOf(level) - rank));
 }
 
-/** `none` is no budget at all, so a small one still reasons; `max` has the share of `xhigh` and is never meant. */
+/**
+ * Returns the level with the nearest share. `none` means no budget, so a small budget still reasons. `max` has the
+ * share of `xhigh` and is never chosen if `xhigh` is known.
+ */
 function nearestShare(share: number, known: readonly ReasoningEffort[]): ReasoningEffort {
   if (share <= 0) return nearestEffort('none', known);
   const levels = known.filter((level) => level !== 'none');

@@ -1,18 +1,21 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** From this length on the engine makes a slice a view, which would keep the whole network read alive; parsing copies. */
+/**
+ * From this length on, a slice is a view in V8, which would keep the entire network read in memory. Parsing copies the
+ * text.
+ */
 const SLICE_LENGTH = 13;
 
-/** A place of a frame that changes from one to the next: a member with a string or a number. */
+/** A part of a frame that changes from one frame to the next: a member with a string or a number. */
 export interface Placeholder {
   key: string;
   value: string | number;
 }
 
 /**
- * The frames of one stream are alike to the letter but for a delta, a number, some padding. Parsing such a frame is two
- * thirds of what an event costs, so a frame that has been parsed serves as the template for those after it: what lies
- * between the holes must be the same, and the holes are read for themselves. A frame that does not fit is parsed.
+ * A template for the frames of one stream, which are identical except for a delta, numbers and padding. Parsing such a
+ * frame takes two thirds of the time of an event. A parsed frame therefore becomes the template for the next ones: the
+ * text between the holes must be equal, and only the holes are read. A frame that does not match is parsed.
  */
 export class FrameTemplate {
   private readonly segments: readonly string[];
@@ -28,8 +31,8 @@ export class FrameTemplate {
   /**
    * Creates a template of a frame.
    *
-   * @param holes its changing members as they were parsed, each key once in the frame; the first is the delta
-   * @returns undefined if a key is in the frame more than once, or a value is not written plainly
+   * @param holes its changing members as parsed; each key occurs once in the frame; the first one is the delta
+   * @returns undefined if a key occurs more than once in the frame, or a value is not written literally
    */
   static learn(data: string, holes: readonly Placeholder[]): FrameTemplate | undefined {
     const places: { start: number; end: number; hole: number }[] = [];
@@ -58,7 +61,7 @@ export class FrameTemplate {
     );
   }
 
-  /** @returns the delta of a frame that fits; undefined for any other */
+  /** @returns the delta of a matching frame; undefined for any other frame */
   read(data: string): string | undefined {
     const segments = this.segments;
     const isText = this.isText;
@@ -76,7 +79,7 @@ export class FrameTemplate {
       }
       let escaped = false;
       for (let code = data.charCodeAt(at); code !== QUOTE; code = data.charCodeAt(at)) {
-        if (code < 0x20 || Number.isNaN(code)) return undefined; // no JSON, or no end
+        if (code < 0x20 || Number.isNaN(code)) return undefined; // not JSON, or no end
         if (code === BACKSLASH) {
           escaped = true;
           at++;
@@ -105,15 +108,15 @@ function readLiteral(literal: string): string | undefined {
   }
 }
 
-/** Templates in a row that fitted nothing, after which none is made. */
+/** Maximum number of consecutive templates without a match. After that, no template is made. */
 const MAX_MISSES = 20;
 
-/** The template of the stream in progress: made of the last frame that was parsed, and given up where it is no use. */
+/** The template of the current stream. It is made from the last parsed frame, and abandoned if it does not help. */
 export class DeltaFrames {
   private template: FrameTemplate | undefined;
   private misses = 0;
 
-  /** @returns the delta of a frame that is like the last one; undefined when it must be parsed */
+  /** @returns the delta of a frame that matches the template; undefined if the frame must be parsed */
   read(data: string): string | undefined {
     const delta = this.template?.read(data);
     if (delta !== undefined) this.misses = 0;

@@ -7,16 +7,16 @@ export interface GeneratedImage {
   mediaType: string;
 }
 
-/** Precedes it if only the user may send images in the protocol. */
+/** Precedes the image if only the user may send images in the protocol. */
 export const generatedImageHeading = '[Image made by the assistant]';
 
-/** @returns undefined if the item contains no image: the call failed, or returned a link */
+/** @returns undefined if the item contains no image because the call failed or returned a link */
 export function readGeneratedImage(item: InputItem): GeneratedImage | undefined {
   const { result } = item as { result?: unknown };
   return typeof result === 'string' && result !== '' ? { data: result, mediaType: typeOf(result) } : undefined;
 }
 
-/** By the first bytes, which base64 shows as letters. */
+/** Returns the media type by the first bytes, which are letters in base64. */
 function typeOf(data: string): string {
   if (data.startsWith('/9j/')) return 'image/jpeg';
   return data.startsWith('UklGR') ? 'image/webp' : 'image/png';

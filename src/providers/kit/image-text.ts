@@ -1,8 +1,8 @@
-/** A text that is shorter stays where it is. */
+/** Maximum size of a text that stays in the JSON. */
 const LONG_BYTES = 64 * 1024;
-/** Characters of a long text that its mark keeps, for code that looks at its beginning. */
+/** Characters of a long text that its mark keeps, for code that checks the start of the text. */
 const HEAD_LETTERS = 64;
-/** Letters that are decoded at once: a multiple of four. */
+/** Letters that are decoded at once. A multiple of four. */
 const PIECE_LETTERS = 64 * 1024;
 
 const QUOTE = 0x22;
@@ -13,10 +13,10 @@ const COMMA = 0x2c;
 let lifted: readonly Buffer[] = [];
 
 /**
- * Takes the images out of a JSON body before it is parsed, because base64 of megabytes would be a string twice. A mark
- * replaces each; `decodeImage` resolves marks while `readExtracted` reads.
+ * Takes the images out of a JSON body before it is parsed, because parsing would hold megabytes of base64 twice. A mark
+ * replaces each image. `decodeImage` resolves the marks while `readExtracted` reads.
  *
- * @returns `json` is `body` itself if there is none
+ * @returns `json` is `body` itself if there is no image
  */
 export function extractImages(body: Buffer): { json: Buffer; texts: readonly Buffer[] } {
   const texts: Buffer[] = [];
@@ -36,7 +36,7 @@ export function extractImages(body: Buffer): { json: Buffer; texts: readonly Buf
   return texts.length === 0 ? { json: body, texts } : { json: Buffer.concat([...rest, body.subarray(kept)]), texts };
 }
 
-/** The quote that ends a string: one with an even number of backslashes before it. */
+/** Finds the quote that ends a string, which has an even number of backslashes before it. */
 function findEnd(body: Buffer, from: number): number {
   for (let end = body.indexOf(QUOTE, from); end !== -1; end = body.indexOf(QUOTE, end + 1)) {
     let slashes = 0;
@@ -46,11 +46,14 @@ function findEnd(body: Buffer, from: number): number {
   return body.length;
 }
 
-/** By how it begins, and without escapes, of which a parser is to make something; `decodeImage` looks at all of it. */
+/**
+ * Checks only the start of the text, and the absence of escapes, which a parser must resolve. `decodeImage` checks all
+ * of it.
+ */
 const isBase64 = (text: Buffer): boolean =>
   /^[\w+/=:;,.-]+$/.test(text.toString('latin1', 0, 1024)) && !text.includes(BACKSLASH);
 
-/** Reads a body whose images have been taken out. */
+/** Reads a body whose images have been extracted. */
 export function readExtracted<Result>(texts: readonly Buffer[], read: () => Result): Result {
   lifted = texts;
   try {
@@ -61,9 +64,9 @@ export function readExtracted<Result>(texts: readonly Buffer[], read: () => Resu
 }
 
 /**
- * Decodes an image from base64, with or without the head of a data URL.
+ * Decodes an image from base64, with or without the prefix of a data URL.
  *
- * @throws {Error} if it is not base64: the pipeline then blames the provider
+ * @throws {Error} if it is not base64; the pipeline reports this as a failure of the provider
  */
 export function decodeImage(text: unknown): Buffer {
   if (typeof text !== 'string' || text === '') throw new Error('There is no image.');
@@ -82,10 +85,10 @@ function decodeText(text: string): Buffer {
 
 const hasHead = (text: string): boolean => /^data:/i.test(text);
 
-/** Some servers break lines, as in a mail. */
+/** Removes line breaks, which some servers add as in email. */
 const withoutBreaks = (text: string): string => (text.includes('\n') ? text.replace(/[\r\n]+/g, '') : text);
 
-/** Piece by piece, so that no string of its size is ever made. */
+/** Decodes in pieces, so that no string of the image's size is created. */
 function decodeLetters(letters: Buffer): Buffer {
   const from = hasHead(letters.toString('latin1', 0, 5)) ? letters.indexOf(COMMA) + 1 : 0;
   const tail = letters.toString('latin1', letters.length - 2);
@@ -99,7 +102,7 @@ function decodeLetters(letters: Buffer): Buffer {
   return whole(bytes, written, count);
 }
 
-/** Node passes over what is no base64: then there are fewer bytes than letters. */
+/** Checks the number of decoded bytes. Node skips invalid base64, so the result would be too short. */
 function whole(bytes: Buffer, written: number, letters: number): Buffer {
   if (written !== Math.floor((letters * 3) / 4)) throw new Error('The image is not base64.');
   return bytes;

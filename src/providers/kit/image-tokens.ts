@@ -1,6 +1,9 @@
 import { special, type Usage } from '../../domain/usage.ts';
 
-/** Image tokens of a generation. If the provider does not separate them, all output except reasoning counts. */
+/**
+ * Returns the image tokens of a generation. If the provider does not report them separately, all output except
+ * reasoning counts.
+ */
 export function withImageTokens(counts: Usage): Usage {
   if (counts.special?.outputImageTokens !== undefined) return counts;
   const images = special({ ...counts.special, outputImageTokens: counts.outputTokens - counts.reasoningTokens });

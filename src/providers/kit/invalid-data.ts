@@ -1,15 +1,15 @@
 import { GatewayError } from '../../domain/errors.ts';
 
-/** A provider sent what its protocol does not have; another endpoint may do better. */
+/** Creates the error for data that violates the provider's protocol. Another endpoint may succeed. */
 export const invalidUpstreamData = (message: string, cause?: unknown): GatewayError =>
   new GatewayError('upstream_failed', message, { retryable: true, cause });
 
 const MAX_LEVELS = 100;
 
 /**
- * Checks the nesting of parsed JSON. The response is written as JSON again, and that fails for deep values.
+ * Checks the nesting of parsed JSON. The response is serialized again, which fails for deep values.
  *
- * @param length characters of the JSON text; a short one cannot be deep
+ * @param length characters of the JSON text; a short text cannot be deep
  * @throws {GatewayError} `upstream_failed` above 100 levels
  */
 export function checkNesting(value: unknown, length: number): void {
@@ -25,7 +25,11 @@ function isDeeper(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** A stream event of a protocol whose events are JSON objects. @throws {GatewayError} `upstream_failed` when it is none */
+/**
+ * Parses a stream event of a protocol whose events are JSON objects.
+ *
+ * @throws {GatewayError} `upstream_failed` if it is not an object
+ */
 export function parseEvent(data: string): Record<string, unknown> {
   let event: unknown;
   try {
@@ -37,5 +41,5 @@ export function parseEvent(data: string): Record<string, unknown> {
     throw invalidUpstreamData('The provider sent a stream event that is no object.');
   }
   checkNesting(event, data.length);
-  return event as Record<string, unknown>; // a list passes for one without the fields
+  return event as Record<string, unknown>; // a list is treated as an object without fields
 }

@@ -7,6 +7,6 @@ const lengthCodes = new Set([
 
 /** Whether an error after output is a normal end by length. choice 67 */
 export function isLengthError(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null | undefined)?.code; // any shape: `?.` alone looks at it
+  const code = (error as { code?: unknown } | null | undefined)?.code; // any shape: `?.` checks it
   return typeof code === 'string' && lengthCodes.has(code);
 }

@@ -3,16 +3,19 @@ import { createId } from '../../domain/ids.ts';
 import { createInputReader, type InputReader } from './custom-input.ts';
 import type { OfferedTools } from './tool-box.ts';
 
-/** A call whose pieces go out as they come, under the name by which the caller offered the tool. */
+/** A call whose pieces are passed on as they arrive, under the name that the caller gave the tool. */
 export class OpenCall {
   readonly callId: string;
-  /** About how much of the arguments is kept, in UTF-16 units: a custom tool's are JSON around the text that is passed on. */
+  /**
+   * Approximate UTF-16 units of the arguments that are kept. A custom tool's arguments contain JSON around the
+   * passed-on text.
+   */
   keptLength = 0;
   private isEmpty = true;
-  private readonly input: InputReader | undefined; // of a custom tool: takes the text out of the arguments
+  private readonly input: InputReader | undefined; // extracts the text from a custom tool's arguments
 
   /**
-   * @param name upstream
+   * @param name the name upstream
    * @param fields further wire fields of the item
    */
   constructor(
@@ -33,7 +36,7 @@ export class OpenCall {
     chunks.push(chunk);
   }
 
-  /** A piece of the arguments, in JSON. */
+  /** Adds a piece of the JSON arguments. */
   push(text: string, chunks: Chunk[]): void {
     if (text === '') return;
     this.isEmpty = false;
@@ -42,15 +45,15 @@ export class OpenCall {
     if (delta !== '') chunks.push({ type: 'tool_call_arguments', callId: this.callId, delta });
   }
 
-  /** @param cut by the token limit: then empty arguments are not repaired */
+  /** @param cut by the token limit; empty arguments are then not replaced */
   end(chunks: Chunk[], cut = false): void {
-    const rest = this.input?.end() ?? (this.isEmpty && !cut ? '{}' : ''); // `arguments` is JSON, never empty
+    const rest = this.input?.end() ?? (this.isEmpty && !cut ? '{}' : ''); // `arguments` is JSON and never empty
     if (rest !== '') chunks.push({ type: 'tool_call_arguments', callId: this.callId, delta: rest });
   }
 }
 
 /**
- * Returns the id of a call, or one of ours if another call of the response has it, because clients match outputs by id.
+ * Returns the id of a call, or a new id if another call of the response has it, because clients match outputs by id.
  *
  * @param taken ids of the response's calls; this one is added
  */

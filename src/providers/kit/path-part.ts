@@ -2,8 +2,8 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { Target } from '../wire.ts';
 
 /**
- * Encodes a part of an upstream's path: the name of a model, or a part of one between slashes. A caller may have chosen it
- * through a wildcard, and must not reach another path with it.
+ * Encodes a part of an upstream's path: the name of a model, or a segment of one. A caller may have chosen it through a
+ * wildcard, and must not reach another path with it.
  *
  * @throws {GatewayError} `invalid_request` if it is empty or consists of dots, which a server reads as a parent path
  */

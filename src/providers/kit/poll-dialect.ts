@@ -13,7 +13,7 @@ const pollSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** The settings of a wire whose host is polled. */
+/** The settings of a wire that the gateway polls for results. */
 export type PollDialect = Static<typeof pollSchema>;
 
 /** @returns a reader that throws an `Error` naming the setting, for the operator */

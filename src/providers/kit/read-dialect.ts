@@ -2,12 +2,12 @@ import type { Static, TObject, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 
 /**
- * Creates the function that reads the `dialect` of a provider's configuration, by a schema in which every setting has a
+ * Creates the function that reads the `dialect` of a provider's configuration. In the schema, every setting has a
  * default and a description.
  *
- * @param wireId for messages
- * @returns a function that returns all settings. It checks an object once, because the configuration is frozen. It throws
- *   an `Error` for the operator, because only the operator writes a dialect.
+ * @param wireId the wire's name, for messages
+ * @returns a function that returns all settings. It checks an object once, because the configuration is frozen. It
+ *   throws an `Error` for the operator, because only the operator writes a dialect.
  */
 export function dialectReader<Schema extends TObject>(wireId: string, schema: Schema) {
   const defaults = Value.Create(schema) as object;

@@ -9,12 +9,12 @@ import type {
 import { type Draft, dropUnknown, refuseKind, refuseReference } from './draft.ts';
 
 /*
- * What wires without items of their own have in common for the items of a caller.
+ * Shared functions for the caller's items, for wires without items of their own.
  */
 
 /**
- * Fields of items that such a wire reads, or that mean nothing to a provider without a store (ids, states). They are not
- * named. Every other field is named as left out.
+ * Fields of items that such a wire reads, or that have no meaning for a provider without a store (ids, states). They
+ * are not added to `dropped`. Every other field is.
  */
 export const itemFields = {
   message: new Set(['type', 'id', 'role', 'content', 'status', 'model']),
@@ -27,19 +27,19 @@ export const itemFields = {
   image: new Set(['type', 'id', 'status', 'result', 'url']),
 } as const;
 
-/** Returns the heading of a message between agents, which is sent as one of the user. */
+/** Returns the heading of a message between agents, which is sent as a user message. */
 export const agentHeading = ({ author, recipient }: AgentMessageItem): string =>
   `[Message from ${author} to ${recipient}]`;
 
-/** Returns the text that a signature seals, exactly as it was received: raw reasoning, or else its summary. */
+/** Returns the text that a signature seals, exactly as received: raw reasoning, or the summary if there is none. */
 export function readReasoningText({ content, summary }: ReasoningItem): string {
   const parts = content && content.length > 0 ? content : (summary ?? []);
   return parts.map(({ text }) => text).join('');
 }
 
 /**
- * The arguments of a replayed call, for protocols that take an object alone. A model that wrote something else must
- * still see what it wrote.
+ * Returns the arguments of a replayed call, for protocols that accept only an object. If the model wrote other text,
+ * the object contains that text, so that the model still sees it.
  */
 export function readArguments(draft: Draft, { arguments: text }: FunctionCallItem, place: () => string): object {
   if (text === '') return {};
@@ -49,7 +49,7 @@ export function readArguments(draft: Draft, { arguments: text }: FunctionCallIte
   return { arguments: text };
 }
 
-/** @returns undefined when the text is no JSON object */
+/** @returns undefined if the text is not a JSON object */
 export function readObject(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -59,7 +59,7 @@ export function readObject(text: string): object | undefined {
   }
 }
 
-/** What control items change elsewhere in the request. */
+/** The changes of control items to other fields of the request. */
 export interface Control {
   /** Tools of `additional_tools` items, each list with its path. */
   readonly additionalTools: { tools: readonly Tool[]; path: string }[];
@@ -68,20 +68,19 @@ export interface Control {
 }
 
 /**
- * Writes control items. Of those that such a wire has no place for, the ones go that the rest of the conversation can do
- * without.
+ * Writes control items. Drops control items that the wire cannot express and that do not change the meaning.
  *
- * @throws {GatewayError} for an item without which the conversation would mean something else
+ * @throws {GatewayError} for an item whose omission would change the meaning of the conversation
  */
 export function writeOtherItem(draft: Draft, control: Control, item: InputItem, place: () => string): void {
   switch (item.type) {
     case 'additional_tools':
       dropUnknown(draft, item, itemFields.additionalTools, place);
-      control.additionalTools.push({ tools: item.tools as Tool[], path: `${place()}.tools` }); // as the checks left them
+      control.additionalTools.push({ tools: item.tools as Tool[], path: `${place()}.tools` }); // validated before
       return;
     case 'configuration_update':
       dropUnknown(draft, item, itemFields.configurationUpdate, place);
-      control.effort = (item.reasoning as { effort: ReasoningEffort }).effort; // the same
+      control.effort = (item.reasoning as { effort: ReasoningEffort }).effort; // validated before
       return;
     case 'compaction':
     case 'context_compaction': // only the provider that made it can read it

@@ -11,11 +11,11 @@ import {
 import { type Draft, dropUnknown, refuse, refuseBecause, refuseKind } from './draft.ts';
 
 /*
- * Tools for wires that know functions and nothing else: a group is flattened into the name, a custom tool is a function
- * with one text, and the choice of some tools is a shorter list.
+ * Tools for wires that support only functions. A group is flattened into the name. A custom tool is a function with one
+ * text parameter. A choice of some tools is a shorter list.
  */
 
-/** A group is flattened into the name. @see docs/reference/tools.md#namespace */
+/** Returns the name upstream, which contains the group. @see docs/reference/tools.md#namespace */
 export const upstreamName = (name: string, namespace: string | undefined): string =>
   namespace === undefined ? name : `${namespace}__${name}`;
 
@@ -23,43 +23,45 @@ export const upstreamName = (name: string, namespace: string | undefined): strin
 export interface FlatTool {
   name: string;
   description?: string;
-  /** JSON Schema; absent when the function takes nothing. */
+  /** JSON Schema. Absent if the function has no parameters. */
   parameters?: Record<string, unknown>;
   strict?: boolean;
 }
 
-/** What a name upstream refers to. */
+/** The tool that a name upstream refers to. */
 export interface OfferedTool {
   name: string;
   kind: 'function' | 'custom';
   namespace?: string;
 }
 
-/** Name upstream → the tool that the caller offered; functions that mean themselves are not in it. */
+/** Name upstream → the tool that the caller offered. Plain functions are omitted. */
 export type OfferedTools = ReadonlyMap<string, OfferedTool>;
 
-/** The tools of one request. The map keeps their order; `offered` has those whose calls must be translated back. */
+/**
+ * The tools of one request. The map keeps their order. `offered` contains those whose calls must be translated back.
+ */
 export class ToolBox {
   readonly tools = new Map<string, FlatTool>();
   offered: Map<string, OfferedTool> | undefined;
-  /** Types of tools that the provider would have to run, and cannot: they are left out. */
+  /** Types of hosted tools that the provider does not support. They are omitted. */
   readonly leftOut = new Set<string>();
   private byName: Map<string, string[]> | undefined;
   private byGroup: Map<string | undefined, string[]> | undefined;
 
-  /** The name upstream of the first tool that has this name in its group. Call it when all tools are in. */
+  /** Returns the name upstream of the first tool with this name in its group. Call it after all tools are added. */
   findByName(name: string): string | undefined {
     this.byName ??= this.index((tool) => tool.name);
     return this.byName.get(name)?.[0];
   }
 
-  /** The names upstream of a group's tools. Call it when all tools are in. */
+  /** Returns the names upstream of a group's tools. Call it after all tools are added. */
   listGroup(group: string): readonly string[] {
     this.byGroup ??= this.index((tool) => tool.namespace);
     return this.byGroup.get(group) ?? [];
   }
 
-  /** A choice may list as many tools as there are, so that each is not looked for among all. */
+  /** Indexes the tools, because a choice may list every tool and a linear search for each would be slow. */
   private index<Key>(keyOf: (tool: OfferedTool) => Key): Map<Key, string[]> {
     const index = new Map<Key, string[]>();
     for (const [flatName, tool] of this.offered ?? []) {
@@ -83,9 +85,9 @@ export interface ToolList {
   tools: readonly Tool[];
   /** Path of the list: `tools` or `input[0].tools`. */
   path: string;
-  /** A tool that comes up again takes the place of the earlier one; otherwise it is an error. */
+  /** Whether a repeated tool replaces the earlier one. Otherwise, it is an error. */
   replaces?: boolean;
-  /** Takes a tool that is neither function, custom tool nor group. @returns false if it cannot */
+  /** Takes a tool that is not a function, custom tool or group. @returns false if it cannot */
   takeOther?: (tool: Tool, place: () => string) => boolean;
 }
 
@@ -155,7 +157,7 @@ function flattenFunction(
   return flat;
 }
 
-/** A function with one text, which the reader takes out again. */
+/** Writes a function with one text parameter. The reader extracts the text again. */
 function flattenCustom(name: string, tool: CustomTool, group: NamespaceTool | undefined): FlatTool {
   const grammar =
     tool.format?.type === 'grammar'
@@ -178,13 +180,13 @@ function describe(group: NamespaceTool | undefined, ...texts: (string | null | u
   return [group?.description, ...texts].filter(Boolean).join('\n\n');
 }
 
-/** The tools that go out, and which of them the model must or may call. `name`: this one and no other. */
+/** The tools to send, and which of them the model must or may call. `name`: only this one. */
 export interface ToolPlan {
   tools: FlatTool[];
   choice?: 'auto' | 'none' | 'required' | { name: string };
 }
 
-/** Applies `tool_choice`; of `allowed_tools` the listed tools alone are sent, and its mode is the choice. */
+/** Applies `tool_choice`. For `allowed_tools`, only the listed tools are sent, and its mode is the choice. */
 export function planTools(draft: Draft, box: ToolBox, choice: ToolChoice | undefined): ToolPlan {
   const all = [...box.tools.values()];
   if (choice === undefined || choice === null) return { tools: all };
@@ -193,7 +195,7 @@ export function planTools(draft: Draft, box: ToolBox, choice: ToolChoice | undef
       throw refuseChoice(draft, [...box.leftOut].join(', '));
     }
     if (all.length > 0 || choice === 'required') return { tools: all, choice };
-    draft.dropped.push('tool_choice'); // servers refuse the field when there are no tools
+    draft.dropped.push('tool_choice'); // servers reject the field if there are no tools
     return { tools: all };
   }
   switch (choice.type) {
@@ -204,7 +206,7 @@ export function planTools(draft: Draft, box: ToolBox, choice: ToolChoice | undef
       const allowed = new Set<string>();
       const groups = new Set<string | undefined>();
       choice.tools.forEach((entry, index) => {
-        if (entry.type === 'namespace' && groups.size === groups.add(entry.name).size) return; // it is listed again
+        if (entry.type === 'namespace' && groups.size === groups.add(entry.name).size) return; // listed before
         const names = namesOf(box, entry);
         if (names.length === 0) draft.dropped.push(`tool_choice.tools[${index}]`);
         for (const name of names) allowed.add(name);
@@ -219,7 +221,7 @@ export function planTools(draft: Draft, box: ToolBox, choice: ToolChoice | undef
   }
 }
 
-/** The refusal of a choice that forces a tool which this provider does not have. */
+/** Creates the error for a choice that forces a tool which this provider does not have. */
 function refuseChoice(draft: Draft, type: string): GatewayError {
   const search = type.split(', ').some((each) => searchTypes.has(each))
     ? ' The gateway does not run a web search itself yet.'
@@ -243,7 +245,7 @@ function namesOf(box: ToolBox, entry: Choice): readonly string[] {
   return box.tools.has(name) ? [name] : [];
 }
 
-/** The name upstream of a chosen tool. One in a namespace may be chosen by its short name. */
+/** Returns the name upstream of a chosen tool. A tool in a namespace may be chosen by its short name. */
 function findName(box: ToolBox, { name = '', namespace }: Choice): string {
   if (typeof namespace === 'string') return upstreamName(name, namespace);
   if (box.tools.has(name)) return name;

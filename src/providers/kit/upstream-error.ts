@@ -2,25 +2,26 @@ import { type ErrorKind, GatewayError } from '../../domain/errors.ts';
 import { sendTheItem } from './draft.ts';
 import type { UpstreamErrorResponse } from '../wire.ts';
 
-/** The common content of an error, whatever its shape. */
+/** The common content of an error in any format. */
 interface Complaint {
   message: string;
   code: string | number | undefined;
   type: string;
   /** The field of the request that the error is about. */
   param: string;
-  /** Seconds to wait, if the error itself has them. */
+  /** Seconds to wait, if the error itself contains them. */
   wait: number | undefined;
-  /** Whether a hosted moderation in front of the model flagged something. */
+  /** Whether a hosted moderation before the model flagged the content. */
   moderated: boolean;
 }
 
 /**
- * Reads the error response of a server: `{error: {…}}` of OpenAI, Anthropic and Google, `{error: "…"}`, the same in a list,
- * the bare object of vLLM and Mistral, `{detail}` of FastAPI, or a page that is not JSON.
+ * Reads the error response of a server: `{error: {…}}` of OpenAI, Anthropic and Google, `{error: "…"}`, the same in a
+ * list, the bare object of vLLM and Mistral, `{detail}` of FastAPI, or a page that is not JSON.
  *
- * @param nowMs for a `retry-after` that is a date
- * @see docs/reference/errors.md#who-is-responsible what is wrong between us and the provider is never blamed on the caller
+ * @param nowMs the current time, for a `retry-after` that is a date
+ * @see docs/reference/errors.md#who-is-responsible the caller is never blamed for a problem between the gateway and the
+ *   provider
  */
 export function readUpstreamError(answer: UpstreamErrorResponse, nowMs = Date.now()): GatewayError {
   const { status, headers, body } = answer;
@@ -32,11 +33,11 @@ export function readUpstreamError(answer: UpstreamErrorResponse, nowMs = Date.no
 }
 
 /**
- * Reads an error inside a response of status 200, whole or streamed. The message names a status only if the error does:
- * none was sent.
+ * Reads an error inside a response of status 200, buffered or streamed. The message contains a status only if the error
+ * names one, because no error status was sent.
  *
- * @param error the value of the `error` key; the object around it will do as well
- * @param status that the error is equivalent to; below 400 its code and type decide
+ * @param error the value of the `error` key, or the object that contains it
+ * @param status the equivalent status of the error; below 400, its code and type decide
  */
 export function readUpstreamErrorObject(error: unknown, status: number, retryAfterSeconds?: number): GatewayError {
   const complaint = readComplaint(typeof error === 'string' ? { error } : error);
@@ -59,13 +60,13 @@ const says: Partial<Record<ErrorKind, string>> = {
 };
 
 interface Received {
-  /** The HTTP status, or the one that the error itself names. */
+  /** The HTTP status, or the status that the error itself names. */
   sent: number | undefined;
   retryAfterSeconds: number | undefined;
   body: unknown;
 }
 
-/** @param status what kind of error it is; not always one that was sent */
+/** @param status the equivalent status of the error; not always the sent one */
 function explain(complaint: Complaint, status: number, received: Received): GatewayError {
   const { sent, retryAfterSeconds, body: cause } = received;
   const kind = classify(complaint, status);
@@ -93,14 +94,16 @@ function explain(complaint: Complaint, status: number, received: Received): Gate
   });
 }
 
-/** Whether the provider may do better a moment later. An empty account stays empty. */
+/** Whether a retry may succeed. An empty account stays empty. */
 function isTransient(kind: ErrorKind, { code, type }: Complaint, status: number): boolean {
   if (`${code ?? ''} ${type}`.toLowerCase().includes('insufficient_quota')) return false;
   if (kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_timeout') return true;
   return kind === 'upstream_failed' && status >= 500 && status !== 501;
 }
 
-/** Refused, not paid, not allowed, or a 400 that means one of these. */
+/**
+ * Whether the error is about the key or account: rejected, unpaid or forbidden, or a 400 with one of these meanings.
+ */
 const isAboutKey = ({ message, code }: Complaint, status: number): boolean =>
   (status >= 401 && status <= 403) || (status === 400 && (keyWords.test(message) || /api_key/i.test(String(code))));
 
@@ -112,15 +115,15 @@ const contextWords =
 const contentCodes = /content_?filter|content_policy|responsibleaipolicy|moderation|safety_violation|cyber_policy/;
 const contentWords = /content (?:management |filtering )?policy|violates usage guidelines|our safety system/i;
 const overloadWords = /overloaded|over capacity/i;
-/** OpenAI's message for an item without its content, which it searches in its store. */
+/** OpenAI's message for an item without its content, which it looks up in its store. */
 const storeWords = /items are not persisted/i;
-/** A 404 without them is about the path, which is for the operator to correct. */
+/** Messages of a 404 about a model. Any other 404 is about the path, which the operator must correct. */
 const modelWords = /\bmodels?\b/i;
 const keyWords = /\bapi[ _-]?key\b/i;
-/** Messages of a 400 about our account: it is empty (Anthropic), or in the wrong country (Google). */
+/** Messages of a 400 about our account: it is empty (Anthropic) or in an unsupported country (Google). */
 const accountWords = /credit balance is too low|user location is not supported/i;
 
-/** Ruling 9, in the order in which signs outweigh one another. */
+/** Classifies an error by ruling 9. Earlier signs take precedence over later ones. */
 function classify({ message, code, type, param, moderated }: Complaint, status: number): ErrorKind {
   const signs = `${code ?? ''} ${type}`.toLowerCase();
   if (status < 400) return 'upstream_failed';
@@ -129,14 +132,14 @@ function classify({ message, code, type, param, moderated }: Complaint, status: 
   if (moderated || contentCodes.test(signs)) return 'content_policy';
   if (status < 500 && /model_?not_?found/.test(signs)) return 'model_unavailable'; // OpenAI also sends it with 403
   if (signs.includes('overloaded') || signs.includes('capacity_exceeded')) return 'upstream_overloaded';
-  // Groq responds 413 with this code if one request exceeds the tokens of a minute.
+  // Groq responds with 413 and this code if one request exceeds the tokens of a minute.
   if (status === 429 || signs.includes('rate_limit')) return 'rate_limited';
   switch (status) {
     case 403:
       return contentWords.test(message) ? 'content_policy' : 'upstream_failed';
     case 404:
       if (modelWords.test(message)) return 'model_unavailable';
-      // OpenAI sends it for an unknown item, file or prompt: the field is the caller's.
+      // OpenAI sends it for an unknown item, file or prompt. The caller set that field.
       return param === '' ? 'upstream_path_missing' : 'upstream_rejected';
     case 405:
       return 'upstream_path_missing';
@@ -152,7 +155,7 @@ function classify({ message, code, type, param, moderated }: Complaint, status: 
     case 400:
     case 413:
     case 422:
-      // Some servers send 400 for a wrong key. That key is ours.
+      // Some servers send 400 for a wrong key. The key is the operator's.
       if (signs.includes('api_key') || (status === 400 && keyWords.test(message))) return 'upstream_failed';
       if (accountWords.test(message)) return 'upstream_failed';
       if (contextWords.test(message)) return 'context_length_exceeded';
@@ -183,7 +186,7 @@ function deriveStatus({ code, type }: Complaint): number {
   return /invalid|bad_?request|unsupported/.test(signs) ? 400 : 502;
 }
 
-/** The HTTP status that some errors have as their code. */
+/** Returns the HTTP status that some errors use as their code. */
 function readNumericCode({ code }: Pick<Complaint, 'code'>): number | undefined {
   const numeric = typeof code === 'number' ? code : /^[45]\d\d$/.test(code ?? '') ? Number(code) : 0;
   return numeric >= 400 && numeric < 600 ? numeric : undefined;
@@ -192,7 +195,8 @@ function readNumericCode({ code }: Pick<Complaint, 'code'>): number | undefined 
 function readComplaint(body: unknown): Complaint {
   if (Array.isArray(body)) return readComplaint(body[0]); // Gemini's compatible API sends a list
   if (typeof body !== 'object' || body === null) {
-    return { message: '', code: undefined, type: '', param: '', wait: undefined, moderated: false }; // a page or plain text is never repeated
+    // An error page or plain text is never repeated.
+    return { message: '', code: undefined, type: '', param: '', wait: undefined, moderated: false };
   }
   const outer = body as Record<string, unknown>;
   const inner = outer.error ?? outer;
@@ -204,7 +208,7 @@ function readComplaint(body: unknown): Complaint {
 
 function complaint(fields: Record<string, unknown>, message: string): Complaint {
   const { code, type } = fields;
-  const metadata = fields.metadata as Record<string, unknown> | null | undefined; // read with `?.` alone
+  const metadata = fields.metadata as Record<string, unknown> | null | undefined; // `?.` checks it
   return {
     message,
     code: (typeof code === 'string' && code !== '') || typeof code === 'number' ? code : undefined,
@@ -215,7 +219,7 @@ function complaint(fields: Record<string, unknown>, message: string): Complaint 
   };
 }
 
-/** Google sends it next to the message: `{"@type": "…RetryInfo", "retryDelay": "31.5s"}`. */
+/** Google sends the wait beside the message: `{"@type": "…RetryInfo", "retryDelay": "31.5s"}`. */
 function readRetryInfo(details: unknown): number | undefined {
   const delays = Array.isArray(details) ? details.map((detail) => detail?.retryDelay) : [];
   const delay = delays.find((each) => typeof each === 'string');
@@ -223,7 +227,7 @@ function readRetryInfo(details: unknown): number | undefined {
   return seconds === undefined ? undefined : Math.ceil(seconds);
 }
 
-/** A message that is text, or the list of problems of a FastAPI server, which may lie inside `{detail}`. */
+/** Reads a message: text, or the list of problems of a FastAPI server, which may be inside `{detail}`. */
 function readWords(message: unknown): string {
   if (typeof message === 'string') return message;
   if (Array.isArray(message)) return message.map(readProblem).filter(Boolean).join('; ');
@@ -242,18 +246,18 @@ function readProblem(problem: unknown): string {
 }
 
 /**
- * What looks like a secret, and what must be in it. Each shape is read once from left to right: a look ahead would read the
- * rest of a long text again at every place of it, and a message may be as long as the request that it repeats.
+ * Shapes of secrets, and a sign that must be in each. Each pattern reads the text once from left to right. A lookahead
+ * would read the rest of the text again at every position, and a message may be as long as the request that it repeats.
  */
 const secrets: { shape: RegExp; sign?: RegExp }[] = [
   { shape: /\bBearer\s+\S+/gi },
-  // A short prefix, a dash or underscore, and what has a digit or a star in it: `sk-…`, `gsk_…`, `org-…`.
+  // A short prefix, a dash or underscore, and text with a digit or an asterisk: `sk-…`, `gsk_…`, `org-…`.
   {
     shape: /\b(?:sk|pk|rk|gsk|xai|hf|r8|nvapi|pplx|fw|key|org|proj|csk|tgp)[-_][\w*.-]{4,}/g,
     sign: /[\d*]/,
   },
   { shape: /\bAIza[\w*-]{4,}/g },
-  // Any run of letters and digits of a length that no word has.
+  // Letters and digits in a sequence longer than any word.
   { shape: /[A-Za-z0-9_+=*]{24,}/g, sign: /\d/ },
 ];
 
@@ -294,7 +298,7 @@ function readRetryAfter(headers: Headers, nowMs: number): number | undefined {
 
 const single = (header: string | string[] | undefined): string => (Array.isArray(header) ? header[0] : header) ?? '';
 
-/** A limit resets after a duration, or at a moment: epoch in seconds or milliseconds, or a date. */
+/** Reads the reset of a limit: a duration or a time (epoch in seconds or milliseconds, or a date). */
 function readReset(text: string, nowMs: number): number | undefined {
   const seconds = readDuration(text);
   if (seconds === undefined) {
