@@ -7,12 +7,12 @@ import { type FoundPackage, findFactory } from './load-package.ts';
 import type { LanguageModel } from './model.ts';
 import type { ReaderContext } from './request.ts';
 
-/** What a factory gives: a function of the model's name, with a method of that meaning as well. */
+/** The return value of a package's factory: a function that takes a model name and may have an equivalent method. */
 type Models = ((name: string) => LanguageModel) & { languageModel?: (name: string) => LanguageModel };
 
 /**
- * Creates the function that sends requests through the package, which is imported at the first one. Whole responses are
- * streamed as well, so there is one path.
+ * Creates the function that sends requests through the package. The first request imports the package. Buffered
+ * responses are streamed, too, so there is one path.
  */
 export function createPackageCaller(entry: ProviderEntry, found: FoundPackage) {
   let opening: Promise<Models> | undefined;
@@ -33,7 +33,7 @@ export function createPackageCaller(entry: ProviderEntry, found: FoundPackage) {
           yield [{ event: '', data: JSON.stringify(next.value, writeValue) }];
         }
       } finally {
-        reader.cancel().catch(() => {}); // it is over already, or was cut
+        reader.cancel().catch(() => {}); // the stream has ended or was interrupted
       }
     } catch (error) {
       if (clock.reason) throw clock.reason;
@@ -55,7 +55,7 @@ async function open(
     ...(baseUrl === undefined ? undefined : { baseURL: baseUrl }),
     ...(Object.keys(headers).length === 0 ? undefined : { headers }),
     ...settings,
-  }) as Models; // by the SDK's contract; a provider that is none fails at its first call
+  }) as Models; // by the SDK's contract; an invalid provider fails at its first call
 }
 
 async function modelOf(opening: Promise<Models>, name: string): Promise<LanguageModel> {
@@ -71,15 +71,15 @@ async function modelOf(opening: Promise<Models>, name: string): Promise<Language
   );
 }
 
-/** Bytes and errors have no JSON of their own. */
+/** Replaces bytes and errors, which have no JSON representation. */
 function writeValue(_key: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
   return value instanceof Error ? { ...value, name: value.name, message: value.message } : value;
 }
 
-/** The time limits of one attempt, and a client that may disconnect. */
+/** The time limits of one attempt and the signal of the client. */
 class Clock {
-  /** Why the attempt was ended by us. */
+  /** Why the gateway ended the attempt. */
   reason: GatewayError | undefined;
   readonly signal: AbortSignal;
   private readonly controller = new AbortController();
@@ -103,7 +103,7 @@ class Clock {
     else client.addEventListener('abort', this.leave);
   }
 
-  /** @param what happened when nothing comes within `ms` */
+  /** @param what the event for the message if nothing arrives within `ms` */
   wait(ms: number, what: string): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.late(what, '', ms), ms);

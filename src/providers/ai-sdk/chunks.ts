@@ -10,7 +10,7 @@ import type { Metadata, StreamPart } from './model.ts';
 import type { ReaderContext } from './request.ts';
 import { writeSeal } from './seal.ts';
 
-/** Reads the parts of a streamed response, each a frame in JSON. */
+/** Reads the parts of a streamed response. Each part is a JSON frame. */
 export const createReader = (readerContext: ReaderContext): Reader => new PartReader(readerContext);
 
 /** Reads all parts at once. */
@@ -21,7 +21,7 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
 
 function parse(data: string): StreamPart {
   try {
-    return JSON.parse(data) as StreamPart; // by the SDK's contract an object
+    return JSON.parse(data) as StreamPart; // an object by the SDK's contract
   } catch (cause) {
     throw new GatewayError('upstream_failed', 'The package handed over a part that is not JSON.', {
       retryable: true,
@@ -33,7 +33,7 @@ function parse(data: string): StreamPart {
 class PartReader implements Reader {
   private readonly readerContext: ReaderContext;
   private readonly dropped = new DroppedNames();
-  private readonly calls = new Map<string, OpenCall | undefined>(); // undefined: it is complete
+  private readonly calls = new Map<string, OpenCall | undefined>(); // undefined: the call is complete
   private readonly thoughts = new Map<string, Metadata>();
   private thought = 0;
   private sources: Chunk[] = [];
@@ -49,13 +49,13 @@ class PartReader implements Reader {
   read({ data }: Frame): Chunk[] {
     const part = parse(data);
     const chunks = this.take(part);
-    // Sources and what seals a thought are part of a later chunk.
+    // Sources and the seals of thoughts become part of a later chunk.
     if (chunks.length === 0 || part.providerMetadata) this.kept += data.length;
     return chunks;
   }
 
   end(): Chunk[] {
-    return []; // without `finish` it was cut
+    return []; // without `finish`, the stream was truncated
   }
 
   counted(): Usage | undefined {
@@ -123,7 +123,7 @@ class PartReader implements Reader {
     this.textIsLast = false;
     if (part.providerMetadata) this.thoughts.set(id, { ...this.thoughts.get(id), ...part.providerMetadata });
     if (part.type === 'reasoning-start') this.thought++;
-    // The SDK does not distinguish raw reasoning, and shows it as what others show of a summary.
+    // The SDK does not distinguish raw reasoning from summaries. It is passed on as a summary.
     if (part.type === 'reasoning-delta' && part.delta)
       chunks.push({ type: 'reasoning_summary', delta: part.delta, part: this.thought });
     const metadata = this.thoughts.get(id);
@@ -220,19 +220,22 @@ class PartReader implements Reader {
   }
 }
 
-/** The id under which a provider would keep the call: it keeps nothing of ours. */
+/**
+ * Whether the metadata contains only the id under which a provider would store the call. The provider stores nothing
+ * for us.
+ */
 function isIdAlone(value: unknown): boolean {
   return Object.keys((value ?? {}) as object).every((key) => key === 'itemId');
 }
 
-/** Reads an error by the HTTP response behind it, if there is one. For an error inside the stream packages invent a status. */
+/** Reads an error from its HTTP response, if there is one. Packages invent a status for an error inside the stream. */
 function readErrorPart(error: unknown): GatewayError {
   const { statusCode, responseHeaders } = (error ?? {}) as { statusCode?: unknown; responseHeaders?: unknown };
   if (typeof statusCode === 'number' && responseHeaders) return readPackageError(error, 'The provider');
   return readUpstreamErrorObject(error, typeof statusCode === 'number' ? statusCode : 200);
 }
 
-/** The counts that packages have in common, and of the provider's own report (`raw`) what is priced apart. */
+/** Reads the counts that all packages share, and the separately priced counts of the provider's own report (`raw`). */
 function readUsage(value: unknown): Usage | undefined {
   const { inputTokens: input, outputTokens: output, raw } = (value ?? {}) as PackageUsage;
   if (input?.total === undefined && output?.total === undefined) return undefined;

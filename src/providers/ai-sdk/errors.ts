@@ -1,7 +1,7 @@
 import { GatewayError } from '../../domain/errors.ts';
 import { readUpstreamError } from '../kit/upstream-error.ts';
 
-/** What the SDK's `APICallError` has; other errors have less. */
+/** The fields of the SDK's `APICallError`. Other errors have fewer. */
 interface PackageError {
   name?: string;
   message?: string;
@@ -13,7 +13,7 @@ interface PackageError {
 }
 
 /**
- * Reads the error of a package by the HTTP response behind it, if there was one.
+ * Reads the error of a package from its HTTP response, if there was one.
  *
  * @param error thrown, or the `error` of a part, which may come from JSON
  */
@@ -46,7 +46,7 @@ export function readPackageError(error: unknown, provider: string): GatewayError
 const lower = (headers: Record<string, string> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/** @returns undefined when there is no body */
+/** @returns undefined if there is no body */
 function parse(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {

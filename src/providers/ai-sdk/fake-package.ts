@@ -1,9 +1,9 @@
 /** A small package of the AI SDK for tests: its models return the parts in their settings. */
 export interface FakeSettings {
   apiKey?: string;
-  /** Model name → parts. An `Error` is thrown in their place; `silence` never ends. */
+  /** Model name → parts. An `Error` is thrown instead. `silence` never ends. */
   models: Record<string, unknown[] | Error | 'silence'>;
-  /** Gets the call options. */
+  /** Receives the call options. */
   asked: Record<string, unknown>[];
 }
 

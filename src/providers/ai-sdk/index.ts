@@ -8,8 +8,8 @@ import { findPackage } from './load-package.ts';
 import { writeRequest } from './request.ts';
 
 /**
- * Any package of the AI SDK (`@ai-sdk/amazon-bedrock`, `@ai-sdk/cohere`, …) that the operator has installed. The package
- * does the network; its parts are the frames.
+ * Any package of the AI SDK (`@ai-sdk/amazon-bedrock`, `@ai-sdk/cohere`, …) that the operator has installed. The
+ * package does the network I/O. Its parts are the frames.
  */
 export const aiSdk = {
   id: 'ai-sdk',
@@ -23,7 +23,9 @@ export const aiSdk = {
   }),
 } satisfies Wire;
 
-/** The package sends the requests of the provider. @throws {Error} naming the package to install, for the operator */
+/**
+ * Makes the package send the requests of the provider. @throws {Error} naming the package to install, for the operator
+ */
 function forProvider(entry: ProviderEntry): Wire {
   const found = findPackage(entry.package ?? '');
   const text: TextWire = {

@@ -2,18 +2,19 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** A package that is there, not yet imported. */
+/** An installed package that is not imported yet. */
 export interface FoundPackage {
   name: string;
   /** `file:` URL of its entry. */
   url: string;
 }
 
-/** What the npm registry takes as a name, so that a path or an address is none. */
+/** Matches the names that the npm registry accepts. It rejects paths and URLs. */
 const nameShape = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
 /**
- * Finds a package in the working directory, then where Headgate is installed, without running it.
+ * Finds a package in the working directory, then in the directory where Headgate is installed. Does not run the
+ * package.
  *
  * @throws {Error} that names what to install, for the operator
  */
@@ -23,7 +24,7 @@ export function findPackage(name: string, cwd: string = process.cwd()): FoundPac
     try {
       return { name, url: pathToFileURL(createRequire(place).resolve(name)).href };
     } catch {
-      // not here
+      // not in this directory
     }
   }
   throw new Error(`package: ${name} is not installed. Run: npm install ${name}`);
@@ -36,10 +37,10 @@ export function factoryName(name: string): string {
 }
 
 /**
- * The function that makes the package's provider: named by the operator, by the package's name, or the only one of the
- * kind.
+ * Returns the function that creates the package's provider. The operator names it, or the package's name implies it, or
+ * it is the only function of its kind.
  *
- * @throws {Error} that lists what there is, for the operator
+ * @throws {Error} that lists the available functions, for the operator
  */
 export function findFactory(
   exported: Record<string, unknown>,
@@ -55,5 +56,5 @@ export function findFactory(
       `factory: ${name} exports ${makers.join(', ') || 'no function that begins with create'}; name one of them.`,
     );
   }
-  return exported[chosen] as (settings: object) => unknown; // a function, as the filter has seen
+  return exported[chosen] as (settings: object) => unknown; // the filter has checked that it is a function
 }

@@ -1,6 +1,6 @@
 /*
- * The interface of the AI SDK's language models, as far as we use it: specification version 4.
- * Our own words for it, so that nothing of the SDK is needed to run without it.
+ * The parts of the interface of the AI SDK's language models that we use: specification version 4.
+ * The types are our own, so that Headgate runs without the SDK.
  */
 
 export interface LanguageModel {
@@ -8,7 +8,7 @@ export interface LanguageModel {
   doStream(options: Record<string, unknown>): PromiseLike<{ stream: ReadableStream<unknown> }>;
 }
 
-/** What belongs to one provider alone: package's key → values. Travels untouched. */
+/** Provider-specific values: package's key → values. Passed on unchanged. */
 export type Metadata = Record<string, unknown>;
 
 export interface StreamPart {

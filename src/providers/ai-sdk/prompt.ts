@@ -35,17 +35,17 @@ interface Message {
   content: string | Part[];
 }
 
-/** The messages of a call, and what control items change elsewhere in the request. */
+/** The messages of a call, and the changes of control items to other fields of the request. */
 export class WireConversation implements Control {
   readonly prompt: Message[] = [];
   readonly additionalTools: Control['additionalTools'] = [];
   effort: Control['effort'];
-  /** Call id → name upstream, which a result must repeat. */
+  /** Call id → name upstream. A result must repeat the name. */
   readonly names = new Map<string, string>();
-  /** Call id → what its provider wants back with it. */
+  /** Call id → metadata that its provider requires back. */
   readonly sealed = new Map<string, Metadata>();
 
-  /** Neighbors of one role share a message. */
+  /** Adds parts. Adjacent parts of one role share a message. */
   add(role: 'user' | 'assistant' | 'tool', parts: readonly Part[]): void {
     if (parts.length === 0) return;
     const last = this.prompt.at(-1);
@@ -54,7 +54,7 @@ export class WireConversation implements Control {
   }
 }
 
-/** @param name of the package, to which opaque reasoning is bound */
+/** @param name the package that opaque reasoning is bound to */
 export function writePrompt(draft: Draft, { instructions, input }: ResponseRequest, name: string): WireConversation {
   const conversation = new WireConversation();
   if (instructions) conversation.prompt.push({ role: 'system', content: instructions });
@@ -63,7 +63,7 @@ export function writePrompt(draft: Draft, { instructions, input }: ResponseReque
   return conversation;
 }
 
-/** What seals a call may stand before it or behind it. */
+/** Records the seal of a call. The seal may be before or after the call. */
 function noteSeal(conversation: WireConversation, item: InputItem, name: string): void {
   if (item.type !== 'reasoning') return;
   const seal = readSeal(name, (item as ReasoningItem).encrypted_content);
@@ -219,7 +219,7 @@ function writeFile(draft: Draft, text: string, otherwise: string, filename: stri
   }
   const read = readDataUrl(text);
   if (isDataUrl(text) && !read?.isBase64) throw refuse(draft, place, 'A data URL that is not base64');
-  // The SDK would throw at it, as at a provider that fails.
+  // The SDK would throw here, which would look like a failure of the provider.
   if (!read && notBase64.test(text)) throw refuse(draft, place, 'An address that is neither http nor a data URL');
   return { ...writeData(read ? read.data : text, read?.mediaType || otherwise), ...named };
 }

@@ -6,7 +6,7 @@ import type { Target, UpstreamRequest } from '../wire.ts';
 import { addTools, type OfferedTools, planTools, ToolBox, type ToolPlan } from '../kit/tool-box.ts';
 import { writePrompt } from './prompt.ts';
 
-/** What the reader must know of the request. */
+/** Facts about the request that the reader needs. */
 export interface ReaderContext {
   /** Name of the package. */
   name: string;
@@ -24,7 +24,7 @@ const settled = new Set([
 /**
  * Translates a request into the call options of a language model of the AI SDK.
  *
- * @param name of the package, to which opaque reasoning is bound
+ * @param name the package that opaque reasoning is bound to
  */
 export function writeRequest(request: ResponseRequest, target: Target, name: string): UpstreamRequest<ReaderContext> {
   const draft: Draft = { target, format: 'AI SDK', dropped: [] };

@@ -6,25 +6,25 @@ import { readCitation } from './citations.ts';
 import { reasoningFormat } from './messages.ts';
 import type { ResponseBlock, ReaderContext } from './wire.ts';
 
-/** A search at the provider: its query comes in pieces, its results in a block of their own. */
+/** A search at the provider. Its query arrives in pieces. Its results arrive in a separate block. */
 interface Search {
   id: string;
   input: string;
 }
 
-/** Reads the content blocks of a message. They come one after the other; of other servers calls may come interleaved. */
+/** Reads the content blocks of a message. They arrive one after another. Some servers interleave calls. */
 export class BlockReader {
   private readonly readerContext: ReaderContext;
   private readonly dropped: Set<string>;
   private kind = '';
   private index: unknown;
-  private readonly calls = new Map<unknown, OpenCall>(); // by the index of the block
+  private readonly calls = new Map<unknown, OpenCall>(); // by the block's index
   private readonly callIds = new Set<string>();
   private signature = '';
   private isSilent = true;
   private items = 0;
   private citations: unknown[] = [];
-  /** UTF-16 units of the message in progress: all so far, and before the block in progress. */
+  /** UTF-16 units of the message in progress: all so far, and those before the block in progress. */
   private textLength = 0;
   private textStart = 0;
   private search: Search | undefined;
@@ -39,9 +39,9 @@ export class BlockReader {
     return this.kind === 'text';
   }
 
-  /** A block begins, or is here as a whole. */
+  /** Handles the start of a block, or a complete block. */
   open(block: ResponseBlock, index: unknown, chunks: Chunk[]): void {
-    if (this.kind !== 'tool_use' || this.index === index) this.close(this.index, chunks); // when its end was left out
+    if (this.kind !== 'tool_use' || this.index === index) this.close(this.index, chunks); // if its end is missing
     const { type } = block;
     this.kind = String(type);
     this.index = index;
@@ -74,7 +74,7 @@ export class BlockReader {
     }
   }
 
-  /** A delta of text, when nothing else can be in the frame. */
+  /** Reads a text delta of a frame that contains nothing else. */
   readText(delta: string): Chunk {
     this.textLength += delta.length;
     return { type: 'text', delta };
@@ -108,14 +108,14 @@ export class BlockReader {
     else if (this.search) this.search.input += json;
   }
 
-  /** The message is over: closes what was left open. @param cut by the token limit */
+  /** Closes the open blocks at the end of the message. @param cut by the token limit */
   end(chunks: Chunk[], cut: boolean): void {
     if (this.kind !== 'tool_use') this.close(this.index, chunks);
     for (const call of this.calls.values()) call.end(chunks, cut);
     this.calls.clear();
   }
 
-  /** The block is complete. */
+  /** Closes a complete block. */
   close(index: unknown, chunks: Chunk[]): void {
     this.calls.get(index)?.end(chunks);
     this.calls.delete(index);
@@ -134,7 +134,7 @@ export class BlockReader {
         break;
       case 'thinking':
         if (this.signature === '') break;
-        // A thought may be left out, and only its signature be there.
+        // A provider may omit the thought and send only its signature.
         if (this.isSilent) this.addReasoning({ signature: this.signature }, chunks);
         else chunks.push({ type: 'reasoning_seal', format: reasoningFormat, signature: this.signature });
         break;
@@ -148,11 +148,11 @@ export class BlockReader {
   private addThought(text: unknown, chunks: Chunk[]): void {
     if (typeof text !== 'string' || text === '') return;
     this.isSilent = false;
-    this.textLength = 0; // the next text begins a message of its own
+    this.textLength = 0; // the next text starts a new message
     chunks.push({ type: this.readerContext.summarizes ? 'reasoning_summary' : 'reasoning', delta: text });
   }
 
-  /** Reasoning that has no text. */
+  /** Adds reasoning without text. */
   private addReasoning(fields: object, chunks: Chunk[]): void {
     this.addItem(
       `reasoning-${this.items}`,
@@ -162,7 +162,7 @@ export class BlockReader {
     );
   }
 
-  /** An item of its own, between the texts before and behind it. */
+  /** Adds a separate item between the texts before and after it. */
   private addItem(key: string, item: OutputItem, fields: object, chunks: Chunk[]): void {
     this.items++;
     this.textLength = 0;
@@ -179,7 +179,7 @@ export class BlockReader {
     const callId = takeCallId(id, this.callIds);
     const call = new OpenCall(this.readerContext.tools, { callId, name }, chunks);
     this.calls.set(this.index, call);
-    // A stream begins with an empty object, and its pieces follow.
+    // A stream starts with an empty object, followed by its pieces.
     if (typeof input === 'object' && input !== null && Object.keys(input).length > 0) {
       call.push(JSON.stringify(input), chunks);
     }
@@ -195,7 +195,9 @@ export class BlockReader {
     this.searches.set(block.id, this.search);
   }
 
-  /** The pages themselves have no place in the interface; what was taken from them is cited in the text. */
+  /**
+   * Adds the results of a search. The interface has no field for the pages. The text cites the excerpts that it uses.
+   */
   private addResults(block: ResponseBlock, chunks: Chunk[]): void {
     const id = String(block.tool_use_id ?? '');
     const search = this.searches.get(id);

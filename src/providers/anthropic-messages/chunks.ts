@@ -12,7 +12,7 @@ import type { ResponseBlock, ResponseMessage, ReaderContext } from './wire.ts';
 /** Reads the events of a streamed message. */
 export const createReader = (readerContext: ReaderContext): Reader => new MessageReader(readerContext);
 
-/** Reads a whole message, each block as one delta. */
+/** Reads a buffered message. Each block is one delta. */
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   const message = asObject(body, 'The provider answered with something other than a JSON object.') as ResponseMessage;
   if (message.type === 'error' || message.error) throw readUpstreamErrorObject(message.error ?? message, 200);
@@ -29,12 +29,12 @@ function asObject(value: unknown, otherwise: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Fields of a message that have no information, or that are read elsewhere. */
+/** Message fields that carry no information or are read elsewhere. */
 const known = new Set([
   ...['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'stop_details', 'usage', 'error'],
 ]);
 
-/** A class, because one is created for each response, and an instance costs far less than a bundle of closures. */
+/** A class, because each response has one and an instance costs far less than a set of closures. */
 class MessageReader implements Reader {
   private readonly dropped = new DroppedNames();
   private readonly blocks: BlockReader;
@@ -57,13 +57,13 @@ class MessageReader implements Reader {
     if (delta) return [this.blocks.readText(delta)];
     const chunks: Chunk[] = [];
     this.take(parseEvent(data), data, chunks);
-    // A signature, citations, the query of a search, counts: they are part of a later chunk.
+    // A signature, citations, the query of a search and counts become part of a later chunk.
     if (chunks.length === 0) this.kept += data.length;
     return chunks;
   }
 
   end(): Chunk[] {
-    return []; // without `message_stop` the stream was cut
+    return []; // without `message_stop`, the stream was truncated
   }
 
   start(message: ResponseMessage): Chunk[] {
@@ -139,7 +139,7 @@ class MessageReader implements Reader {
       case 'ping':
         break;
       default:
-        if (event.error) throw readUpstreamErrorObject(event.error, 200); // without a type, as proxies send it
+        if (event.error) throw readUpstreamErrorObject(event.error, 200); // without a type: proxies send it this way
         this.dropped.add(`event ${String(event.type)}`);
     }
   }

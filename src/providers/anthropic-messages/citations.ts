@@ -1,14 +1,14 @@
-/** A stretch of the message's text. */
+/** A range of the message's text. */
 export interface TextRange {
   start: number;
   end: number;
 }
 
 /**
- * What a block of text rests on, as a flat annotation. The excerpt is the extension `content`.
+ * Reads the source of a text block as a flat annotation. The excerpt is the extension `content`.
  *
- * @param cited the place of the block in its message, in UTF-16 units
- * @param dropped gets the type of a citation that the interface does not know
+ * @param cited the block's range in its message, in UTF-16 units
+ * @param dropped receives the type of a citation that the interface does not know
  * @see docs/reference/items.md#annotations
  */
 export function readCitation(

@@ -3,7 +3,7 @@ import { efforts } from '../kit/effort.ts';
 import { dialectReader } from '../kit/read-dialect.ts';
 import { type ModelTraits, traitsOf } from './models.ts';
 
-/** How a server, or a model, differs from what `models.ts` knows. */
+/** The differences of a server or a model from the traits in `models.ts`. */
 export const dialectSchema = Type.Object(
   {
     betas: Type.Array(Type.String({ minLength: 1 }), {
@@ -51,7 +51,7 @@ export type Dialect = Static<typeof dialectSchema>;
 /** @throws {Error} that names the invalid setting, for the operator */
 export const readDialect = dialectReader('anthropic-messages', dialectSchema);
 
-/** Returns the traits of a model by its name. Settings of the operator win. */
+/** Returns the traits of a model by its name. The operator's settings take precedence. */
 export function readTraits(dialect: Dialect, model: string): ModelTraits {
   const traits = traitsOf(model);
   return {

@@ -6,7 +6,7 @@ import { createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { writeRequest } from './request.ts';
 
-/** Any server of `/messages`: Anthropic and compatible ones. */
+/** Any server of `/messages`: Anthropic and compatible servers. */
 export const anthropicMessages = {
   id: 'anthropic-messages',
   checkDialect: readDialect,

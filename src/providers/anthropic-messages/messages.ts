@@ -22,16 +22,16 @@ import { upstreamName } from '../kit/tool-box.ts';
 import { type MessagesDraft, writeParts } from './parts.ts';
 import type { Block, Source, Turn } from './wire.ts';
 
-/** The format of reasoning items whose opaque fields return to this provider. */
+/** The format of reasoning items whose opaque fields are sent back to this provider. */
 export const reasoningFormat = 'anthropic-claude-v1';
 
-/** The conversation of `instructions` and `input`: system blocks, turns, and the effects of control items. */
+/** The conversation of `instructions` and `input`: system blocks, turns and the effects of control items. */
 export class WireConversation implements Control {
   readonly system: Block[] = [];
   readonly turns: Turn[] = [];
   readonly additionalTools: Control['additionalTools'] = [];
   effort: Control['effort'];
-  /** By the user, in the turn at hand. */
+  /** The user's blocks in the current turn. */
   private said: Block[] = [];
 
   /** Adds blocks to a turn. The protocol has two alternating roles, so adjacent messages of one role share a turn. */
@@ -47,7 +47,7 @@ export class WireConversation implements Control {
     this.turnOf('user').content.push(block);
   }
 
-  /** The turn at hand is complete. */
+  /** Completes the current turn. */
   endTurn(): void {
     const last = this.turns.at(-1);
     if (last) for (const block of this.said) last.content.push(block);
@@ -64,12 +64,12 @@ export class WireConversation implements Control {
   }
 
   /**
-   * Do the calls whose results stand at the end lack the thinking before them? Some clients keep no signatures, and some
-   * calls were made by another provider. With a budget to think the provider refuses such a conversation.
+   * Whether the calls of the last results lack the thinking before them. Some clients drop signatures, and other
+   * providers made some calls. The provider rejects such a conversation if a thinking budget is set.
    */
   get lacksThinking(): boolean {
     let at = this.turns.length - 1;
-    while (this.turns[at]?.content[0]?.type === 'tool_result') at -= 2; // turns alternate, so before them are the calls
+    while (this.turns[at]?.content[0]?.type === 'tool_result') at -= 2; // to the calls: turns alternate
     const first = this.turns[at + 1]?.content[0];
     return at < this.turns.length - 1 && first?.type !== 'thinking' && first?.type !== 'redacted_thinking';
   }
@@ -143,7 +143,7 @@ function writeItem(draft: MessagesDraft, conversation: WireConversation, item: I
   }
 }
 
-/** The protocol has one system prompt, in front of everything. */
+/** Adds to the system prompt. The protocol has one, before all messages. */
 function addSystem(draft: MessagesDraft, conversation: WireConversation, blocks: Block[], place: () => string): void {
   for (const block of blocks) {
     if (block.type !== 'text') throw refuse(draft, place(), 'An image or file in a system message');

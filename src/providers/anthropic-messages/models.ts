@@ -1,11 +1,11 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 
 export interface ModelTraits {
-  /** The largest `max_tokens` that the model takes. */
+  /** The largest `max_tokens` that the model accepts. */
   maxTokens: number;
-  /** `budget`: a number of tokens; `adaptive`: the model decides, led by an effort. */
+  /** `budget`: a number of tokens. `adaptive`: the model decides, guided by an effort. */
   thinking: 'budget' | 'adaptive' | 'none';
-  /** Levels of `output_config.effort`; empty when the model does not know it. */
+  /** Levels of `output_config.effort`. Empty if the model does not support the field. */
   efforts: readonly ReasoningEffort[];
   /** Whether its thinking arrives as a summary instead of raw reasoning. */
   summarizes: boolean;
@@ -14,8 +14,8 @@ export interface ModelTraits {
 const three: readonly ReasoningEffort[] = ['low', 'medium', 'high'];
 
 /**
- * Traits by the beginning of the model's name; the first match counts. From the provider's table of models, 2026-11. The
- * operator's `dialect` wins.
+ * Traits by the prefix of the model's name. The first match applies. Source: the provider's table of models, 2026-11.
+ * The operator's `dialect` takes precedence.
  */
 const families: readonly [RegExp, ModelTraits][] = [
   [
@@ -33,10 +33,10 @@ const families: readonly [RegExp, ModelTraits][] = [
   [/^claude-/, { maxTokens: 64_000, thinking: 'adaptive', efforts: [...three, 'max'], summarizes: true }],
 ];
 
-/** Traits of unknown models: what every server of this format accepts. Their thinking is raw. */
+/** Traits of unknown models: the features that every server of this format accepts. Their thinking is raw. */
 const unknown: ModelTraits = { maxTokens: 8192, thinking: 'budget', efforts: [], summarizes: false };
 
 export function traitsOf(model: string): ModelTraits {
-  const name = model.replace(/^.*[./]/, ''); // some servers put a vendor or a region in front
+  const name = model.replace(/^.*[./]/, ''); // some servers prepend a vendor or a region
   return families.find(([pattern]) => pattern.test(name))?.[1] ?? unknown;
 }

@@ -7,7 +7,7 @@ import type { Block, CacheMark, Source } from './wire.ts';
 /** A draft of this wire. */
 export interface MessagesDraft extends Draft {
   dialect: Dialect;
-  /** Features that what was written needs, for `anthropic-beta`. */
+  /** Features that the written content needs, for `anthropic-beta`. */
   betas: Set<string>;
 }
 
@@ -26,9 +26,9 @@ const known: Record<Part['type'], ReadonlySet<string>> = {
 };
 
 /**
- * Writes the parts of a message or of a tool output. Texts of nothing are left out: the provider refuses them.
+ * Writes the parts of a message or of a tool output. Omits empty texts, because the provider rejects them.
  *
- * @param path of the list: `input[3].content`
+ * @param path the path of the list: `input[3].content`
  */
 export function writeParts(
   draft: MessagesDraft,
@@ -84,7 +84,7 @@ function writePart(draft: MessagesDraft, part: Part, place: () => string): Block
   }
 }
 
-/** A breakpoint of the other dialect lasts the provider's five minutes. */
+/** Reads a cache mark. A breakpoint of the other dialect gets the provider's default lifetime of five minutes. */
 function readMark(draft: MessagesDraft, part: object): CacheMark | undefined {
   const { cache_control: mark, prompt_cache_breakpoint: point } = part as {
     cache_control?: CacheControl;
@@ -106,7 +106,7 @@ function readInline(draft: Draft, url: string, path: string): Source & { type: '
   return { type: 'base64', media_type: read.mediaType, data: read.data };
 }
 
-/** `file_data` is a data URL, an address, or base64 alone. */
+/** Reads `file_data`: a data URL, a URL or plain base64. */
 function readFileData(draft: Draft, data: string, filename: string | undefined, path: string): Source {
   if (/^https?:/.test(data)) return { type: 'url', url: data };
   const named = filename ? (typeOfName(filename) ?? '') : 'application/pdf';

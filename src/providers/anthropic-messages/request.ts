@@ -11,8 +11,8 @@ import { writeTools } from './tools.ts';
 import type { Block, ReaderContext, Turn } from './wire.ts';
 
 /**
- * Fields that are written below, or that the gateway handles before: the model, routing, plugins, stored state. Every other
- * field is named in `dropped`.
+ * Fields that are written below, and fields that the gateway handles before the wire: the model, routing, plugins,
+ * stored state. Every other field is added to `dropped`.
  */
 const settled = new Set([
   ...['input', 'model', 'models', 'instructions', 'stream', 'tools', 'tool_choice', 'text', 'reasoning'],
@@ -59,7 +59,9 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   return written;
 }
 
-/** The smallest budget that the provider accepts, and the largest that is sent. @see docs/reference/wires.md */
+/**
+ * The smallest budget that the provider accepts, and the largest that the gateway sends. @see docs/reference/wires.md
+ */
 const MIN_BUDGET = 1024;
 const MAX_BUDGET = 128_000;
 
@@ -97,7 +99,7 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
     return;
   }
   if (traits.thinking === 'adaptive') {
-    // Newer models leave the text out unless it is requested.
+    // Newer models omit the text unless the request asks for it.
     body.thinking = traits.summarizes ? { type: 'adaptive', display: 'summarized' } : { type: 'adaptive' };
     const known = traits.efforts.length > 0 ? traits.efforts : (['medium'] as const);
     const effort = planEffort(reasoning, update, request.max_output_tokens, known);
@@ -114,13 +116,13 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
   writeBudget(draft, body, isSet(budget) ? Number(budget) : undefined, wanted);
 }
 
-/** Names a summary that the model does not write, or a length that it cannot choose. */
+/** Adds to `dropped` a summary that the model does not write, or a length that it cannot choose. */
 function noteSummary(draft: MessagesDraft, summary: string | null | undefined, traits: ModelTraits): void {
   if (!summary || (summary === 'auto' && traits.summarizes)) return;
   draft.dropped.push(traits.summarizes ? `reasoning.summary (${summary})` : 'reasoning.summary');
 }
 
-/** `max_tokens` counts the reasoning too and must be larger than its budget. */
+/** Returns `max_tokens`, which includes the reasoning and must be larger than its budget. */
 function writeBudget(draft: MessagesDraft, body: Body, asked: number | undefined, effort: ReasoningEffort): void {
   const limit = Number(body.max_tokens);
   const planned = asked ?? Math.floor(Math.min(limit * effortShare(effort), MAX_BUDGET));
@@ -138,7 +140,10 @@ const isThinking = (body: Body): boolean => {
   return type === 'enabled' || type === 'adaptive';
 };
 
-/** While it thinks, a model takes neither a temperature nor `top_k`. The provider's temperatures end at 1. */
+/**
+ * Writes the sampling settings. A thinking model accepts neither a temperature nor `top_k`. The highest temperature is
+ * 1.
+ */
 function writeSampling(draft: MessagesDraft, body: Body, request: ResponseRequest): void {
   const { temperature, top_p: topP, top_k: topK } = request;
   const { dropped, dialect } = draft;
@@ -176,7 +181,9 @@ function writeText(draft: MessagesDraft, body: Body, { text }: ResponseRequest, 
   else draft.dropped.push('text.verbosity');
 }
 
-/** The protocol supports JSON only with a schema. Without one it is requested in the system prompt. */
+/**
+ * Requests JSON in the system prompt. The protocol supports JSON only with a schema.
+ */
 function askForJson(draft: MessagesDraft, body: Body): void {
   const block: Block = { type: 'text', text: 'Answer with one JSON object and nothing else.' };
   body.system = [...((body.system as Block[] | undefined) ?? []), block];
@@ -189,7 +196,10 @@ function writeTier(draft: MessagesDraft, body: Body, tier: ResponseRequest['serv
   else if (tier) draft.dropped.push(`service_tier (${tier})`);
 }
 
-/** The provider accepts four marks in total. Of more, the last ones are kept, because they cover what precedes them. */
+/**
+ * Limits the cache marks to the four that the provider accepts. Keeps the last ones, because they cover the text before
+ * them.
+ */
 function limitMarks(draft: MessagesDraft, system: Block[], turns: readonly Turn[], limit: number): void {
   const marked = [...system, ...turns.flatMap(({ content }) => content)].filter((block) => block.cache_control);
   const extra = marked.slice(0, Math.max(0, marked.length - limit));

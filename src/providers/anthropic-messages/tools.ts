@@ -9,7 +9,7 @@ export interface WrittenTools {
   tools: object[];
   choice: { type: string; name?: string; disable_parallel_tool_use?: boolean } | undefined;
   box: ToolBox;
-  /** The model must call something, which goes with thinking nowhere. */
+  /** Whether the model must call a tool. No model combines this with thinking. */
   isForced: boolean;
 }
 

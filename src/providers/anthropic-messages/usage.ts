@@ -1,7 +1,7 @@
 import type { FinishReason } from '../../domain/chunks.ts';
 import { special, type Usage, usage } from '../../domain/usage.ts';
 
-/** Counts of the provider. In a stream they come in two parts, and the later word on a field counts. */
+/** Counts of the provider. A stream sends them in two parts. The later value of a field applies. */
 export type Counts = Record<string, unknown>;
 
 const known = new Set([
@@ -10,10 +10,10 @@ const known = new Set([
 ]);
 
 /**
- * `input_tokens` of this wire leaves out what the cache had or took; ours is all of it.
+ * Reads token counts. `input_tokens` of this wire excludes tokens that the cache served or stored. Ours includes them.
  *
- * @param dropped gets the names of counts that have no place
- * @returns undefined when nothing was reported
+ * @param dropped receives the names of counts that the interface does not have
+ * @returns undefined if nothing was reported
  * @see docs/reference/wires.md
  */
 export function readUsage(counts: Counts, dropped: Set<string>): Usage | undefined {
@@ -42,7 +42,7 @@ const record = (value: unknown): Counts => (typeof value === 'object' && value !
 const nothing: Counts = {};
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
-/** The provider's `standard` is the interface's `default`, and its fast mode the interface's `priority`. */
+/** Reads the service tier. `standard` is the interface's `default`, and the fast mode is the interface's `priority`. */
 export function readServiceTier(counts: Counts): string | undefined {
   if (counts.speed === 'fast') return 'priority';
   const tier = counts.service_tier;
@@ -50,7 +50,7 @@ export function readServiceTier(counts: Counts): string | undefined {
   return tier === 'standard' ? 'default' : tier;
 }
 
-/** @param dropped gets the reason when the interface has no word for it */
+/** @param dropped receives the reason if the interface has no value for it */
 export function readStopReason(reason: string, dropped: Set<string>): FinishReason {
   switch (reason) {
     case 'end_turn':
@@ -63,7 +63,7 @@ export function readStopReason(reason: string, dropped: Set<string>): FinishReas
       return 'length';
     case 'refusal':
       return 'content_filter';
-    default: // `pause_turn`: a search at the provider took long, and the caller may send the output back to continue
+    default: // `pause_turn`: a search at the provider took long; the caller may send the output back to continue
       dropped.add(`stop_reason (${reason})`);
       return 'stop';
   }
@@ -72,7 +72,7 @@ export function readStopReason(reason: string, dropped: Set<string>): FinishReas
 /**
  * Reads the details of the stop reason.
  *
- * @param dropped gets the names of what has no place
+ * @param dropped receives the names of details that the interface does not have
  * @returns the explanation of a refusal, if there is one
  */
 export function readStopDetails(details: unknown, dropped: Set<string>): string | undefined {

@@ -1,8 +1,8 @@
 import type { OfferedTools } from '../kit/tool-box.ts';
 
 /**
- * The shapes of `/messages`, as far as we write or read them. What comes in is lenient: every field may be missing, and
- * `chunks.ts` looks at a value before it believes it.
+ * The shapes of `/messages` that the gateway writes or reads. Types of responses are lenient: every field may be
+ * missing, and `chunks.ts` checks each value before it uses it.
  */
 export interface Turn {
   role: 'user' | 'assistant';
@@ -27,7 +27,7 @@ export type Source =
   | { type: 'url'; url: string }
   | { type: 'file'; file_id: string };
 
-/** What the reader must know of the request. */
+/** Facts about the request that the reader needs. */
 export interface ReaderContext {
   tools?: OfferedTools;
   /** Thinking is a summary, not raw reasoning. */
@@ -40,7 +40,7 @@ export interface ResponseBlock {
   [field: string]: unknown;
 }
 
-/** A whole response, or the `message` of `message_start`. */
+/** A buffered response, or the `message` of `message_start`. */
 export interface ResponseMessage {
   model?: unknown;
   content?: unknown;

@@ -6,10 +6,10 @@ import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import type { ReaderContext } from './request.ts';
 import { readResponseBody, type BflResponse } from './wire.ts';
 
-/** The provider counts in credits, of which a dollar has a hundred. */
+/** The provider counts in credits. A dollar has 100 credits. */
 const NANO_USD_PER_CREDIT = 10_000_000;
 
-/** Reads the response to the submission, which has the address to poll, and the responses to the polls. */
+/** Reads the response to the submission, which contains the URL to poll, and the responses to the polls. */
 export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageChunk[] | Poll {
   const answer = readResponseBody(body);
   const { status, result, polling_url: url } = answer;
@@ -30,7 +30,7 @@ export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageC
   if (/error|fail|not found|expired|cancel/i.test(status)) {
     throw readUpstreamErrorObject({ message: `${status}${readReasons(answer)}`, code: status }, 502);
   }
-  return { type: 'poll', afterMs: pollMs }; // `Pending`, and what may yet be invented for it; the deadline is the end
+  return { type: 'poll', afterMs: pollMs }; // `Pending` or an unknown status; the deadline limits the polling
 }
 
 function finish({ cost, result }: BflResponse): ImageFinishChunk {
@@ -43,7 +43,7 @@ function finish({ cost, result }: BflResponse): ImageFinishChunk {
   return chunk;
 }
 
-/** What lies under any key of `details`, as far as it is words. */
+/** Joins the texts under all keys of `details`. */
 function readReasons({ details }: BflResponse): string {
   const words = Object.values(details ?? {})
     .flat()

@@ -1,25 +1,25 @@
 import type { AspectRatio, ImageFacts, ImageParameters } from '../../domain/images.ts';
 
-/** What width and height must be, in pixels. */
+/** The constraints on width and height, in pixels. */
 export interface Grid {
-  /** Edges are multiples of it. */
+  /** Width and height are multiples of this. */
   step: number;
   min: number;
   max: number;
-  /** Pixels of the whole image. */
+  /** Maximum number of pixels of the image. */
   area: number;
 }
 
 /** Models with the same request fields. */
 export interface Family {
-  /** How the shape is sent: as pixels on a grid, or as a ratio. */
+  /** How the shape is sent: as pixels on a grid or as a ratio. */
   shape: Grid | 'ratio';
-  /** Field of the first reference; others are `<name>_2`, `<name>_3`. */
+  /** Field of the first reference. The others are `<name>_2`, `<name>_3`. */
   reference: 'input_image' | 'image_prompt';
   facts: ImageFacts;
 }
 
-/** Those from 3:7 to 7:3 that are made of whole numbers. */
+/** Ratios of whole numbers from 3:7 to 7:3. */
 const ratios: readonly AspectRatio[] = [
   ...(['auto', '1:1', '1:2', '2:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4'] as const),
   ...(['9:16', '16:9', '9:20', '20:9', '9:21', '21:9'] as const),
@@ -29,7 +29,7 @@ const formats = { type: 'enum', values: ['jpeg', 'png'] } as const;
 
 const describe = (parameters: ImageParameters, passthrough: readonly string[]): ImageFacts => ({
   parameters: { output_format: formats, seed: { type: 'boolean' }, ...parameters },
-  // Never `webhook_url`: the image would go to an address of the caller without a check.
+  // Never `webhook_url`: the provider would send the image to the caller's URL without a check.
   passthrough: ['safety_tolerance', ...passthrough],
   streams: false,
   pricing: undefined,
@@ -93,7 +93,7 @@ const flux1: Family = {
 /** The family of unknown models. */
 export const newestFamily = flux2(8, ['prompt_upsampling', 'disable_pup']);
 
-/** The first that begins the name of a model. */
+/** Families by the prefix of the model's name. The first match applies. */
 const families: readonly (readonly [string, Family])[] = [
   ['flux-2-klein', flux2(4, [])],
   ['flux-2-flex', flux2(8, ['prompt_upsampling', 'steps', 'guidance'])],

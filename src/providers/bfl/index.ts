@@ -9,8 +9,8 @@ import type { Wire } from '../wire.ts';
 const readDialect = pollDialectReader('bfl');
 
 /**
- * `POST {base_url}/<model>`: the API of Black Forest Labs, makers of FLUX. It returns an address to poll, and finally the URL
- * of the image.
+ * `POST {base_url}/<model>`: the API of Black Forest Labs, the makers of FLUX. It returns a URL to poll, and finally
+ * the URL of the image.
  *
  * @see https://docs.bfl.ai
  */
@@ -22,7 +22,7 @@ export const bfl = {
   image: defineImageWire<ReaderContext>({
     facts: newestFamily.facts,
     factsOf: (upstreamModel) => findFamily(upstreamModel).facts,
-    // Its general address returns that of the region that makes the image: `api.us1.bfl.ai`.
+    // Its global host returns the host of the region that generates the image: `api.us1.bfl.ai`.
     pollHosts: ['.bfl.ai'],
     writeRequest: (request, target) => writeImageRequest(request, target, readDialect(target.dialect)),
     readWhole: readWholeImage,

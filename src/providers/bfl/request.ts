@@ -5,15 +5,15 @@ import type { PollDialect } from '../kit/poll-dialect.ts';
 import type { Target } from '../wire.ts';
 import { findFamily, type Grid } from './families.ts';
 
-/** What the reader must know of the request. */
+/** Facts about the request that the reader needs. */
 export interface ReaderContext {
   pollMs: number;
 }
 
 /**
- * Translates a request. References go as base64.
+ * Translates a request. References are sent as base64.
  *
- * @throws {GatewayError} `invalid_request` when the name of the model would leave its place in the path
+ * @throws {GatewayError} `invalid_request` if the name of the model would change the path
  * @see https://docs.bfl.ai/api-reference
  */
 export function writeImageRequest(
@@ -41,7 +41,7 @@ export function writeImageRequest(
   for (const [index, { bytes }] of request.references.entries()) {
     body[index === 0 ? reference : `${reference}_${index + 1}`] = bytes.toString('base64');
   }
-  for (const [name, value] of Object.entries(request.passthrough)) body[name] ??= value; // fields of the interface win
+  for (const [name, value] of Object.entries(request.passthrough)) body[name] ??= value; // interface fields win
   return {
     path: writePathPart(target.upstreamModel, target),
     body,
@@ -50,7 +50,7 @@ export function writeImageRequest(
   };
 }
 
-/** @returns undefined where the model is to choose, which takes the shape of the reference if there is one */
+/** @returns undefined if the model chooses the size; it uses the shape of the reference, if there is one */
 function sizeOf({ size, aspectRatio, resolution, references }: EndpointImageRequest): PixelSize | undefined {
   if (size) return size;
   if (aspectRatio !== undefined && aspectRatio !== 'auto') return pixelsOf(aspectRatio, resolution);
@@ -62,7 +62,7 @@ function sizeOf({ size, aspectRatio, resolution, references }: EndpointImageRequ
   return { width: width * scale, height: height * scale };
 }
 
-/** The nearest size on the grid, of the same shape as far as the bounds of edges let it. */
+/** Returns the nearest size on the grid. Keeps the shape within the minimum and maximum edge. */
 export function fitGrid({ width, height }: PixelSize, { step, min, max, area }: Grid): PixelSize {
   const scale = Math.min(1, Math.sqrt(area / (width * height)), max / Math.max(width, height));
   const edge = (pixels: number, round: (value: number) => number): number =>

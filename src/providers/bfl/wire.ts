@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile';
 const maybe = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** The response to the submission has `id` and `polling_url`, that to a poll the other fields. */
+/** The response to the submission has `id` and `polling_url`. The response to a poll has the other fields. */
 const answer = Type.Object({
   polling_url: maybe(Type.String()),
   status: maybe(Type.String()),
@@ -18,7 +18,7 @@ export type BflResponse = Static<typeof answer>;
 
 const responseCheck = Compile(answer);
 
-/** @throws {TypeError} when a field that is read has another shape */
+/** @throws {TypeError} if a field that is read has another shape */
 export function readResponseBody(body: unknown): BflResponse {
   if (responseCheck.Check(body)) return body;
   throw new TypeError('The body is no task.');

@@ -11,7 +11,7 @@ const maybe = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schem
   Type.Optional(Type.Union([schema, Type.Null()]));
 const file = Type.Object({ url: Type.String() });
 
-/** How far the queue is: `status` and addresses; or the result: `images`, or one `image`. */
+/** The queue status (`status` and URLs), or the result (`images`, or one `image`). */
 const answer = Type.Object({
   status: maybe(Type.String()),
   status_url: maybe(Type.String()),
@@ -27,7 +27,7 @@ type WireAnswer = Static<typeof answer>;
 
 const responseCheck = Compile(answer);
 
-/** Reads how far the queue is, and in the end the result. */
+/** Reads the queue status, and finally the result. */
 export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageChunk[] | Poll {
   if (!responseCheck.Check(body)) throw new TypeError('The body is neither a place in the queue nor a result.');
   const { status, status_url: statusUrl, response_url: responseUrl, error } = body;
@@ -48,7 +48,7 @@ export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageC
   }
 }
 
-/** An image that the provider's check has found fault with is a black one. */
+/** Reads the images of a result. The provider replaces an image that fails its check with a black one. */
 function readResult(files: NonNullable<WireAnswer['images']>, body: WireAnswer): ImageChunk[] {
   const shown = files.filter((_, index) => body.has_nsfw_concepts?.[index] !== true);
   if (shown.length === 0 && files.length > 0) {

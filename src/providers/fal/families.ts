@@ -1,12 +1,12 @@
 import type { AspectRatio, ImageFacts, ImageParameters } from '../../domain/images.ts';
 
-/** Models with the same request fields. Each model has its own API; these are the common forms. */
+/** Models with the same request fields. Each model has its own API. These are the common forms. */
 export interface Family {
   /** How the shape is sent. */
   shape: 'image_size' | 'aspect_ratio';
-  /** The field of references; undefined when there is none. */
+  /** The field of references. Undefined if the model accepts none. */
   reference?: 'image_url' | 'image_urls';
-  /** What comes behind the name in the path, with references and without. */
+  /** Path suffix after the model's name, with references and without. */
   suffix?: { withReferences?: string; without?: string };
   facts: ImageFacts;
 }
@@ -22,9 +22,9 @@ const passthrough = [
 
 interface Traits {
   shape: Family['shape'];
-  /** The most images of one request. */
+  /** Maximum number of images of one request. */
   max: number;
-  /** The most references, and their field. */
+  /** Maximum number of references, and their field. */
   references?: { max: number; field: NonNullable<Family['reference']> };
   suffix?: Family['suffix'];
   more?: ImageParameters;
@@ -51,7 +51,7 @@ function family({ shape, max, references, suffix, more }: Traits): Family {
   };
 }
 
-/** What a model is taken for that is none of the others. */
+/** The family of a model that matches no other family. */
 export const defaultFamily = family({ shape: 'image_size', max: 4 });
 
 const edits = { withReferences: '/edit' };
@@ -62,7 +62,7 @@ const flux2 = family({
   suffix: edits,
 });
 
-/** The first that is found in the name of a model. */
+/** Families by a pattern of the model's name. The first match applies. */
 const families: readonly (readonly [RegExp, Family])[] = [
   [/\/edit$/, family({ shape: 'image_size', max: 4, references: { max: 8, field: 'image_urls' } })],
   [/\/image-to-image$/, family({ shape: 'image_size', max: 4, references: { max: 1, field: 'image_url' } })],

@@ -5,15 +5,15 @@ import type { PollDialect } from '../kit/poll-dialect.ts';
 import type { Target } from '../wire.ts';
 import { type Family, findFamily } from './families.ts';
 
-/** What the reader must know of the request. */
+/** Facts about the request that the reader needs. */
 export interface ReaderContext {
   pollMs: number;
 }
 
 /**
- * Translates a request. References go as data URLs.
+ * Translates a request. References are sent as data URLs.
  *
- * @throws {GatewayError} `invalid_request` when the name of the model would leave its place in the path
+ * @throws {GatewayError} `invalid_request` if the name of the model would change the path
  * @see https://fal.ai/models, the page of each model
  */
 export function writeImageRequest(
@@ -31,7 +31,7 @@ export function writeImageRequest(
     if (family.reference === 'image_url') body['image_url'] = urls[0];
     else body['image_urls'] = urls;
   }
-  for (const [name, value] of Object.entries(request.passthrough)) body[name] ??= value; // fields of the interface win
+  for (const [name, value] of Object.entries(request.passthrough)) body[name] ??= value; // interface fields win
   const { withReferences = '', without = '' } = family.suffix ?? {};
   return {
     path: writePath(target) + (request.references.length > 0 ? withReferences : without),
@@ -57,7 +57,7 @@ function writeShape(
 const writeDataUrl = ({ bytes, mediaType }: EncodedImage): string =>
   `data:${mediaType};base64,${bytes.toString('base64')}`;
 
-/** Names have several parts: `fal-ai/flux/dev`. */
+/** Encodes a name, which may have several parts: `fal-ai/flux/dev`. */
 const writePath = (target: Target): string =>
   target.upstreamModel
     .split('/')

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../domain/errors.ts';
 import type { GeminiResponse } from './wire.ts';
 
-/** @throws {GatewayError} `content_policy` when the provider did not let the prompt through to the model */
+/** @throws {GatewayError} `content_policy` if the provider blocked the prompt before the model */
 export function refuseBlocked({ promptFeedback }: GeminiResponse): void {
   const reason = promptFeedback?.blockReason;
   if (!reason) return;

@@ -11,14 +11,14 @@ import { PartReader } from './part-reader.ts';
 import { readFinishReason, readTier, readUsage } from './usage.ts';
 import type { GeminiResponse, Candidate, ReaderContext } from './wire.ts';
 
-/** Reads a stream of responses, each with the parts that are new. The end of the body is the end of the response. */
+/** Reads a stream of responses. Each contains only new parts. The end of the body is the end of the response. */
 export const createReader = (readerContext: ReaderContext): Reader => new AnswerReader(readerContext);
 
-/** Reads a whole response: an event of a stream that has everything. */
+/** Reads a buffered response, which is a stream event with all parts. */
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   const reader = new AnswerReader(readerContext);
   const chunks: Chunk[] = [];
-  // Without `alt=sse` a stream is a list of events.
+  // Without `alt=sse`, a stream is a list of events.
   for (const answer of Array.isArray(body) ? body : [body]) reader.take(answer, chunks);
   chunks.push(...reader.end());
   if (chunks.at(-1)?.type !== 'finish')
@@ -40,7 +40,7 @@ const candidateFields = new Set([
   ...['logprobsResult', 'avgLogprobs', 'tokenCount'],
 ]);
 
-/** One for each response, so a class: the engine makes and frees an instance for far less than a bundle of closures. */
+/** A class, because each response has one and an instance costs far less than a set of closures. */
 class AnswerReader implements Reader {
   private readonly dropped = new DroppedNames();
   private readonly parts: PartReader;
@@ -50,7 +50,7 @@ class AnswerReader implements Reader {
   private usage: Record<string, unknown> | undefined;
   private grounding: Record<string, unknown> | undefined;
   private reason: FinishReason | undefined;
-  /** The last event, where a template read it: its counts are of interest only when nothing comes after it. */
+  /** The last event if a template read it. Its counts matter only if no event follows. */
   private unparsed: string | undefined;
 
   constructor(readerContext: ReaderContext) {
@@ -73,13 +73,13 @@ class AnswerReader implements Reader {
     }
     checkNesting(answer, data.length);
     const chunks: Chunk[] = [];
-    // An error may come in a list, as it does where the whole stream is one.
+    // An error may arrive in a list, as in a stream without `alt=sse`.
     for (const each of Array.isArray(answer) ? answer : [answer]) this.take(each, chunks);
     this.learn(data, chunks);
     return chunks;
   }
 
-  /** A frame that contains only a text and the token counts so far becomes the template for the next ones. */
+  /** Makes a template of a frame that contains only a text and the token counts so far, for the frames after it. */
   private learn(data: string, chunks: readonly Chunk[]): void {
     const [first] = chunks;
     if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs || this.reason || this.grounding) return;
@@ -112,7 +112,7 @@ class AnswerReader implements Reader {
   }
 
   end(): Chunk[] {
-    if (this.ended || this.reason === undefined) return []; // without a reason the stream was cut
+    if (this.ended || this.reason === undefined) return []; // without a reason, the stream was truncated
     this.ended = true;
     const chunks: Chunk[] = [];
     this.parts.end(chunks);
@@ -136,7 +136,7 @@ class AnswerReader implements Reader {
     return this.parts.keptLength;
   }
 
-  /** What was found without a search that the caller offered has no text to stand at. */
+  /** Adds the citations. If the caller offered no search, the text is not kept, so the citations have no position. */
   private cite(grounding: Record<string, unknown>, chunks: Chunk[]): void {
     const { text, isTextOpen } = this.parts;
     if (text === undefined) this.dropped.add('groundingMetadata');
@@ -149,7 +149,7 @@ class AnswerReader implements Reader {
     this.parts.logprobs = candidate.logprobsResult ?? undefined;
     if (Array.isArray(parts)) for (const part of parts) this.parts.read(part, chunks);
     if (this.parts.logprobs !== undefined) this.dropped.add('logprobsResult');
-    // It may come on every event, each time with all that was found so far.
+    // Each event may contain it, with all sources so far.
     if (candidate.groundingMetadata) this.grounding = candidate.groundingMetadata as Record<string, unknown>;
     const sources = (candidate.citationMetadata as { citationSources?: unknown } | undefined)?.citationSources;
     if (Array.isArray(sources) && sources.length > 0) this.dropped.add('citationMetadata.citationSources');

@@ -15,24 +15,24 @@ import { upstreamName } from '../kit/tool-box.ts';
 import { type GeminiDraft, writeParts } from './parts.ts';
 import type { GeminiContent, Part } from './wire.ts';
 
-/** What the opaque fields of a reasoning item must be marked with to come back here. */
+/** The format of reasoning items whose opaque fields are sent back to this provider. */
 export const reasoningFormat = 'google-gemini-v1';
 
-/** Stands for the signature of a call that another model made; newer models refuse a call without one. */
+/** Replaces the signature of a call that another model made. Newer models reject a call without one. */
 const noSignature = 'skip_thought_signature_validator';
 
-/** The conversation of `instructions` and `input`: the system text, turns, and the effects of control items. */
+/** The conversation of `instructions` and `input`: the system text, turns and the effects of control items. */
 export class WireConversation implements Control {
   readonly system: Part[] = [];
   readonly contents: GeminiContent[] = [];
   readonly additionalTools: Control['additionalTools'] = [];
   effort: Control['effort'];
-  /** Call id → name upstream, which a result must repeat. */
+  /** Call id → name upstream. A result must repeat the name. */
   readonly names = new Map<string, string>();
-  /** A signature on its way to the part it belongs to. */
+  /** A signature whose part has not been written yet. */
   private signature: string | undefined;
 
-  /** The protocol knows two roles that take turns, so neighbors of one role share a turn. */
+  /** Adds parts to a turn. The protocol has two alternating roles, so adjacent messages of one role share a turn. */
   add(role: GeminiContent['role'], parts: readonly Part[]): void {
     if (parts.length === 0) return;
     this.settle();
@@ -43,7 +43,7 @@ export class WireConversation implements Control {
     for (const part of parts) this.system.push(part);
   }
 
-  /** A signature precedes the call that it seals. */
+  /** Adds a signature, which precedes its call. */
   addSignature(signature: string): void {
     this.settle();
     this.signature = signature;
@@ -59,7 +59,10 @@ export class WireConversation implements Control {
     ]);
   }
 
-  /** One that no call follows seals the image before it, or the text, and then has a part of its own, as it came. */
+  /**
+   * Writes a signature that no call follows. It seals the image before it, or the text. For text, it gets a separate
+   * part.
+   */
   settle(): void {
     const { signature } = this;
     if (signature === undefined) return;
@@ -136,7 +139,7 @@ function writeItem(draft: GeminiDraft, conversation: WireConversation, item: Inp
   }
 }
 
-/** Writes signatures unchanged for the provider that made them. Thoughts themselves are not needed: choice 85. */
+/** Writes signatures unchanged for the provider that made them. The provider does not need the thoughts: choice 85. */
 function writeReasoning(
   draft: GeminiDraft,
   conversation: WireConversation,
@@ -145,7 +148,7 @@ function writeReasoning(
 ): void {
   if (item.format === reasoningFormat || isLikelyOurs(item)) {
     if (item.encrypted_content) conversation.addSignature(item.encrypted_content);
-    else if (item.encrypted_content === '') conversation.settle(); // the call that follows has none: see `part-reader.ts`
+    else if (item.encrypted_content === '') conversation.settle(); // unsigned call: see `part-reader.ts`
     return;
   }
   draft.dropped.push(`${place()} (reasoning, ${item.format ?? 'unsigned'})`);
@@ -155,7 +158,10 @@ const ownId = /^rs_[0-9A-Za-z]{24}$/;
 
 const signatureForm = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** Some clients send an item back without its format. Its id then is one of ours, and it looks like a signature: choice 105. */
+/**
+ * Whether an item without a format is probably ours. Some clients drop the format. The item then has an id of ours and
+ * a text that looks like a signature: choice 105.
+ */
 const isLikelyOurs = ({ format, id, encrypted_content: sealed }: ReasoningItem): boolean =>
   !format && ownId.test(id ?? '') && signatureForm.test(sealed ?? '');
 
@@ -173,7 +179,7 @@ function writeCall(
   conversation.addCall(call, draft.traits.thinking === 'level');
 }
 
-/** A result is an object; text is wrapped into one, and images stand behind it. */
+/** Writes a result as an object. Text is wrapped in an object. Images follow the result. */
 function writeOutput(
   draft: GeminiDraft,
   conversation: WireConversation,

@@ -3,7 +3,7 @@ import { dialectReader } from '../kit/read-dialect.ts';
 
 export const levels = ['minimal', 'low', 'medium', 'high'] as const;
 
-/** How a server, or a model, differs from what `models.ts` knows. */
+/** The differences of a server or a model from the traits in `models.ts`. */
 export const dialectSchema = Type.Object(
   {
     thinking: Type.Enum(['auto', 'budget', 'level', 'none'], {

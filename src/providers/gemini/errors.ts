@@ -2,7 +2,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { UpstreamErrorResponse } from '../wire.ts';
 import { readUpstreamError, readUpstreamErrorObject } from '../kit/upstream-error.ts';
 
-/** What a status other than 2xx means. */
+/** Reads the error of a status other than 2xx. */
 export const readError = (answer: UpstreamErrorResponse): GatewayError =>
   blameAccount(readUpstreamError(answer), answer.body);
 
@@ -10,13 +10,16 @@ export const readError = (answer: UpstreamErrorResponse): GatewayError =>
 export const readErrorObject = (error: unknown): GatewayError =>
   blameAccount(readUpstreamErrorObject(error, 200), { error });
 
-/** Reasons of `google.rpc.ErrorInfo` that speak of our key or account, though the status is 400. */
+/** Reasons of `google.rpc.ErrorInfo` that concern our key or account, although the status is 400. */
 const accountReasons =
   /^(?:API_KEY_|SERVICE_DISABLED|BILLING_DISABLED|CONSUMER_|ACCESS_TOKEN_|ACCOUNT_STATE_|USER_PROJECT_)/;
 /** Messages of `FAILED_PRECONDITION`, which has no reason. */
 const accountWords = /enable billing|free tier is not available/i;
 
-/** The provider sends 400 for a wrong key and for an account without permission. Neither is the caller's fault. */
+/**
+ * Corrects the status. The provider sends 400 for a wrong key and for an account without permission. The caller is not
+ * responsible for either.
+ */
 function blameAccount(error: GatewayError, body: unknown): GatewayError {
   if (error.kind !== 'upstream_rejected') return error;
   if (!accountWords.test(error.message) && !readReasons(body).some((reason) => accountReasons.test(reason)))
@@ -34,7 +37,7 @@ function blameAccount(error: GatewayError, body: unknown): GatewayError {
 
 function readReasons(body: unknown): string[] {
   const first = Array.isArray(body) ? body[0] : body;
-  const details = (first as { error?: { details?: unknown } } | null | undefined)?.error?.details; // `?.` alone looks at it
+  const details = (first as { error?: { details?: unknown } } | null | undefined)?.error?.details; // `?.` checks it
   if (!Array.isArray(details)) return [];
   return details.flatMap((detail) => (typeof detail?.reason === 'string' ? [detail.reason as string] : []));
 }

@@ -5,14 +5,16 @@ type Fields = Record<string, unknown>;
 const list = (value: unknown): Fields[] =>
   Array.isArray(value) ? value.filter((entry) => typeof entry === 'object' && entry !== null) : [];
 
-/** Maximum characters that are read for all places together, because each place reads the text. 100 kB of text allow a thousand. */
+/**
+ * Maximum characters read for all citations together, because each citation reads the text. 100 kB of text allow 1000.
+ */
 const MAX_BYTES_READ = 100_000_000;
 
 /**
- * What a search found, as annotations of the text, and the search itself as an item. The provider counts bytes.
+ * Adds the sources of a search as annotations of the text, and the search itself as an item. The provider counts bytes.
  *
- * @param text of the last message; undefined when it is closed, so that no annotation can join it
- * @param dropped gets what has no place
+ * @param text the last message; undefined if it is closed, so that no annotation can join it
+ * @param dropped receives the sources that cannot be carried
  * @see docs/reference/items.md#annotations
  */
 export function readGrounding(
@@ -59,11 +61,14 @@ export function readGrounding(
   chunks.push({ type: 'item_done', key: 'search', item });
 }
 
-/** Queries that were put to the search, each of which may have its price. */
+/** Counts the queries sent to the search. Each may have a price. */
 export const countQueries = ({ webSearchQueries: queries }: Fields): number =>
   Array.isArray(queries) ? queries.filter((query) => query !== '').length : 0;
 
-/** Offsets count from the part. If other parts precede it, the cited words determine the place. */
+/**
+ * Finds the position of a citation. Offsets are relative to the part. If other parts precede it, the cited text
+ * decides.
+ */
 function findPlace({ startIndex, endIndex, text: words }: Fields, text: string, bytes: Buffer) {
   const count = (offset: unknown): number =>
     bytes.subarray(0, typeof offset === 'number' ? offset : 0).toString('utf8').length;

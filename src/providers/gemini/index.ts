@@ -7,7 +7,7 @@ import { readError } from './errors.ts';
 import { geminiImages } from './images/index.ts';
 import { writeRequest } from './request.ts';
 
-/** Google's `generateContent`, for words and for images. */
+/** Google's `generateContent`, for text and images. */
 export const gemini = {
   id: 'gemini',
   checkDialect: readDialect,

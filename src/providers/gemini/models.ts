@@ -2,7 +2,7 @@ import type { ReasoningEffort } from '../../domain/items.ts';
 import { type Dialect, levels } from './dialect.ts';
 
 export interface ModelTraits {
-  /** `budget`: a number of tokens between `min` and `max`; `level`: a word. */
+  /** `budget`: a number of tokens between `min` and `max`. `level`: a named level. */
   thinking: 'budget' | 'level' | 'none';
   /** The smallest budget. 0 turns thinking off if `canStop`. */
   min: number;
@@ -26,7 +26,9 @@ const level = (...known: ReasoningEffort[]): ModelTraits => ({
   levels: known,
 });
 
-/** By the beginning of the model's name; the first that fits counts. From the provider's guide to thinking, 2026-11. */
+/**
+ * Traits by the prefix of the model's name. The first match applies. Source: the provider's guide to thinking, 2026-11.
+ */
 const families: readonly [RegExp, ModelTraits][] = [
   [/^gemini-2\.5-pro/, budget(128, 32_768, false)],
   [/^gemini-2\.5-flash-lite/, budget(512, 24_576, true)],
@@ -42,7 +44,7 @@ const families: readonly [RegExp, ModelTraits][] = [
 
 const unknown = budget(1, 24_576, true);
 
-/** What a model can do, by its name, unless the operator knows better. */
+/** Returns the traits of a model by its name. The operator's settings take precedence. */
 export function readTraits(dialect: Dialect, model: string): ModelTraits {
   const name = model.replace(/^.*\//, '');
   const traits = families.find(([pattern]) => pattern.test(name))?.[1] ?? unknown;

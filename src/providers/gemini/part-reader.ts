@@ -8,25 +8,25 @@ import type { ReaderContext } from './wire.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Reads the parts of a response. Calls come whole on this wire, each in one part. */
+/** Reads the parts of a response. On this wire, each call arrives complete in one part. */
 export class PartReader {
-  /** The provider's id of the response, once it is known: ids of calls are made of it. */
+  /** The provider's id of the response, once known. Call ids are derived from it. */
   responseId: string | undefined;
-  /** The message is still open, so that annotations can join it. */
+  /** Whether the message is still open, so that annotations can join it. */
   isTextOpen = false;
   /** @see Reader.keptLength */
   keptLength = 0;
-  /** Log probabilities of the current candidate. Its first text takes them. */
+  /** Log probabilities of the current candidate. Its first text consumes them. */
   logprobs: unknown;
   private readonly readerContext: ReaderContext;
   private readonly dropped: Set<string>;
-  private message = new GrowingText(); // its text, when the provider searches
-  private isSealOpen = false; // the last chunk is a seal, which the next call would take for its own
+  private message = new GrowingText(); // the message's text, if the provider searches
+  private isSealOpen = false; // the last chunk is a seal, which would otherwise apply to the next call
   private images = 0;
   private calls = 0;
   private readonly callIds = new Set<string>();
-  private readonly tries: string[] = []; // images of thoughts that were not reported so far
-  private trial: { key: string; told: number } | undefined; // the image that they became
+  private readonly tries: string[] = []; // draft images that were not reported yet
+  private trial: { key: string; told: number } | undefined; // the image item that the drafts belong to
 
   constructor(readerContext: ReaderContext, dropped: Set<string>) {
     this.readerContext = readerContext;
@@ -55,13 +55,13 @@ export class PartReader {
     if (!part.functionCall && signature !== undefined) this.seal(signature, chunks);
   }
 
-  /** A delta of text, when nothing else can be in the frame. */
+  /** Reads a text delta of a frame that contains nothing else. */
   readDelta(delta: string): Chunk {
     this.keepText(delta);
     return { type: 'text', delta };
   }
 
-  /** The response has ended: an image that was tried and never finished has failed. */
+  /** Handles the end of the response. An image that has drafts but was never finished has failed. */
   end(chunks: Chunk[]): void {
     const key = this.reportTries(chunks);
     if (key !== undefined) chunks.push({ type: 'item_done', key, item: { ...image, status: 'failed', result: null } });
@@ -84,13 +84,16 @@ export class PartReader {
     }
   }
 
-  /** The seal of a call precedes it. A call without one gets an empty one, so that it does not take the previous seal. */
+  /**
+   * Adds the seal of a call before it. A call without a seal gets an empty one, so that the previous seal does not
+   * apply.
+   */
   private sealCall(signature: string | undefined, chunks: Chunk[]): void {
     if (signature !== undefined || this.isSealOpen) this.seal(signature ?? '', chunks);
     this.isSealOpen = false;
   }
 
-  /** The seal of anything else follows it. The message stays open, because more of its text may come. */
+  /** Adds the seal of any other part after it. The message stays open, because more of its text may arrive. */
   private seal(signature: string, chunks: Chunk[]): void {
     this.isSealOpen = true;
     chunks.push({ type: 'reasoning_seal', format: reasoningFormat, encryptedContent: signature });
@@ -130,7 +133,7 @@ export class PartReader {
     call.end(chunks);
   }
 
-  /** The same for the same response, so that two readings of it agree. */
+  /** Creates the same id for the same response, so that two readings of it agree. */
   private createCallId(): string {
     return this.responseId === undefined ? createId('call_') : `call_${this.responseId}_${this.calls}`;
   }
@@ -155,10 +158,10 @@ export class PartReader {
   }
 
   /**
-   * Images that the model tries while it thinks are partial images of the one in its response. They wait for it where
-   * words may come before it: it has its place behind them, and its seal belongs to it.
+   * Reports drafts as partial images of the final image. If text may precede the image, the drafts wait for it, because
+   * the image follows the text and its seal belongs to the image.
    *
-   * @returns the key of the image; undefined when nothing has been tried
+   * @returns the key of the image; undefined if there are no drafts
    */
   private reportTries(chunks: Chunk[]): string | undefined {
     if (this.tries.length === 0) return this.trial?.key;

@@ -25,9 +25,9 @@ const known: Record<InputPart['type'], ReadonlySet<string>> = {
 };
 
 /**
- * Writes the parts of a message or of a tool output; texts of nothing are left out.
+ * Writes the parts of a message or of a tool output. Omits empty texts.
  *
- * @param path of the list: `input[3].content`
+ * @param path the path of the list: `input[3].content`
  */
 export function writeParts(
   draft: GeminiDraft,
@@ -86,14 +86,14 @@ function writeMedia(draft: Draft, url: string, otherwise: string, place: () => s
   return { inlineData: { mimeType: read.mediaType || otherwise, data: read.data } };
 }
 
-/** Videos of the provider's own site are known by their address alone. */
+/** Writes a URL. Videos of the provider's own site need no media type. */
 function writeAddress(url: string, otherwise: string): Part {
   if (/^https:\/\/(?:www\.)?(?:youtube\.com|youtu\.be)\//.test(url)) return { fileData: { fileUri: url } };
   const end = url.search(/[?#]/);
   return { fileData: { mimeType: typeOfName(end === -1 ? url : url.slice(0, end)) ?? otherwise, fileUri: url } };
 }
 
-/** A file id of this provider is an address. */
+/** Writes a file id. A file id of this provider is a URL. */
 function writeFileId(draft: Draft, id: string, place: () => string): Part {
   if (/^https?:\/\//.test(id)) return { fileData: { fileUri: id } };
   throw refuse(draft, `${place()}.file_id`, 'A file id that is no address');

@@ -4,21 +4,21 @@ import { isSet } from '../kit/draft.ts';
 import { effortShare, planEffort } from '../kit/effort.ts';
 import type { GeminiDraft } from './parts.ts';
 
-/** `thinkingConfig` of the protocol. A model takes a budget or a level, never both. */
+/** `thinkingConfig` of the protocol. A model accepts a budget or a level, never both. */
 export interface ThinkingConfig {
   includeThoughts: boolean;
   thinkingBudget?: number;
   thinkingLevel?: string;
 }
 
-/** The output limit against which a share is weighed when the request sets none: choice 69. */
+/** The output limit for computing a budget from an effort if the request sets no limit: choice 69. */
 const ASSUMED_OUTPUT = 32_000;
 
 /**
  * Writes the reasoning settings of a request.
  *
- * @param update effort of the last `configuration_update`, which wins
- * @returns undefined if it sets nothing, or the model does not think
+ * @param update effort of the last `configuration_update`, which takes precedence
+ * @returns undefined if the request sets nothing, or the model does not think
  * @see docs/reference/responses.md#reasoning, docs/reference/wires.md
  */
 export function writeThinking(
@@ -42,7 +42,7 @@ export function writeThinking(
     if (budget) dropped.push('reasoning.max_tokens');
     return undefined;
   }
-  // A caller that names no amount may still want to read the thoughts.
+  // A caller that sets no amount may still want to read the thoughts.
   const isOpen = effort === undefined && budget === undefined && !reasoning?.enabled;
   if (isOpen) return summary ? { includeThoughts: true } : undefined;
   if (traits.thinking === 'budget') return planBudget(draft, request, { effort, budget, isOff });

@@ -12,8 +12,8 @@ import { writeTools } from './tools.ts';
 import type { ReaderContext } from './wire.ts';
 
 /**
- * Fields that are written below, or that the gateway handles before: the model, routing, plugins, stored state. Every other
- * field is named in `dropped`.
+ * Fields that are written below, and fields that the gateway handles before the wire: the model, routing, plugins,
+ * stored state. Every other field is added to `dropped`.
  */
 const settled = new Set([
   ...[
@@ -57,7 +57,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   const { system, contents } = conversation;
   const body: Body = {};
   if (contents.length === 0 && system.length > 0)
-    contents.push({ role: 'user', parts: system }); // there must be a turn: choice 106
+    contents.push({ role: 'user', parts: system }); // there must be at least one turn: choice 106
   else if (system.length > 0) body.systemInstruction = { parts: system };
   body.contents = contents;
   const { readerContext, tools, toolConfig } = writeTools(draft, request, conversation);
@@ -81,7 +81,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   return { path: writePath(target), body, dropped: draft.dropped, readerContext };
 }
 
-/** The settings of images that the protocol has, by their names of the interface. */
+/** Image settings of the protocol, by their names in the interface. */
 const imageSettings = new Map([
   ['aspect_ratio', 'aspectRatio'],
   ['image_size', 'imageSize'],
@@ -98,14 +98,14 @@ function writeImageConfig({ dropped }: GeminiDraft, config: Body, asked: Respons
   if (Object.keys(settings).length > 0) config.imageConfig = settings;
 }
 
-/** Without a word the provider takes its standard tier. */
+/** Writes the service tier. Without one, the provider uses its standard tier. */
 function writeTier({ dialect, dropped }: GeminiDraft, body: Body, tier: ResponseRequest['service_tier']): void {
   if (!tier || tier === 'auto' || tier === 'default') return;
   if (tier === 'scale' || !dialect.service_tier) dropped.push(`service_tier (${tier})`);
   else body.serviceTier = tier === 'flex' ? 'flex' : 'priority';
 }
 
-/** What a response holds anyway. */
+/** Values of `include` that a response always contains. */
 const included = new Set<string>(['reasoning.encrypted_content', 'web_search_call.action.sources']);
 
 function dropInclude({ dropped }: GeminiDraft, include: ResponseRequest['include']): void {
@@ -120,7 +120,7 @@ function writeSampling({ dropped }: GeminiDraft, config: Body, request: Response
   put('temperature', request.temperature);
   put('topP', request.top_p);
   if (request.top_k === 0)
-    dropped.push('top_k (0)'); // no limit, which the protocol cannot express
+    dropped.push('top_k (0)'); // 0 means no limit, which the protocol cannot express
   else put('topK', request.top_k);
   put('frequencyPenalty', request.frequency_penalty);
   put('presencePenalty', request.presence_penalty);

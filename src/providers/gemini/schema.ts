@@ -3,19 +3,19 @@ import type { GeminiDraft } from './parts.ts';
 
 type Schema = Record<string, unknown>;
 
-/** Keywords of the subset of OpenAPI that the provider takes as they are. */
+/** Keywords of the OpenAPI subset that the provider accepts unchanged. */
 const plain = new Set([
   ...['title', 'description', 'default', 'example', 'required', 'minItems', 'maxItems', 'minLength', 'maxLength'],
   ...['minimum', 'maximum', 'minProperties', 'maxProperties', 'pattern', 'nullable', 'propertyOrdering'],
 ]);
 /** Keywords that do not affect the response, and targets of references. */
 const silent = new Set(['$schema', '$id', '$comment', 'strict', '$defs', 'definitions']);
-/** What is for reading, so that the nearer one is enough. */
+/** Descriptive keywords. If two schemas have one, the nearer value is enough. */
 const words = new Set(['title', 'description', 'default', 'example']);
-/** The only formats that are not refused. */
+/** The formats that the provider accepts. */
 const formats = new Set(['float', 'double', 'int32', 'int64', 'enum', 'date-time']);
 
-/** Writes a schema in the subset, and names each keyword that the subset lacks. */
+/** Writes a schema in the subset. Adds each keyword that the subset lacks to `dropped`. */
 export function writeSubset(draft: GeminiDraft, schema: object, path: string): Schema {
   const dropped = new Set<string>();
   const written = writeOpenApiSchema(schema, dropped);
@@ -24,26 +24,26 @@ export function writeSubset(draft: GeminiDraft, schema: object, path: string): S
 }
 
 /**
- * Writes a JSON Schema in the subset of OpenAPI that older models take: one type with `nullable`, `anyOf`, values of
- * text alone, no references. References are written out, as far as they do not lead back to themselves.
+ * Writes a JSON Schema in the OpenAPI subset that older models accept: one type with `nullable`, `anyOf`, text values
+ * only, no references. References are expanded unless they are recursive.
  *
- * @param dropped gets the keywords that the subset lacks, each once
+ * @param dropped receives the keywords that the subset lacks, each once
  */
 export const writeOpenApiSchema = (schema: unknown, dropped: Set<string>): Schema =>
   new SubsetWriter(schema, dropped).write(schema);
 
-/** What joins the rest, or adds words to it, in this order. */
+/** Keywords that merge into the other ones or extend the description. Written last, in this order. */
 const late = new Set(['$ref', 'allOf', 'anyOf', 'oneOf', 'const', 'enum']);
 
-/** Objects that references may add: a short schema can unfold into a very long one. */
+/** Maximum number of objects that references may add. A short schema can expand into a very long one. */
 const MAX_UNFOLDED = 5000;
-/** So much text in an object counts as another object. */
+/** Characters of text in an object that count as another object. */
 const CHARACTERS_AN_OBJECT = 1000;
 
 class SubsetWriter {
   private readonly root: unknown;
   private readonly dropped: Set<string>;
-  private readonly open = new Set<string>(); // references that are being written out
+  private readonly open = new Set<string>(); // references that are being expanded
   private readonly required = new WeakMap<Schema, Set<unknown>>();
   private unfolded = 0;
 
@@ -105,7 +105,7 @@ class SubsetWriter {
         else this.dropped.add(`format ${String(value)}`.slice(0, 60));
         return;
       case 'additionalProperties':
-        // A model keeps to the properties it is shown, and `true` is what goes without saying.
+        // A model uses only the properties in the schema, and `true` is the default.
         if (typeof value !== 'boolean' && !(isObject(value) && Object.keys(value).length === 0)) break;
         return;
       default:
@@ -131,7 +131,7 @@ class SubsetWriter {
     const target = findTarget(this.root, pointer);
     if (target === undefined || this.open.has(pointer) || this.unfolded > MAX_UNFOLDED) {
       this.dropped.add('$ref');
-      if (isObject(target)) writeType(written, target.type); // it leads back to itself: at least its type is known
+      if (isObject(target)) writeType(written, target.type); // recursive: keep at least the type
       return;
     }
     this.open.add(pointer);
@@ -139,7 +139,7 @@ class SubsetWriter {
     this.open.delete(pointer);
   }
 
-  /** Joins a schema that also applies. The nearer value wins, and the other one is named. */
+  /** Merges a schema that also applies. The nearer value takes precedence. The other one is added to `dropped`. */
   private merge(written: Schema, other: Schema): void {
     for (const [keyword, value] of Object.entries(other)) {
       if (keyword === 'properties' && written.properties) addMissing(written.properties as Schema, value as Schema);
@@ -150,7 +150,7 @@ class SubsetWriter {
     }
   }
 
-  /** The list of a schema of many parts grows in place. */
+  /** Adds required names. The list grows in place, because a schema may have many parts. */
   private require(written: Schema, names: unknown): void {
     if (!Array.isArray(written.required) || !Array.isArray(names)) {
       written.required = names;
@@ -169,7 +169,10 @@ class SubsetWriter {
     }
   }
 
-  /** Only texts can be listed. Other values go into the description, so that the model knows them. */
+  /**
+   * Writes the values of an enum, which must be texts. Other values are added to the description, so that the model
+   * knows them.
+   */
   private writeValues(written: Schema, values: unknown[], keyword: string): void {
     const others = values.filter((value) => value !== null);
     if (others.length < values.length) written.nullable = true;
@@ -197,12 +200,14 @@ function writeType(written: Schema, type: unknown): void {
   else if (types.length > 1) written.anyOf = types.map((each) => ({ type: each }));
 }
 
-/** The nearer value wins. Both are written here, so that the nearer one can grow in place. */
+/**
+ * Adds missing properties in place. The nearer value takes precedence. `properties` is always an object of this file.
+ */
 function addMissing(properties: Schema, more: Schema): void {
   for (const name of Object.keys(more)) if (!Object.hasOwn(properties, name)) properties[name] = more[name];
 }
 
-/** Size of the texts, lists and names in a schema itself. */
+/** Counts the characters of the texts, lists and names in the schema itself. */
 function countCharacters(schema: unknown): number {
   if (!isObject(schema)) return 0;
   let count = 0;
@@ -214,7 +219,7 @@ function countCharacters(schema: unknown): number {
   return count;
 }
 
-/** Follows `#/$defs/address`. @returns undefined when it leads nowhere, or out of the schema */
+/** Follows `#/$defs/address`. @returns undefined if the target does not exist or is outside the schema */
 function findTarget(root: unknown, pointer: string): unknown {
   if (pointer !== '#' && !pointer.startsWith('#/')) return undefined;
   let target: unknown = root;

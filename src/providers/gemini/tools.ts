@@ -38,7 +38,7 @@ export function writeTools(draft: GeminiDraft, request: ResponseRequest, convers
   return { readerContext, tools, toolConfig: plan.tools.length > 0 ? writeChoice(plan.choice) : undefined };
 }
 
-/** The modes of the protocol choose among functions alone, so the search is offered or not, and never forced. */
+/** Plans functions and search. The protocol's modes apply to functions only, so the search is never forced. */
 function planBoth(
   draft: GeminiDraft,
   box: ToolBox,
@@ -64,7 +64,7 @@ function writeTool(draft: GeminiDraft, { name, description, parameters, strict }
   if (parameters && draft.dialect.schema === 'json') written.parametersJsonSchema = parameters;
   else if (parameters) {
     const subset = writeSubset(draft, parameters, `tools.${name}.parameters`);
-    // An object without properties is refused there; no parameters at all mean the same.
+    // The provider rejects an object without properties. Omitting the parameters means the same.
     if (!isEmptyObject(subset)) written.parameters = subset;
   }
   if (strict) draft.dropped.push(`tools.${name}.strict`);
@@ -78,7 +78,7 @@ const domainFields = ['allowed_domains', 'blocked_domains', 'excluded_domains'] 
 const searchFields = new Set<string>(['type', 'filters', 'engine', ...domainFields]);
 const filterFields = new Set<string>(domainFields);
 
-/** The provider's search takes no domains. @see docs/reference/wires.md */
+/** Writes the provider's search, which accepts no domains. @see docs/reference/wires.md */
 function checkSearch(draft: GeminiDraft, tool: Tool, place: () => string): void {
   const { filters, engine } = tool as Record<string, unknown>;
   for (const holder of [tool, filters ?? {}] as Record<string, unknown>[]) {

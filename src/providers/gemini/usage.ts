@@ -3,8 +3,8 @@ import { GatewayError } from '../../domain/errors.ts';
 import { special, type Usage, usage } from '../../domain/usage.ts';
 
 /**
- * @param searches queries that the provider put to its search
- * @returns undefined when nothing was reported
+ * @param searches queries that the provider sent to its search
+ * @returns undefined if nothing was reported
  * @see docs/reference/wires.md
  */
 export function readUsage(counts: Record<string, unknown> | undefined, searches = 0): Usage | undefined {
@@ -31,7 +31,7 @@ export function readUsage(counts: Record<string, unknown> | undefined, searches 
   });
 }
 
-/** Reads the tier that was used, in the terms of the interface. @returns undefined if it was not reported */
+/** Reads the used tier in the terms of the interface. @returns undefined if it was not reported */
 export function readTier(counts: Record<string, unknown> | undefined): string | undefined {
   const { serviceTier } = counts ?? {};
   if (typeof serviceTier !== 'string') return undefined;
@@ -61,9 +61,9 @@ const broken = new Set([
 ]);
 
 /**
- * @param message of the provider about it
- * @param dropped gets a reason that the interface does not have
- * @throws {GatewayError} `upstream_failed` when the model's answer is no use
+ * @param message the provider's message about the reason
+ * @param dropped receives a reason that the interface does not have
+ * @throws {GatewayError} `upstream_failed` if the model's output is unusable
  */
 export function readFinishReason(reason: string, message: unknown, dropped: Set<string>): FinishReason {
   if (reason === 'STOP') return 'stop';

@@ -1,8 +1,8 @@
 import type { OfferedTools } from '../kit/tool-box.ts';
 
 /**
- * The shapes of `generateContent`, as far as we write or read them. What comes in is lenient: every field may be
- * missing, and `chunks.ts` looks at a value before it believes it.
+ * The shapes of `generateContent` that the gateway writes or reads. Types of responses are lenient: every field may be
+ * missing, and `chunks.ts` checks each value before it uses it.
  */
 export interface GeminiContent {
   role: 'user' | 'model';
@@ -18,16 +18,19 @@ export interface Part {
   functionResponse?: { id?: string; name: string; response: object };
 }
 
-/** What the reader must know of the request. */
+/** Facts about the request that the reader needs. */
 export interface ReaderContext {
   tools?: OfferedTools;
-  /** The provider may search: then the whole text is kept, since its sources come by the place in it. */
+  /**
+   * Whether the provider may search. The reader then keeps the complete text, because citations refer to positions in
+   * it.
+   */
   searches?: boolean;
-  /** The response is to hold images and no words. */
+  /** Whether the response must contain images and no text. */
   showsOnly?: boolean;
 }
 
-/** A whole response, or an event of a stream: they have one shape. */
+/** A buffered response, or an event of a stream. Both have the same shape. */
 export interface GeminiResponse {
   candidates?: unknown;
   promptFeedback?: { blockReason?: unknown } | null;

@@ -5,7 +5,7 @@ const flatKinds = new Set(['url_citation', 'file_citation', 'file_path', 'contai
 /**
  * Turns a nested annotation (`{type, url_citation: {…}}`) into a flat one.
  *
- * @returns false when it is of a kind that the interface does not have; then it is named in `dropped`
+ * @returns false if the interface does not have its kind, which is then added to `dropped`
  */
 export function readAnnotation(annotation: unknown, chunks: Chunk[], dropped: Set<string>): boolean {
   const { type, ...fields } = (annotation ?? {}) as Record<string, unknown>;
@@ -27,13 +27,13 @@ export function readAnnotation(annotation: unknown, chunks: Chunk[], dropped: Se
 interface Sources {
   /** Perplexity and xAI: a list of URLs. */
   citations: unknown;
-  /** Perplexity: the same sources with their titles. */
+  /** Perplexity: the same sources, with titles. */
   searchResults: unknown;
-  /** There is a text part in progress, and the server has not annotated it itself. */
+  /** Whether a text part is in progress that the server has not annotated itself. */
   canAnnotate: boolean;
 }
 
-/** Sources outside the message become citations without a place: both indexes are 0. choice 58 */
+/** Adds sources outside the message as citations without a position: both indexes are 0. choice 58 */
 export function readCitations(
   { citations, searchResults, canAnnotate }: Sources,
   chunks: Chunk[],

@@ -13,7 +13,7 @@ import type { ChatChoice, ChatResponse, ReaderContext } from './wire.ts';
 /** Creates the reader of a streamed response. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
 export const createReader = (readerContext: ReaderContext): Reader => new ChatReader(readerContext);
 
-/** Reads a whole response like a stream of one delta, whose field is `message`. */
+/** Reads a buffered response like a stream of one delta, whose field is `message`. */
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   if (typeof body !== 'object' || body === null)
     throw invalidUpstreamData('The provider returned a body that is not a JSON object.');
@@ -29,7 +29,7 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
 export const countWhole = (body: unknown): Usage | undefined =>
   readUsage((body as ChatResponse | null | undefined)?.usage, new Set());
 
-/** A class, because each response has one and closures cost several times as much. */
+/** A class, because each response has one and an instance costs far less than a set of closures. */
 class ChatReader implements Reader {
   seenChoice = false;
   private readonly dropped = new DroppedNames();
@@ -71,8 +71,8 @@ class ChatReader implements Reader {
 
   take(response: ChatResponse, key: 'delta' | 'message'): Chunk[] {
     if (this.ended) return [];
-    if (response.usage) this.usage = response.usage; // some servers send it in every chunk; the last one counts
-    if (response.error) return this.fail(response.error); // more precise than the finish reason beside it
+    if (response.usage) this.usage = response.usage; // some servers send it in every chunk; the last one applies
+    if (response.error) return this.fail(response.error); // more precise than the finish reason in the same chunk
     const chunks: Chunk[] = [];
     if (!this.begun) {
       this.begun = true;
@@ -87,7 +87,7 @@ class ChatReader implements Reader {
         case 'created':
         case 'model':
         case 'error':
-        case 'obfuscation': // padding against guesses from the length of packets
+        case 'obfuscation': // padding that hides the length of the text from network observers
           break;
         case 'choices':
           if (Array.isArray(value)) this.readChoices(value as ChatChoice[], key, chunks);
@@ -126,7 +126,7 @@ class ChatReader implements Reader {
     return chunks;
   }
 
-  /** @throws {GatewayError} the error, unless it is about the length and comes after output */
+  /** @throws {GatewayError} the error, unless it is about the length and follows output */
   private fail(error: unknown): Chunk[] {
     if (this.ended) return [];
     if (!this.hasOutput || !isLengthError(error)) throw readUpstreamErrorObject(error, 200);
@@ -134,7 +134,10 @@ class ChatReader implements Reader {
     return this.end();
   }
 
-  /** Whether it ended with `stop` but without a message, not even an empty one. A filtered choice may have none. */
+  /**
+   * Whether the response ended with `stop` but without a message, not even an empty one. A filtered choice may have
+   * none.
+   */
   get lacksMessage(): boolean {
     return !this.seenMessage && this.reason === 'stop';
   }
@@ -173,7 +176,7 @@ class ChatReader implements Reader {
   private readChoice(choice: ChatChoice, key: 'delta' | 'message', chunks: Chunk[]): void {
     this.seenChoice = true;
     if (choice.delta) this.streamed = true;
-    // Some servers repeat the text so far as `message` beside each delta; others stream one whole message.
+    // Some servers repeat the text so far as `message` in each chunk. Others stream one complete message.
     const message = choice[key] ?? (this.streamed ? undefined : choice.message);
     if (message) this.seenMessage = true;
     if (message) this.message.read(message, { logprobs: choice.logprobs, isWhole: message !== choice.delta }, chunks);

@@ -1,7 +1,7 @@
 import type { Draft } from '../kit/draft.ts';
 import type { Dialect } from './dialect.ts';
 
-/** A draft of this wire: what is written depends on the server. */
+/** A draft of this wire. The server determines its content. */
 export interface ChatDraft extends Draft {
   dialect: Dialect;
 }

@@ -6,14 +6,17 @@ import { readReasoningDetails } from './reasoning-details.ts';
 import { CallReader } from './tool-calls.ts';
 import type { ChatDelta, ChatToolCallPiece, ReaderContext, ReasoningDetail } from './wire.ts';
 
-/** The sources that a server sends beside the message, and whether the token limit truncated the response. */
+/** The sources that a server sends outside the message, and whether the token limit truncated the response. */
 export interface MessageEnd {
   citations: unknown;
   searchResults: unknown;
   cut: boolean;
 }
 
-/** Reads the deltas of a message, or the message as one delta. Adds the names of fields that it cannot carry to `dropped`. */
+/**
+ * Reads the deltas of a message, or the message as one delta. Adds the names of fields that it cannot carry to
+ * `dropped`.
+ */
 export class MessageReader {
   private readonly dropped: Set<string>;
   private readonly readerContext: ReaderContext;
@@ -43,8 +46,8 @@ export class MessageReader {
   }
 
   /**
-   * @param delta or the whole message
-   * @param how.logprobs of the choice, which belong to the text
+   * @param delta a delta or the complete message
+   * @param how.logprobs log probabilities of the choice, which belong to the text
    */
   read(delta: ChatDelta, how: { logprobs: unknown; isWhole: boolean }, chunks: Chunk[]): void {
     const { logprobs, isWhole } = how;
@@ -85,7 +88,7 @@ export class MessageReader {
         case 'tool_calls':
           pieces = this.readList(key, value);
           break;
-        case 'function_call': // the form before `tool_calls`, which has neither index nor id
+        case 'function_call': // the format before `tool_calls`, without index and id
           pieces = [{ index: -1, function: value }];
           break;
         default:
@@ -93,7 +96,7 @@ export class MessageReader {
       }
     }
 
-    // The fields of a whole message have no order. A model reasons, then writes, then calls tools.
+    // The fields of a buffered message have no order. A model reasons, then writes, then calls tools.
     if (details !== undefined || reasoning !== undefined) this.readReasoning(reasoning, details, chunks);
     if (typeof content === 'string') this.addText(content, chunks);
     else if (Array.isArray(content)) this.readParts(content, chunks);
@@ -120,7 +123,7 @@ export class MessageReader {
     }
   }
 
-  /** Adds what waited for the end: sources, and calls without an id. */
+  /** Adds the chunks that waited for the end: sources, and calls without an id. */
   end(chunks: Chunk[], { citations, searchResults, cut }: MessageEnd): void {
     readCitations({ citations, searchResults, canAnnotate: this.textIsLast && !this.annotated }, chunks, this.dropped);
     this.calls?.end(chunks, cut);
@@ -149,7 +152,7 @@ export class MessageReader {
     chunks.push({ type: 'reasoning', delta });
   }
 
-  /** Reads a list of parts. Mistral sends text, thinking and references so. */
+  /** Reads a list of parts, the format in which Mistral sends text, thinking and references. */
   private readParts(parts: unknown[], chunks: Chunk[]): void {
     for (const part of parts as Record<string, unknown>[]) {
       if (typeof part?.text === 'string' && part.type === 'text') this.addText(part.text, chunks);
@@ -172,7 +175,7 @@ export class MessageReader {
     }
     const read = readDataUrl(url);
     const item = { type: 'image_generation_call', status: 'completed' };
-    // `result` cannot carry a link, which must not be lost: choice 59.
+    // `result` cannot contain a link, and the link must not be lost: choice 59.
     const whole = read?.isBase64 ? { ...item, result: read.data } : { ...item, result: null, url };
     this.textIsLast = false;
     chunks.push({ type: 'item_done', key: `image-${this.images++}`, item: whole });

@@ -180,7 +180,7 @@ function addReasoning(
   return message;
 }
 
-/** Writes reasoning unchanged, with its format. These servers are in front of several providers and select by format. */
+/** Writes reasoning unchanged, with its format. These servers forward to several providers and select by format. */
 function addDetails(
   messages: ChatMessage[],
   turn: ChatMessage | undefined,

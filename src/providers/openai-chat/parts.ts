@@ -5,9 +5,9 @@ import type { ChatPart } from './wire.ts';
 
 type Part = MessagePart | EncryptedContentPart;
 
-/** The content of one message, in the two places where chat completions puts it. */
+/** The content of one message, in the two fields of chat completions. */
 export interface MessageContent {
-  /** A plain string when there is only text; null when there is nothing but a refusal. */
+  /** A string if there is only text. Null if there is only a refusal. */
   content: string | ChatPart[] | null;
   refusal?: string;
 }
@@ -25,10 +25,10 @@ const knownFields: Record<Part['type'], ReadonlySet<string>> = {
 const textWithBreakpoint = new Set(['type', 'text', 'cache_control', 'prompt_cache_breakpoint']);
 
 /**
- * Writes the parts of a message or of a tool output. Several texts and nothing else become one string, joined by a line
- * feed, since many servers take a string only.
+ * Writes the parts of a message or of a tool output. Several texts without other parts become one string, joined by a
+ * line feed, because many servers accept only a string.
  *
- * @param path of the list: `input[3].content`
+ * @param path the path of the list: `input[3].content`
  */
 export function writeMessageContent(
   draft: ChatDraft,

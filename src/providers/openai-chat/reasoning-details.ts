@@ -18,7 +18,7 @@ const isFormat = (format: string): format is ReasoningFormat => Object.hasOwn(fo
 /**
  * Reads OpenRouter's blocks of reasoning.
  *
- * @returns whether they contain the text of the reasoning, so that the plain `reasoning` beside them repeats it
+ * @returns whether they contain the text of the reasoning, which the plain `reasoning` field then repeats
  */
 export function readReasoningDetails(details: ReasoningDetail[], chunks: Chunk[], dropped: Set<string>): boolean {
   let hasText = false;
@@ -73,7 +73,11 @@ function readSeal(
   return typeof id === 'string' && id !== '' ? { ...seal, id } : seal;
 }
 
-/** Writes a reasoning item as blocks, in the order in which `readReasoningDetails` reads them. @see docs/reference/wires.md */
+/**
+ * Writes a reasoning item as blocks, in the order in which `readReasoningDetails` reads them.
+ *
+ * @see docs/reference/wires.md
+ */
 export function writeReasoningDetails(item: ReasoningItem): ReasoningDetail[] {
   const details: ReasoningDetail[] = [];
   const format = item.format ?? null;

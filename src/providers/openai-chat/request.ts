@@ -11,8 +11,8 @@ import { writeChoice, writeTool } from './tools.ts';
 import type { ReaderContext } from './wire.ts';
 
 /**
- * Fields that are written below, and fields that the gateway handles before the wire: the model, routing, plugins, stored
- * state. Every other field is added to `dropped`.
+ * Fields that are written below, and fields that the gateway handles before the wire: the model, routing, plugins,
+ * stored state. Every other field is added to `dropped`.
  */
 const settled = new Set([
   ...['input', 'model', 'models', 'instructions', 'stream', 'tools', 'tool_choice', 'text', 'reasoning'],
@@ -42,7 +42,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (tools.length > 0) body.tools = tools.map(writeTool);
   if (choice !== undefined) body.tool_choice = writeChoice(choice);
   if (tools.length > 0) put(draft, body, 'parallel_tool_calls', request.parallel_tool_calls);
-  else if (isSet(request.parallel_tool_calls)) draft.dropped.push('parallel_tool_calls'); // servers reject it without tools
+  else if (isSet(request.parallel_tool_calls)) draft.dropped.push('parallel_tool_calls'); // servers reject it
 
   writeSampling(draft, body, request);
   writeText(draft, body, request.text);
@@ -52,7 +52,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   put(draft, body, 'user', target.endUser);
   putWhen(dialect.metadata, draft, body, 'metadata', request.metadata);
   putWhen(dialect.cache_control, draft, body, 'cache_control', request.cache_control);
-  // Every server does `["text"]`. Only servers that generate images understand a list with images.
+  // Every server supports `["text"]`. Only servers that generate images support a list with images.
   putWhen(request.modalities?.includes('image') === true, draft, body, 'modalities', request.modalities);
   put(draft, body, 'image_config', request.image_config);
   dropRest(draft, request, settled);
@@ -61,7 +61,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   return { path: '/chat/completions', body, dropped: draft.dropped, readerContext };
 }
 
-/** @param field name of the request field, if it differs from that of the body */
+/** @param field the name of the request field, if it differs from that of the body */
 function put(draft: ChatDraft, body: Record<string, unknown>, name: string, value: unknown, field = name): void {
   if (value === undefined || value === null) return;
   const { omit } = draft.dialect;
@@ -131,7 +131,8 @@ function writeReasoning(
   }
   const effort = planEffort(reasoning, update, request.max_output_tokens, dialect.efforts);
   if (wanted && effort !== wanted) dropped.push(`reasoning.effort (${wanted} → ${effort})`);
-  // If both are set, effort wins, because servers of this format know it (docs/reference/responses.md#reasoning).
+  // If both are set, effort takes precedence, because servers of this format support it
+  // (docs/reference/responses.md#reasoning).
   if (isSet(budget) && wanted) dropped.push('reasoning.max_tokens');
   if (dialect.reasoning === 'reasoning_effort') {
     if (effort !== undefined) body.reasoning_effort = effort;

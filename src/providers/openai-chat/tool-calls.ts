@@ -5,9 +5,9 @@ import { OpenCall, takeCallId } from '../kit/open-call.ts';
 import type { ChatToolCallPiece, ReaderContext } from './wire.ts';
 
 interface Call {
-  /** The id of the server; empty until it is known. */
+  /** The server's id. Empty until it is known. */
   id: string;
-  /** The id for the client: the same, unless another call of the response has it. */
+  /** The id for the client: the server's id, unless another call of the response has it. */
   callId: string;
   name: string;
   /** Arguments that arrived before the id and the name. */
@@ -39,7 +39,7 @@ export class CallReader {
    * Reads a piece of a call.
    *
    * @param piece an entry of `tool_calls`, complete or partial
-   * @param place index in the list of a whole message, where every entry is a separate call
+   * @param place index in the list of a buffered message, where every entry is a separate call
    */
   read(piece: ChatToolCallPiece, chunks: Chunk[], place?: number): void {
     const id = piece.id ? String(piece.id) : '';
@@ -88,8 +88,8 @@ export class CallReader {
   }
 
   /**
-   * Finds the call of a piece, or opens one. Some servers send no index, others index 0 for every call. Then a new id, or a
-   * name without an id, begins a call.
+   * Finds the call of a piece, or opens one. Some servers send no index, others index 0 for every call. For these, a
+   * new id, or a name without an id, starts a call.
    */
   private findCall(piece: ChatToolCallPiece, id: string, index: unknown): Call {
     const named = (piece.function?.name ?? '') !== '';

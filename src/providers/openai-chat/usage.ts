@@ -4,12 +4,12 @@ import { readUpstreamCost, type SpecialCounts, type Usage, usage } from '../../d
 
 type Counts = Record<string, unknown>;
 
-/** Names under which servers report the same count, the most reliable first. */
+/** Names that servers use for the same count, the most reliable first. */
 const names = {
   input: ['prompt_tokens'],
   output: ['completion_tokens'],
   total: ['total_tokens'],
-  // DeepSeek, Moonshot, and gateways in front of Claude report the cached part beside the sum.
+  // DeepSeek, Moonshot and gateways for Claude report the cached tokens beside the sum.
   cached: [
     'prompt_tokens_details.cached_tokens',
     'prompt_cache_hit_tokens',
@@ -40,7 +40,7 @@ const specialNames: Readonly<Record<string, keyof SpecialCounts>> = {
 const known = new Set([
   ...Object.values(names).flat(),
   ...Object.keys(specialNames),
-  // The rest of a sum whose other parts are read.
+  // The remainder of a sum whose other parts are read.
   ...['prompt_cache_miss_tokens', 'prompt_tokens_details.text_tokens', 'completion_tokens_details.text_tokens'],
   ...['cache_creation.ephemeral_5m_input_tokens', 'prompt_tokens_details.cache_creation.ephemeral_5m_input_tokens'],
   'prompt_tokens_details.cache_type',
@@ -97,7 +97,7 @@ export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefine
 }
 
 /**
- * Whether reasoning is not part of the output count. xAI adds it to the total (32 + 9 + 110 = 151); Perplexity reports a
+ * Whether the output count excludes reasoning. xAI adds it to the total (32 + 9 + 110 = 151). Perplexity reports a
  * separate price for it.
  */
 function isReasoningBeside(
@@ -108,7 +108,10 @@ function isReasoningBeside(
   return total === input + output + reasoning || typeof counts['cost.reasoning_tokens_cost'] === 'number';
 }
 
-/** Returns the tokens of citations. Perplexity charges them like input, in addition to the prompt, if it reports their cost. */
+/**
+ * Returns the tokens of citations. Perplexity charges them like input, in addition to the prompt, if it reports their
+ * cost.
+ */
 function countCitations(counts: Counts): number {
   const { citation_tokens: count, 'cost.citation_tokens_cost': cost } = counts;
   return typeof count === 'number' && typeof cost === 'number' && cost > 0 ? count : 0;
@@ -131,7 +134,7 @@ function flatten(wire: Counts, prefix: string, flat: Counts): void {
 }
 
 /**
- * Translates `finish_reason`. An unknown one counts as a regular end and is added to `dropped`: choice 57.
+ * Translates `finish_reason`. An unknown one is a regular end and is added to `dropped`: choice 57.
  *
  * @throws {GatewayError} if it means that the server failed
  */

@@ -1,7 +1,7 @@
 import type { OfferedTools } from '../kit/tool-box.ts';
 
 /**
- * The shapes of `/chat/completions`, as far as they are written or read. Types of responses are lenient: every field may
+ * The shapes of `/chat/completions` that the gateway writes or reads. Types of responses are lenient: every field may
  * be missing, and `chunks.ts` checks each value before it uses it.
  */
 export interface ChatMessage {
@@ -39,13 +39,13 @@ export interface ChatTool {
 
 export type ChatToolChoice = 'auto' | 'none' | 'required' | { type: 'function'; function: { name: string } };
 
-/** The tools that the reader must translate back. Plain functions are not in it. */
+/** The tools that the reader must translate back. Plain functions are omitted. */
 export interface ReaderContext {
-  /** Name upstream → the tool that the caller offered; absent if all tools are plain functions. */
+  /** Name upstream → the tool that the caller offered. Absent if all tools are plain functions. */
   tools?: OfferedTools;
 }
 
-/** A chunk of a stream, or a whole response. They differ only in `delta` and `message`. */
+/** A chunk of a stream, or a buffered response. They differ only in `delta` and `message`. */
 export interface ChatResponse {
   choices?: ChatChoice[] | null;
   [field: string]: unknown;
@@ -60,7 +60,7 @@ export interface ChatChoice {
 
 export type ChatDelta = Record<string, unknown>;
 
-/** A tool call, or a piece of one. Some servers omit `index`, `id` or both; some send the arguments as an object. */
+/** A tool call, or a piece of one. Some servers omit `index`, `id` or both. Some send the arguments as an object. */
 export interface ChatToolCallPiece {
   index?: number | null;
   id?: string | null;
@@ -68,7 +68,7 @@ export interface ChatToolCallPiece {
   [field: string]: unknown;
 }
 
-/** OpenRouter's blocks: `reasoning.text`, `reasoning.summary`, `reasoning.encrypted`. */
+/** OpenRouter's reasoning blocks: `reasoning.text`, `reasoning.summary`, `reasoning.encrypted`. */
 export interface ReasoningDetail {
   type?: string;
   text?: string | null;

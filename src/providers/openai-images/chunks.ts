@@ -6,7 +6,7 @@ import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import type { ReaderContext } from './request.ts';
 import { isUsage, readEvent, readWholeBody, type ImagesApiUsage } from './wire.ts';
 
-/** Reads a stream: `image_generation.*` of a generation, `image_edit.*` of one with references. */
+/** Reads a stream: `image_generation.*` for a generation, `image_edit.*` for a generation with references. */
 export function createImageReader({ count }: ReaderContext): Reader<ImageChunk> {
   let made = 0;
   let shown = 0;
@@ -34,20 +34,20 @@ export function createImageReader({ count }: ReaderContext): Reader<ImageChunk> 
         throw readUpstreamErrorObject(event.error ?? event, 200);
       default:
         if (event.error) throw readUpstreamErrorObject(event.error, 200);
-        return []; // events we do not know are news, not errors
+        return []; // unknown events are not errors
     }
   }
 
   return {
     read,
-    /** A provider may make fewer than requested. */
+    /** A provider may return fewer images than requested. */
     end: () => (made > 0 && !isOver ? finish() : []),
   };
 }
 
-/** Reads a whole response; its images are base64, or lie at addresses. */
+/** Reads a buffered response. Its images are base64 or URLs. */
 export function readWholeImage(body: unknown): ImageChunk[] {
-  const { error } = (body ?? {}) as { error?: unknown }; // looked at with care
+  const { error } = (body ?? {}) as { error?: unknown }; // checked below
   if (error) throw readUpstreamErrorObject(error, 200);
   const { data, usage: told } = readWholeBody(body);
   const images = data.map(({ b64_json: text, url }): ImageChunk => {
@@ -60,7 +60,7 @@ export function readWholeImage(body: unknown): ImageChunk[] {
   return [...images, finish];
 }
 
-/** @param place of the partial image among those that came, where the provider's number is none */
+/** @param place index of the partial image in the stream, used if the provider's index is invalid */
 function readIndex({ partial_image_index: told }: ReturnType<typeof readEvent>, place: number): number {
   return typeof told === 'number' && Number.isSafeInteger(told) && told >= 0 ? told : place;
 }
@@ -80,7 +80,7 @@ function readUsage(wire: ImagesApiUsage): Usage {
   });
 }
 
-/** Each image of a stream reports its usage. */
+/** Adds up usage, because each image of a stream reports its own. */
 function addUsage(before: Usage | undefined, more: Usage): Usage {
   if (!before) return more;
   const counts = special({

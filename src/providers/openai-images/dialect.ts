@@ -6,7 +6,7 @@ const optionalFields = [
   ...(['size', 'quality', 'output_format', 'output_compression', 'background', 'user', 'stream'] as const),
 ] as const;
 
-/** How a server differs from OpenAI's gpt-image models, whose behavior is the default. */
+/** The differences of a server from OpenAI's gpt-image models, whose behavior is the default. */
 const dialectSchema = Type.Object(
   {
     response_format: Type.Boolean({

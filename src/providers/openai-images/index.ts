@@ -6,7 +6,7 @@ import { type Dialect, readDialect } from './dialect.ts';
 import { type ReaderContext, writeImageRequest } from './request.ts';
 import type { Wire } from '../wire.ts';
 
-/** What OpenAI's gpt-image models take, and most servers that speak like them. */
+/** Capabilities of OpenAI's gpt-image models and most compatible servers. */
 const facts: ImageFacts = {
   parameters: {
     n: { type: 'range', min: 1, max: 10 },
@@ -32,7 +32,7 @@ const speak = (dialectOf: (settings: Readonly<Record<string, unknown>>) => Diale
     readWhole: readWholeImage,
   });
 
-/** `POST {base_url}/images/generations` and `/images/edits`: OpenAI's images API, and servers that speak like it. */
+/** `POST {base_url}/images/generations` and `/images/edits`: OpenAI's images API and compatible servers. */
 export const openaiImages = {
   id: 'openai-images',
   checkDialect: readDialect,
@@ -41,5 +41,5 @@ export const openaiImages = {
   image: speak(readDialect),
 } satisfies Wire;
 
-/** The same for a wire for text at the same address, whose dialect has no image settings. */
+/** The same wire for a text wire at the same URL, whose dialect has no image settings. */
 export const textWireImages: ImageWire = speak(() => readDialect({}));

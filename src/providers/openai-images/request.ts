@@ -3,14 +3,14 @@ import type { FormField, ImageUpstreamRequest } from '../image-wire.ts';
 import type { Target } from '../wire.ts';
 import type { Dialect } from './dialect.ts';
 
-/** What the reader must know of the request. */
+/** Facts about the request that the reader needs. */
 export interface ReaderContext {
-  /** Requested images. A stream ends after as many. */
+  /** Number of requested images. A stream ends after that many. */
   count: number;
 }
 
 /**
- * Translates a request: JSON to `/images/generations`, or with references a form to `/images/edits`.
+ * Translates a request: JSON to `/images/generations`, or a form to `/images/edits` if there are references.
  *
  * @see https://platform.openai.com/docs/api-reference/images
  */
@@ -37,19 +37,19 @@ export function writeImageRequest(
     fields['stream'] = true;
     fields['partial_images'] = dialect.partial_images;
   }
-  for (const [name, value] of Object.entries(request.passthrough)) fields[name] ??= value; // fields of the interface win
+  for (const [name, value] of Object.entries(request.passthrough)) fields[name] ??= value; // interface fields win
   for (const name of dialect.omit) {
     if (!(name in fields)) continue;
     delete fields[name];
     dropped.push(name);
   }
-  if (request.seed !== undefined) dropped.push('seed'); // the protocol has none
+  if (request.seed !== undefined) dropped.push('seed'); // the protocol has no such field
   const readerContext = { count: request.count };
   if (request.references.length === 0) return { path: '/images/generations', body: fields, dropped, readerContext };
   return { path: '/images/edits', body: writeForm(fields, request.references), dropped, readerContext };
 }
 
-/** Several images are fields of one name, as in PHP. */
+/** Several images use one field name, as in PHP. */
 function writeForm(fields: Record<string, unknown>, references: readonly EncodedImage[]): FormField[] {
   const texts = Object.entries(fields).map(([name, value]) => ({
     name,

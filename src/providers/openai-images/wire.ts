@@ -17,7 +17,7 @@ const usage = Type.Object({
 });
 export type ImagesApiUsage = Static<typeof usage>;
 
-/** Looked at apart: an image is not lost for odd counts. */
+/** Checked separately, so that invalid counts do not discard an image. */
 const maybeUsage = Type.Optional(Type.Unknown());
 const maybeText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 
@@ -40,15 +40,15 @@ const usageCheck = Compile(usage);
 
 export const isUsage = (told: unknown): told is ImagesApiUsage => usageCheck.Check(told);
 
-/** @throws {TypeError} when a field that is read has another shape */
+/** @throws {TypeError} if a field that is read has another shape */
 export const readWholeBody = (body: unknown): Static<typeof whole> => {
   if (wholeCheck.Check(body)) return body;
   throw new TypeError('The body is no list of pictures.');
 };
 
 /**
- * @param name of the `event:` line, where some servers alone have the type
- * @throws {TypeError} when a field that is read has another shape
+ * @param name the `event:` line; some servers send the type only there
+ * @throws {TypeError} if a field that is read has another shape
  */
 export const readEvent = (data: string, name: string): Static<typeof event> & { type: string } => {
   const parsed: unknown = JSON.parse(data);

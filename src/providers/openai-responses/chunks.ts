@@ -21,7 +21,7 @@ import {
   type WireResponse,
 } from './wire.ts';
 
-/** Reads a streamed response. Padding (`obfuscation`) and the upstream's own numbering are not carried. */
+/** Reads a streamed response. Drops padding (`obfuscation`) and the upstream's sequence numbers. */
 export function createReader(readerContext: ReaderContext): Reader {
   const reader = createResponseReader(readerContext);
   return {
@@ -33,10 +33,10 @@ export function createReader(readerContext: ReaderContext): Reader {
 }
 
 /**
- * Reads a whole response. The last event of a stream has the same object, so it is read as that event of a stream without
- * others.
+ * Reads a buffered response. The last event of a stream contains the same object, so the response is read as a stream
+ * with that event only.
  *
- * @throws {GatewayError} `upstream_failed` if it is not a finished response; its own error if it failed
+ * @throws {GatewayError} `upstream_failed` if it is not a finished response; the response's own error if it failed
  */
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   if (!isRecord(body)) throw unexpectedUpstreamData('a body that is not a JSON object');
@@ -53,18 +53,18 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
 /** @see TextWire.countWhole */
 export const countWhole = (body: unknown): Usage | undefined => (isRecord(body) ? readUsage(body, 0) : undefined);
 
-/** Templates in a row that fitted nothing, after which none is made. */
+/** Maximum number of consecutive templates without a match. After that, no template is made. */
 const MAX_MISSES = 20;
 
-/** UTF-16 units that an item counts of which nothing has been passed on. */
+/** UTF-16 units counted for an item that has not been passed on. */
 const ITEM_UNITS = 256;
 
-/** What is remembered of an item. */
+/** The stored state of an item. */
 interface Seen {
   id: string | undefined;
   callId: string;
   done: boolean;
-  /** Its first deltas came before the item. `item_done` will contain everything. */
+  /** Whether its first deltas arrived before the item. `item_done` then contains everything. */
   silent: boolean;
 }
 
@@ -93,13 +93,14 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     return [{ type: 'start', ...(typeof model === 'string' && { model }), ...(settings && { settings }) }];
   }
 
-  // --- which item: by its id, which some servers change midway; by its index, which some leave out or never raise ---
+  // --- the item of an event: by its id, which some servers change midway; by its index, which some omit or never raise
+  // ---
 
-  /** Where the item of this id is; of several that share it the one in progress at the index, or the last. */
+  /** Finds the key of an item id. If several items share it: the one in progress at the index, or the last one. */
   function find(id: unknown, index: unknown): ItemKey | undefined {
     if (typeof id !== 'string') return undefined;
     const there = typeof index === 'number' ? seen.get(index) : undefined;
-    return there?.id === id && !there.done ? (index as number) : keys.get(id); // there is something at the index
+    return there?.id === id && !there.done ? (index as number) : keys.get(id); // `there`: it has an index
   }
 
   function keyOf({ item_id: id, output_index: index }: WireEvent): ItemKey {
@@ -138,10 +139,10 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     const { output_index: index } = event;
     const namesake = find(item.id, index);
     const isElsewhere = typeof namesake === 'number' && typeof index === 'number' && namesake !== index;
-    if (namesake !== undefined && (isElsewhere || seen.get(namesake)?.done)) keys.delete(item.id!); // an id that is used again
+    if (namesake !== undefined && (isElsewhere || seen.get(namesake)?.done)) keys.delete(item.id!); // a reused id
     const key = keyOfItem(item, index, (there) => there.id === undefined && !there.done);
     const before = seen.get(key);
-    if (before && !before.silent) return []; // announced already, or opened by its own deltas
+    if (before && !before.silent) return []; // announced before, or opened by its own deltas
     remember(key, item).silent = before !== undefined;
     return [{ type: 'item', key, item }];
   }
@@ -161,7 +162,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     return [{ type: 'item_done', key, item: isSealed ? { ...item, format: reasoningFormat } : item }];
   }
 
-  /** A delta of an item that was not announced opens it, under the id in the delta. */
+  /** Adds a delta. If its item was not announced, opens the item with the id of the delta. */
   function within(type: 'message' | 'reasoning', event: WireEvent, chunk: Chunk & { key: ItemKey }): Chunk[] {
     const there = seen.get(chunk.key);
     if (there) return there.done ? [] : [chunk];
@@ -187,7 +188,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     const key = keyOf(event);
     const there = seen.get(key);
     if (!there) {
-      seen.set(key, { id: undefined, callId: '', done: false, silent: true }); // a call without its name cannot be shown
+      seen.set(key, { id: undefined, callId: '', done: false, silent: true }); // the name is missing
       kept += ITEM_UNITS + String(key).length;
       return [];
     }
@@ -210,12 +211,12 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     const isReasoning = part.type === 'reasoning_text';
     const opening: Chunk = { type: 'part', key, part: { ...part, type: part.type } };
     const chunks = within(isReasoning ? 'reasoning' : 'message', event, opening);
-    const { text } = part; // empty by rule; a server may begin with its first words, which become a delta
+    const { text } = part; // empty by the protocol; if a server sends text in it, the text becomes a delta
     if (chunks.length === 0 || typeof text !== 'string' || text === '') return chunks;
     return [...chunks, { type: isReasoning ? 'reasoning' : 'text', delta: text, key }];
   }
 
-  /** The text of a part as a whole. Some servers have no deltas before it, or not all of them. */
+  /** Reads the complete text of a part. Some servers send no deltas before it, or only some of them. */
   function readPartDone(event: WireEvent, part: unknown): Chunk[] {
     if (!isRecord(part) || typeof part.type !== 'string' || !partTexts.has(part.type)) return [];
     if (typeof part[partTexts.get(part.type)!] !== 'string') return [];
@@ -237,8 +238,8 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
   }
 
   /**
-   * Progress of hosted tools, and whatever will be invented. A field `error` is left out: clients take an event that has
-   * one for the end of the stream.
+   * Relays progress of hosted tools, and unknown events. Removes a field `error`, because clients treat an event with
+   * that field as the end of the stream.
    */
   function relay({ error, ...event }: WireEvent): Chunk[] {
     if (error !== undefined && error !== null) dropped.add(`${event.type.slice(0, 100)}.error`);
@@ -282,11 +283,11 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     return chunks;
   }
 
-  /** Finishes the remaining items: all of them in a whole response, few or none at the end of a stream. */
+  /** Finishes the remaining items: all items of a buffered response, few or none at the end of a stream. */
   function finishItems(output: unknown[]): Chunk[] {
     const chunks: Chunk[] = [];
     const seenBefore = seen.size;
-    const listed = new Set<ItemKey>(); // some servers give all their items one id
+    const listed = new Set<ItemKey>(); // some servers give all items one id
     output.forEach((entry, index) => {
       const item = readItem(entry);
       const named = item.id === undefined || seen.get(index)?.id === item.id ? index : (keys.get(item.id) ?? index);
@@ -298,14 +299,14 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     return chunks;
   }
 
-  /** An error event has no response object around its error. */
+  /** Reads an error event, which has no response object around its error. */
   function fail(event: WireEvent): Chunk[] {
     const { error: own } = event;
     const error = isRecord(own) || typeof own === 'string' ? own : event;
     return finish({ status: 'failed', error }, 'failed');
   }
 
-  /** A frame that contains only a text becomes the template for the next ones. */
+  /** Makes a template of a frame that contains only a text, for the frames after it. */
   function learn(frame: Frame, event: WireEvent, chunks: readonly Chunk[]): void {
     const [first] = chunks;
     if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs || first.key === undefined) return;
@@ -327,7 +328,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     }
     const event = readWire(frame.data, frame.event);
     if (ended) return [];
-    learned = undefined; // another event may end the item that the deltas were of
+    learned = undefined; // another event may end the item of the deltas
     switch (event.type) {
       case 'response.output_text.delta': {
         const chunks = readText(event);
@@ -348,7 +349,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
       case 'response.output_item.done':
         return finishItem(readItem(event.item), event.output_index);
       case 'response.content_part.added':
-      case 'response.reasoning_part.added': // vLLM's name for the same
+      case 'response.reasoning_part.added': // vLLM's name for the same event
         return readPart(event);
       case 'response.output_text.annotation.added':
         return readAnnotation(event);
@@ -364,7 +365,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
         return readPartDone(event, { type: 'summary_text', text: event.text });
       case 'response.refusal.done':
         return readPartDone(event, { type: 'refusal', refusal: event.refusal });
-      // Deltas contain what these repeat, or the finished item does.
+      // The deltas or the finished item contain the same content.
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
       case 'response.reasoning_summary_part.added':
@@ -386,7 +387,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
         return fail(event);
       default:
         if (event.type.startsWith('response.')) return relay(event);
-        // `{error: …}` alone, as proxies send it.
+        // A plain `{error: …}`, as proxies send it.
         return isRecord(event.error) || typeof event.error === 'string' ? fail(event) : [];
     }
   }
@@ -394,7 +395,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
   return { start, read, finish, counted: () => usage, keptLength: () => kept };
 }
 
-/** A page that is opened, or looked through, costs nothing. */
+/** Whether an action is a search. Opening or searching a page costs nothing. */
 const isSearch = (action: unknown): boolean =>
   !isRecord(action) || action.type === undefined || action.type === 'search';
 
@@ -408,7 +409,7 @@ const partTexts = new Map([
 
 const statuses = new Set<unknown>(['completed', 'incomplete', 'failed', 'cancelled']);
 
-/** Calls that wait for the client. */
+/** Types of calls that the client runs. */
 const callKinds = new Set([
   'function_call',
   'custom_tool_call',

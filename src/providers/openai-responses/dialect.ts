@@ -31,7 +31,7 @@ const optionalFields = [
   'truncation',
 ] as const;
 
-/** How a server differs from OpenAI, whose behavior is the default. */
+/** The differences of a server from OpenAI, whose behavior is the default. */
 export const dialectSchema = Type.Object(
   {
     reasoning_format: Type.Enum([...formats], {

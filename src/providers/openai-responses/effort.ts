@@ -3,11 +3,11 @@ import type { ReasoningSetting } from '../../domain/request.ts';
 import { planEffort } from '../kit/effort.ts';
 
 /**
- * `reasoning` as the upstream knows it: levels of effort only, without `enabled` and `max_tokens`.
+ * Writes `reasoning` in the upstream's terms: levels of effort only, without `enabled` and `max_tokens`.
  *
- * @param updated the effort of the last `configuration_update` item, which outweighs the request's
+ * @param updated the effort of the last `configuration_update` item, which takes precedence over the request's
  * @param known the levels of the upstream, at least one
- * @returns undefined if nothing is left to send
+ * @returns undefined if there is nothing to send
  */
 export function writeReasoning(
   setting: ReasoningSetting,
@@ -15,11 +15,11 @@ export function writeReasoning(
   maxOutputTokens: number | undefined | null,
   known: readonly ReasoningEffort[],
 ): Record<string, unknown> | undefined {
-  const { enabled: _enabled, max_tokens: _budget, effort: _effort, context, ...rest } = setting; // fields we do not know stay
+  const { enabled: _enabled, max_tokens: _budget, effort: _effort, context, ...rest } = setting; // unknown fields stay
   const written: Record<string, unknown> = rest;
   const effort = planEffort(setting, updated, maxOutputTokens, known);
   if (effort !== undefined) written.effort = effort;
-  if (context && context !== 'auto') written.context = context; // `auto` and absent are the same
+  if (context && context !== 'auto') written.context = context; // `auto` equals absent
   for (const key in written) if (written[key] !== null && written[key] !== undefined) return written;
   return undefined;
 }

@@ -2,7 +2,7 @@ import type { GatewayError } from '../../domain/errors.ts';
 import { readUpstreamError } from '../kit/upstream-error.ts';
 import type { UpstreamErrorResponse } from '../wire.ts';
 
-/** What a status other than 2xx means: this wire's errors are those of every server that speaks like OpenAI. */
+/** Reads the error of a status other than 2xx. Servers of this wire use the error format of OpenAI. */
 export function readError(response: UpstreamErrorResponse): GatewayError {
   return readUpstreamError(response);
 }

@@ -12,25 +12,25 @@ import {
 import { generatedImageHeading, readGeneratedImage } from '../kit/generated-image.ts';
 import type { Dialect } from './dialect.ts';
 
-/** What the items of a request turn into. */
+/** The result of writing the items of a request. */
 export interface WrittenInput {
   input: unknown[];
-  /** Tools that came as items, where the upstream has no such items. */
+  /** Tools that arrived as items, if the upstream has no such items. */
   tools: Tool[];
-  /** The effort of the last `configuration_update`, where the upstream does not know that item. */
+  /** The effort of the last `configuration_update`, if the upstream does not support that item. */
   effort: ReasoningEffort | undefined;
 }
 
 /**
- * Carries input items, unknown kinds and unknown fields too. Only an item that must change is copied; the rest are the
- * caller's own objects.
+ * Writes input items, including unknown kinds and unknown fields. Copies only items that must change. All others are
+ * the caller's own objects.
  *
- * @param dropped gets the paths of what is left out
+ * @param dropped receives the paths of omitted items and fields
  */
 export function writeInput(items: InputItem[], dialect: Dialect, dropped: string[]): WrittenInput {
   const written: WrittenInput = { input: items, tools: [], effort: undefined };
   let changed = false;
-  let isOrphaned = false; // by its reasoning, which stayed behind
+  let isOrphaned = false; // its reasoning was dropped
   for (let index = 0; index < items.length; index++) {
     const item = items[index]!;
     let after = writeItem(item, index, written, dialect, dropped);
@@ -46,19 +46,22 @@ export function writeInput(items: InputItem[], dialect: Dialect, dropped: string
   return written;
 }
 
-/** What the model did not put out itself. */
+/** Types of items that the model did not generate. */
 const endsTurn = (item: InputItem): boolean =>
   item.type === 'message' ? item.role !== 'assistant' : item.type.endsWith('_output');
 
 const mayLackId: ReadonlySet<string> = new Set(['message', 'function_call', 'custom_tool_call']);
 
-/** By the id of an item the upstream knows which reasoning belongs before it, and refuses the item without it: choice 239. */
+/**
+ * Removes the id of an item. The upstream uses the id to find the item's reasoning, and rejects the item without it:
+ * choice 239.
+ */
 function withoutId(item: unknown): unknown {
   const { id: _, ...rest } = item as { id?: string }; // one of `mayLackId`
   return rest;
 }
 
-/** @returns the same item, a changed copy, or undefined when it does not go upstream */
+/** @returns the same item, a changed copy, or undefined if it is not sent upstream */
 function writeItem(
   item: InputItem,
   index: number,
@@ -108,10 +111,13 @@ function writeItem(
   }
 }
 
-/** An id that the gateway created: another provider made the image, and this one expects its own ids. */
+/** Matches an id that the gateway created. Another provider generated that image, and this one expects its own ids. */
 const ownImageId = /^img_[0-9A-Za-z]{24}$/;
 
-/** Writes a generated image. One of another provider becomes a user message; those of this provider return unchanged. */
+/**
+ * Writes a generated image. An image of another provider becomes a user message. One of this provider is sent
+ * unchanged.
+ */
 function writeMadeImage(item: InputItem, index: number, dropped: string[]): unknown {
   if (!ownImageId.test(String(item['id']))) return item;
   const image = readGeneratedImage(item);
@@ -130,11 +136,11 @@ function writeMadeImage(item: InputItem, index: number, dropped: string[]): unkn
 function writeMessage(item: MessageItem, dialect: Dialect, dropped: string[]): unknown {
   const content = Array.isArray(item.content) ? writeParts(item.content, dialect, dropped) : item.content;
   if (!('model' in item)) return content === item.content ? item : { ...item, content };
-  const { model: _, ...rest } = item; // a mark for `pin_model`, ours alone
+  const { model: _, ...rest } = item; // a mark for `pin_model`, internal to the gateway
   return { ...rest, content };
 }
 
-/** `subagent_*` fields belong to a server tool of ours. */
+/** Whether a field is a `subagent_*` field, which belongs to a server tool of the gateway. */
 function writeCall(item: FunctionCallItem): unknown {
   if (!('subagent_id' in item) && !('subagent_items' in item)) return item;
   const { subagent_id: _id, subagent_items: _items, ...rest } = item as FunctionCallItem & Record<string, unknown>;
@@ -142,8 +148,9 @@ function writeCall(item: FunctionCallItem): unknown {
 }
 
 /**
- * Encrypted reasoning goes back to the dialect that made it. Text without it is of use only to servers that take plain
- * reasoning: the others look for the item in a store, where it is not, since we never store.
+ * Writes reasoning. Encrypted reasoning is sent back only to the dialect that made it. Text without it is useful only
+ * to servers that accept plain reasoning. Other servers look up the item in a store, which lacks it because we never
+ * store.
  *
  * @see docs/reference/items.md#reasoning
  */
@@ -172,7 +179,7 @@ function writeAgentMessage(item: AgentMessageItem, index: number, dialect: Diale
   return { type: 'message', role: 'user', content: writeParts(content, dialect, dropped) };
 }
 
-/** @returns the same list when no part must change */
+/** @returns the same list if no part must change */
 function writeParts<Part extends object>(parts: Part[], dialect: Dialect, dropped: string[]): Part[] {
   let written: Part[] | undefined;
   for (let index = 0; index < parts.length; index++) {
@@ -187,7 +194,8 @@ function writeParts<Part extends object>(parts: Part[], dialect: Dialect, droppe
 }
 
 /**
- * A cache mark becomes the upstream's own, which has no lifetime. The excerpt in a citation is an extension of ours.
+ * Writes a part. A cache mark becomes the upstream's own, which has no lifetime. The excerpt in a citation is an
+ * extension of the gateway and is removed.
  *
  * @see docs/reference/responses.md#prompt-caching, docs/reference/items.md#annotations
  */
@@ -204,7 +212,7 @@ export function writePart<Part extends object>(part: Part, dialect: Dialect, dro
     return bare as unknown as Part; // both fields are optional in every part
   }
   const marked = mark ? { prompt_cache_breakpoint: { mode: 'explicit' }, ...rest } : rest;
-  return marked as unknown as Part; // the same
+  return marked as unknown as Part; // see above
 }
 
 const hasExcerpt = (annotation: unknown): boolean =>
@@ -212,6 +220,6 @@ const hasExcerpt = (annotation: unknown): boolean =>
 
 function withoutExcerpt(annotation: unknown): unknown {
   if (!hasExcerpt(annotation)) return annotation;
-  const { content: _, ...rest } = annotation as Record<string, unknown>; // an object, as `hasExcerpt` has seen
+  const { content: _, ...rest } = annotation as Record<string, unknown>; // checked by `hasExcerpt`
   return rest;
 }

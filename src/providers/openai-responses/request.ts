@@ -5,13 +5,13 @@ import { writeReasoning } from './effort.ts';
 import { writeInput, writePart } from './input.ts';
 import { writeToolChoice, writeTools } from './tools.ts';
 
-/** What the reader must know of the request. */
+/** Facts about the request that the reader needs. */
 export interface ReaderContext {
   /** Marks encrypted reasoning with the dialect that made it. */
   reasoningFormat: string;
 }
 
-/** Fields that mean the same upstream. */
+/** Fields with the same meaning upstream. */
 const carried = [
   'instructions',
   'include',
@@ -30,14 +30,14 @@ const carried = [
   'truncation',
 ] as const;
 
-/** Fields that have no place upstream. Those that the gateway itself reads (`models`, `trace`, …) are not of them. */
+/** Fields that the upstream does not support. Excludes fields that the gateway itself reads (`models`, `trace`, …). */
 const placeless = ['cache_control', 'image_config', 'modalities', 'top_k'] as const;
 
 const logprobs = 'message.output_text.logprobs';
 
 /**
- * Translates a request. Nearly all of it is carried; what a field of the interface alone means is translated or left
- * out. `null` means "not set" and is not sent.
+ * Translates a request. Nearly all fields are sent unchanged. A field that only the interface has is translated or
+ * omitted. `null` means "not set" and is not sent.
  *
  * @see docs/reference/wires.md
  */
@@ -58,7 +58,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     dropped,
   );
   if (tools.length > 0) body.tools = tools;
-  // Upstream this limits hosted calls alone; calls of server tools are counted by the gateway.
+  // Upstream, this limits only hosted calls. The gateway counts the calls of server tools.
   if (hasHosted && typeof request.max_tool_calls === 'number') body.max_tool_calls = request.max_tool_calls;
   if (request.tool_choice !== undefined) {
     const choice = writeToolChoice(request.tool_choice, dropped);
@@ -69,11 +69,11 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (reasoning) body.reasoning = reasoning;
   }
   if (request.prompt) body.prompt = writePrompt(request.prompt, dialect, dropped);
-  // The upstream needs both fields, and the interface has no such value of `include`.
+  // The upstream requires both fields, and the interface has no such value of `include`.
   if (request.top_logprobs && !request.include?.includes(logprobs)) {
     body.include = [...(request.include ?? []), logprobs];
   }
-  if (target.endUser !== undefined) body.safety_identifier = target.endUser; // `user` itself never leaves us
+  if (target.endUser !== undefined) body.safety_identifier = target.endUser; // `user` itself is never sent
   for (const field of dialect.omit) {
     if (!(field in body)) continue;
     delete body[field];
@@ -82,7 +82,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   return { path: '/responses', body, dropped, readerContext: { reasoningFormat: dialect.reasoning_format } };
 }
 
-/** Variables may be content parts, with the marks that parts may have. */
+/** Writes variables, which may be content parts with cache marks. */
 function writePrompt(prompt: NonNullable<ResponseRequest['prompt']>, dialect: Dialect, dropped: string[]): unknown {
   if (!prompt.variables) return prompt;
   const variables = Object.entries(prompt.variables).map(([name, value]) => {

@@ -1,20 +1,20 @@
 import { isServerTool, type Tool, type ToolChoice } from '../../domain/items.ts';
 
-/** Settings of the web-search kinds that are ours, or another vendor's. `engine` has been heeded by routing. */
+/** Settings of the web-search kinds of the gateway or another vendor. Routing has already applied `engine`. */
 const searchSettings = ['engine', 'max_results', 'max_uses', 'mode', 'x_search'] as const;
 
-/** What the tools of a request turn into. */
+/** The result of writing the tools of a request. */
 export interface WrittenTools {
   tools: Tool[];
-  /** One of them runs at the provider, so that a limit of calls means something there. */
+  /** Whether one of the tools runs at the provider, so that a limit of calls applies there. */
   hasHosted: boolean;
 }
 
 /**
- * Carries tool definitions, without those of the gateway and without settings that only the gateway reads. Only a
- * definition that must change is copied.
+ * Writes tool definitions, without those of the gateway and without settings that only the gateway reads. Copies only
+ * definitions that must change.
  *
- * @param dropped gets the paths of settings that are lost
+ * @param dropped receives the paths of omitted settings
  */
 export function writeTools(tools: Tool[], dropped: string[]): WrittenTools {
   const written: WrittenTools = { tools, hasHosted: false };
@@ -60,14 +60,16 @@ function writeTool(tool: Tool, index: number, dropped: string[]): Tool {
   }
 }
 
-/** The tool search of the gateway has decided which tools are shown; upstream the mark would ask for another search. */
+/**
+ * Removes the mark for the tool search. The gateway has run the search. Upstream, the mark would request another one.
+ */
 function withoutDeferral<Definition extends object>(tool: Definition): Definition {
   if (!('defer_loading' in tool)) return tool;
   const { defer_loading: _, ...shown } = tool;
-  return shown as unknown as Definition; // the field is optional wherever it exists
+  return shown as unknown as Definition; // the field is optional in every definition
 }
 
-/** @returns undefined when the choice names a tool that does not go upstream */
+/** @returns undefined if the choice names a tool that is not sent upstream */
 export function writeToolChoice(choice: ToolChoice, dropped: string[]): ToolChoice | undefined {
   if (typeof choice === 'string') return choice;
   if (choice.type === 'allowed_tools') {

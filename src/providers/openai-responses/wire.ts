@@ -4,7 +4,7 @@ import type { OutputItem } from '../../domain/items.ts';
 import { readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
 import { checkNesting, invalidUpstreamData } from '../kit/invalid-data.ts';
 
-/** An event as it was sent. Only what we read is named, and nothing of it is sure to be there. */
+/** An event as received. Only fields that the gateway reads are listed, and each may be missing. */
 export interface WireEvent {
   type: string;
   output_index?: unknown;
@@ -20,13 +20,13 @@ export interface WireEvent {
   [field: string]: unknown;
 }
 
-/** A response object as it was sent. */
+/** A response object as received. */
 export type WireResponse = Record<string, unknown>;
 
 /**
- * Parses an event. Some servers name its type in the `event:` line alone.
+ * Parses an event. Some servers send its type only in the `event:` line.
  *
- * @throws {GatewayError} `upstream_failed` when the data is no JSON object
+ * @throws {GatewayError} `upstream_failed` if the data is not a JSON object
  */
 export function readWire(data: string, eventName: string): WireEvent {
   let event: unknown;
@@ -38,18 +38,18 @@ export function readWire(data: string, eventName: string): WireEvent {
   if (!isRecord(event)) throw unexpectedUpstreamData('a stream event that is not an object');
   checkNesting(event, data.length);
   if (typeof event.type !== 'string') event.type = eventName;
-  return event as WireEvent; // `type` is text now, and the rest is unknown
+  return event as WireEvent; // `type` is text, and the other fields are unknown
 }
 
-/** @throws {GatewayError} `upstream_failed` when the event has no such text */
+/** @throws {GatewayError} `upstream_failed` if the event has no such text */
 export function readDelta(event: WireEvent): string {
   if (typeof event.delta !== 'string') throw unexpectedUpstreamData(`${event.type} without its delta`);
   return event.delta;
 }
 
 /**
- * @returns the item itself; a copy if it has no type (then it is a message), an empty id (`null`, `""`), no list of parts,
- *   or is a call whose arguments are not text, or without a `call_id`
+ * @returns the item itself; a copy if it has no type (then it is a message), an empty id (`null`, `""`), no list of
+ *   parts, or is a call whose arguments are not text, or without a `call_id`
  * @throws {GatewayError} `upstream_failed` if it is not an item
  */
 export function readItem(item: unknown): OutputItem {
@@ -61,7 +61,7 @@ export function readItem(item: unknown): OutputItem {
   return repairItem({ ...item, type: typeof type === 'string' ? type : 'message', id: hasId ? id : undefined });
 }
 
-/** Clients loop over these lists, and some providers send null or a text instead. */
+/** Repairs an item. Clients iterate over the lists, and some providers send null or text instead. */
 function repairItem(item: OutputItem): OutputItem {
   const { type, content, summary } = item;
   if (type === 'message' && !Array.isArray(content)) {
@@ -73,7 +73,7 @@ function repairItem(item: OutputItem): OutputItem {
   return mendCall(item);
 }
 
-/** Clients parse the arguments, and send outputs to `call_id`. */
+/** Repairs a call. Clients parse the arguments, and send outputs to `call_id`. */
 function mendCall(item: OutputItem): OutputItem {
   const field = callTexts.get(item.type);
   if (field === undefined) return item;
@@ -88,16 +88,16 @@ function mendCall(item: OutputItem): OutputItem {
   };
 }
 
-/** Calls whose words come in pieces → the field of these. */
+/** Call types whose text arrives in pieces → the field of the text. */
 const callTexts = new Map([
   ['function_call', 'arguments'],
   ['custom_tool_call', 'input'],
 ]);
 
 /**
- * @param response may report what the provider's own tools did
- * @param searches that it reported as items
- * @returns undefined if the provider counted nothing
+ * @param response may report the actions of the provider's own tools
+ * @param searches the number of searches that it reported as items
+ * @returns undefined if the provider reported no counts
  */
 export function readUsage({ usage: counts, tool_usage: tools }: WireResponse, searches: number): Usage | undefined {
   if (!isRecord(counts)) return undefined;
@@ -131,7 +131,7 @@ const nothing: Record<string, unknown> = {};
 const readRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : nothing);
 const readCount = (count: unknown): number | undefined => (typeof count === 'number' ? count : undefined);
 
-/** Reads the provider's own count, if there is one: OpenAI has it next to `usage`, xAI and gateways in it. */
+/** Reads the provider's own count, if there is one. OpenAI sends it beside `usage`, xAI and gateways inside it. */
 function countSearches(counts: Record<string, unknown>, tools: unknown): number | undefined {
   const { web_search_calls: web, x_search_calls: x } = readRecord(counts.server_side_tool_usage_details);
   if (typeof web === 'number' || typeof x === 'number') return (readCount(web) ?? 0) + (readCount(x) ?? 0);
@@ -141,7 +141,7 @@ function countSearches(counts: Record<string, unknown>, tools: unknown): number 
   );
 }
 
-/** Reads the tier in the terms of the interface. `auto` was requested and does not show what was used. */
+/** Reads the tier in the terms of the interface. `auto` only repeats the request and does not show the used tier. */
 export function readServiceTier(tier: unknown): string | null {
   if (typeof tier !== 'string' || tier === 'auto') return null;
   if (tier === 'standard') return 'default';
@@ -165,7 +165,7 @@ export function readSettings(response: WireResponse): ReportedSettings | undefin
   return Object.keys(settings).length > 0 ? settings : undefined;
 }
 
-/** Fields that the interface has, or leaves out on purpose. */
+/** Fields that the interface has or omits on purpose. */
 const known = new Set(
   (
     'id object created_at completed_at status error error_type incomplete_details model output output_text usage ' +
@@ -190,6 +190,6 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** @param what completes "The provider sent …" */
+/** @param what text that completes "The provider sent …" */
 export const unexpectedUpstreamData = (what: string, cause?: unknown): GatewayError =>
   invalidUpstreamData(`The provider sent ${what}.`, cause);

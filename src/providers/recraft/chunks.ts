@@ -4,7 +4,7 @@ import type { ImageChunk, ImageFinishChunk } from '../../domain/images.ts';
 import { usage } from '../../domain/usage.ts';
 import { decodeImage } from '../kit/image-text.ts';
 
-/** The provider counts in units, of which a dollar has a thousand. */
+/** The provider counts in units. A dollar has 1000 units. */
 const NANO_USD_PER_UNIT = 1_000_000;
 
 const maybeText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
@@ -16,7 +16,7 @@ const whole = Type.Object({
 });
 const wholeCheck = Compile(whole);
 
-/** Reads a response. The markup of an SVG is base64 like any image, or lies at an address. */
+/** Reads a response. The markup of an SVG is base64 like any image, or at a URL. */
 export function readWholeImage(body: unknown): ImageChunk[] {
   if (!wholeCheck.Check(body)) throw new TypeError('The body is no list of pictures.');
   const images = body.data.map(({ b64_json: text, url }): ImageChunk => {

@@ -5,7 +5,7 @@ import { readUpstreamError } from '../kit/upstream-error.ts';
 const accountWords = /\b(?:credits?|balance|api units?)\b/i;
 const contentWords = /moderat|nsfw|prohibited content|content polic|violates/i;
 
-/** The longest text that is a message; a page of a proxy is longer. */
+/** Maximum length of a message. A longer text is an error page of a proxy. */
 const LONGEST_MESSAGE = 300;
 
 /** Errors are `{code, message}`, or a line of text. Only the text shows an empty account or rejected content. */
@@ -28,7 +28,7 @@ function readComplaint(body: unknown): { code?: string; message: string } | unde
     const message = body.trim();
     return message.length <= LONGEST_MESSAGE && !message.includes('<') ? { message } : undefined;
   }
-  const { code, message } = (body ?? {}) as { code?: unknown; message?: unknown }; // looked at with care
+  const { code, message } = (body ?? {}) as { code?: unknown; message?: unknown }; // checked below
   if (typeof message !== 'string') return undefined;
   return { message, ...(typeof code === 'string' && { code }) };
 }

@@ -4,7 +4,7 @@ const ratios: readonly AspectRatio[] = [
   ...(['1:1', '2:1', '1:2', '3:2', '2:3', '4:3', '3:4', '5:4', '4:5', '16:9', '9:16'] as const),
 ];
 
-/** The landscape formats of each generation; portraits are these turned round. */
+/** The landscape formats of each generation. Portrait formats swap width and height. */
 const landscapes = {
   v4: ['1024x1024', '1536x768', '1280x832', '1216x896', '1152x896', '1344x832', '1280x896', '1344x768'],
   pro: ['2048x2048', '3072x1536', '2560x1664', '2432x1792', '2304x1792', '2688x1664', '2560x1792', '2688x1536'],
@@ -15,10 +15,10 @@ const withPortraits = (sizes: readonly string[]): string[] => [
   ...new Set([...sizes, ...sizes.map((size) => size.split('x').reverse().join('x'))]),
 ];
 
-/** Models before the fourth generation have named styles, words to avoid, and make images out of others. */
+/** Whether a model precedes the fourth generation. Such models support styles, negative prompts and references. */
 const isOld = (model: string): boolean => /^recraftv[23](?:_|$)/.test(model);
 
-/** A vector model accepts only a ratio. The others have their own sizes. */
+/** Whether a model draws vectors. A vector model accepts only a ratio. Other models have their own sizes. */
 export const isVector = (model: string): boolean => /_vector$/.test(model);
 
 /** Returns the capabilities of a model by its name. */

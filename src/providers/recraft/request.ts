@@ -3,7 +3,9 @@ import type { ImageUpstreamRequest } from '../image-wire.ts';
 import type { Target } from '../wire.ts';
 import { isVector } from './facts.ts';
 
-/** How far an image may differ from its reference, from 0 to 1, if it is not set. The provider has no default. */
+/**
+ * Maximum difference between an image and its reference, from 0 to 1, if it is not set. The provider has no default.
+ */
 const USUAL_STRENGTH = 0.5;
 
 /**
@@ -35,7 +37,7 @@ export function writeImageRequest(request: EndpointImageRequest, target: Target)
     body['strength'] = request.passthrough['strength'] ?? USUAL_STRENGTH;
   }
   for (const [name, value] of Object.entries(request.passthrough)) {
-    if (name !== 'strength') body[name] ??= value; // fields of the interface win
+    if (name !== 'strength') body[name] ??= value; // interface fields win
   }
   return {
     path: reference ? '/images/imageToImage' : '/images/generations',

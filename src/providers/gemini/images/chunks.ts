@@ -10,10 +10,10 @@ import { readFinishReason, readUsage } from '../usage.ts';
 import type { GeminiResponse, Candidate } from '../wire.ts';
 import type { ReaderContext } from './request.ts';
 
-/** Reads a stream of responses, each with the parts that are new. The end of the body is the end of the response. */
+/** Reads a stream of responses. Each contains only new parts. The end of the body is the end of the response. */
 export const createImageReader = (readerContext: ReaderContext): Reader<ImageChunk> => new AnswerReader(readerContext);
 
-/** Reads a whole response: an event of a stream that has everything. */
+/** Reads a buffered response, which is a stream event with all parts. */
 export function readWholeImage(body: unknown, readerContext: ReaderContext): ImageChunk[] {
   const reader = new AnswerReader(readerContext);
   const chunks: ImageChunk[] = [];
@@ -62,7 +62,7 @@ class AnswerReader implements Reader<ImageChunk> {
   }
 
   end(): ImageChunk[] {
-    if (this.reason === undefined) return []; // without a reason the stream was cut
+    if (this.reason === undefined) return []; // without a reason, the stream was truncated
     if (this.made === 0) throw this.explainNothing(this.reason);
     const finish: ImageFinishChunk = { type: 'finish' };
     const counts = readUsage(this.usage);
@@ -79,7 +79,7 @@ class AnswerReader implements Reader<ImageChunk> {
     if (typeof finishReason === 'string') this.reason = finishReason;
   }
 
-  /** An image among the thoughts is one that the model tries. */
+  /** Reads an image. An image in the thoughts is a draft. */
   private readPart({ inlineData, thought, text, ...rest }: Record<string, unknown>, chunks: ImageChunk[]): void {
     const isThought = thought === true;
     if (typeof text === 'string' && text !== '') {
@@ -87,7 +87,7 @@ class AnswerReader implements Reader<ImageChunk> {
       if (!isThought) this.words.push(text);
     }
     for (const name in rest) if (rest[name]) this.dropped.add(`parts[].${name}`);
-    const { mimeType, data } = (inlineData ?? {}) as Record<string, unknown>; // looked at below
+    const { mimeType, data } = (inlineData ?? {}) as Record<string, unknown>; // checked below
     if (!inlineData) return;
     if (!String(mimeType).startsWith('image/')) this.dropped.add(`parts[].inlineData (${String(mimeType)})`);
     else if (isThought) chunks.push({ type: 'partial', index: this.tried++, bytes: decodeImage(data) });
@@ -98,7 +98,7 @@ class AnswerReader implements Reader<ImageChunk> {
     }
   }
 
-  /** @throws {GatewayError} when the reason itself is a failure of the model */
+  /** @throws {GatewayError} if the reason means that the model failed */
   private explainNothing(reason: string): GatewayError {
     const words = this.words.join('').trim().slice(0, 300);
     const says = words === '' ? '.' : `: ${words}`;

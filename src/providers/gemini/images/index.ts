@@ -3,7 +3,7 @@ import { createImageReader, readWholeImage } from './chunks.ts';
 import { readImageFacts } from './models.ts';
 import { type ReaderContext, writeImageRequest } from './request.ts';
 
-/** Images by `generateContent`, of models that make them among other things. */
+/** Images by `generateContent`, for models that generate images and other output. */
 export const geminiImages = defineImageWire<ReaderContext>({
   facts: readImageFacts(''),
   factsOf: readImageFacts,

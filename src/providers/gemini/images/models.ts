@@ -6,13 +6,15 @@ const allRatios: readonly AspectRatio[] = [...usualRatios, '1:4', '4:1', '1:8', 
 interface Family {
   ratios: readonly AspectRatio[];
   sizes: readonly Resolution[];
-  /** Reference images. */
+  /** Maximum number of reference images. */
   references: number;
-  /** Shows the images that it tries while it thinks. */
+  /** Whether the model returns its drafts while it thinks. */
   thinks: boolean;
 }
 
-/** By the beginning of the model's name; the first that fits counts. From the provider's guide to images, 2026-11. */
+/**
+ * Facts by the prefix of the model's name. The first match applies. Source: the provider's guide to images, 2026-11.
+ */
 const families: readonly [RegExp, Family][] = [
   [/^gemini-2/, { ratios: usualRatios, sizes: ['1K'], references: 3, thinks: false }],
   [/^gemini-3\.\d+-flash-lite-image/, { ratios: usualRatios, sizes: ['1K'], references: 14, thinks: true }],
@@ -22,7 +24,7 @@ const families: readonly [RegExp, Family][] = [
 
 const usual: Family = { ratios: usualRatios, sizes: ['1K', '2K', '4K'], references: 14, thinks: true };
 
-/** What a model can do, by its name. */
+/** Returns the capabilities of a model by its name. */
 export function readImageFacts(upstreamModel: string): ImageFacts {
   const name = upstreamModel.replace(/^.*\//, '');
   const { ratios, sizes, references, thinks } = families.find(([pattern]) => pattern.test(name))?.[1] ?? usual;
@@ -39,5 +41,5 @@ export function readImageFacts(upstreamModel: string): ImageFacts {
   };
 }
 
-/** The first models that made images make none without words. */
+/** Whether the model needs text output to generate images, as the first image models do. */
 export const needsWords = (upstreamModel: string): boolean => /^(?:.*\/)?gemini-2\.0/.test(upstreamModel);

@@ -5,18 +5,18 @@ import { writePath } from '../path.ts';
 import type { GeminiContent } from '../wire.ts';
 import { needsWords } from './models.ts';
 
-/** What the reader must know of the request. */
+/** Facts about the request that the reader needs. */
 export interface ReaderContext {
-  /** Requested images. */
+  /** Number of requested images. */
   count: number;
 }
 
-/** What the models produce by default. */
+/** The format that the models produce by default. */
 const USUAL_SIZE = '1K';
 
 /**
- * Translates a request into the body of `generateContent`. A stream requests the thoughts, too, because they contain the
- * drafts of the image.
+ * Translates a request into the body of `generateContent`. A streamed request asks for the thoughts, too, because they
+ * contain the drafts of the image.
  */
 export function writeImageRequest(request: EndpointImageRequest, target: Target): ImageUpstreamRequest<ReaderContext> {
   const { prompt, aspectRatio, resolution, references, seed, passthrough } = request;
@@ -29,7 +29,7 @@ export function writeImageRequest(request: EndpointImageRequest, target: Target)
   config.responseModalities = needsWords(target.upstreamModel) ? ['TEXT', 'IMAGE'] : ['IMAGE'];
   if (Object.keys(imageConfig).length > 0) config.imageConfig = imageConfig;
   if (seed !== undefined) config.seed = seed;
-  // The provider reports what is wrong with a setting of its own that is not an object.
+  // If a setting of the provider is not an object, the provider reports the problem.
   const isMap = typeof thinkingConfig === 'object' && thinkingConfig !== null;
   if (thinkingConfig !== undefined) config.thinkingConfig = thinkingConfig;
   if (target.stream && (isMap || thinkingConfig === undefined)) {
@@ -45,7 +45,7 @@ export function writeImageRequest(request: EndpointImageRequest, target: Target)
   return { path: writePath(target), body, dropped: listPlaceless(request), readerContext: { count: request.count } };
 }
 
-/** Settings without a field in the protocol, if the operator declares that the endpoint accepts them. */
+/** Lists set fields that the protocol lacks. They are set only if the operator declares support for them. */
 function listPlaceless({ count, size, quality, format, compression, background }: EndpointImageRequest): string[] {
   const asked = { size, quality, output_format: format, output_compression: compression, background };
   const names = Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : [name]));

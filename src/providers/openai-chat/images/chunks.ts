@@ -12,7 +12,7 @@ import type { ReaderContext } from './request.ts';
 /** Reads a stream of chunks. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
 export const createImageReader = (readerContext: ReaderContext): Reader<ImageChunk> => new AnswerReader(readerContext);
 
-/** Reads a whole response like a stream of one delta, whose field is `message`. */
+/** Reads a buffered response like a stream of one delta, whose field is `message`. */
 export function readWholeImage(body: unknown, readerContext: ReaderContext): ImageChunk[] {
   const reader = new AnswerReader(readerContext);
   const chunks = [...reader.take(body), ...reader.end()];
@@ -61,7 +61,7 @@ class AnswerReader implements Reader<ImageChunk> {
   }
 
   end(): ImageChunk[] {
-    if (this.isOver || this.reason === undefined) return []; // without a reason the stream was cut
+    if (this.isOver || this.reason === undefined) return []; // without a reason, the stream was truncated
     this.isOver = true;
     if (this.made === 0) throw this.explainNothing(this.reason);
     const finish: ImageFinishChunk = { type: 'finish' };
@@ -71,7 +71,7 @@ class AnswerReader implements Reader<ImageChunk> {
     return [finish];
   }
 
-  /** Several images may come as several choices, too. */
+  /** Reads a choice. Some servers send several images as several choices. */
   private readChoice(choice: ChatChoice, chunks: ImageChunk[]): void {
     if (choice.error) throw readUpstreamErrorObject(choice.error, 200);
     const said = choice.delta ?? choice.message;
@@ -111,7 +111,7 @@ class AnswerReader implements Reader<ImageChunk> {
   }
 
   private addImage(image: unknown, chunks: ImageChunk[]): void {
-    const { image_url: place } = (image ?? {}) as { image_url?: string | { url?: unknown } | null }; // looked at below
+    const { image_url: place } = (image ?? {}) as { image_url?: string | { url?: unknown } | null }; // checked below
     const url = typeof place === 'string' ? place : place?.url;
     if (typeof url !== 'string') {
       this.dropped.add('message.images[] (without a URL)');

@@ -3,7 +3,9 @@ import { defineImageWire } from '../../image-wire.ts';
 import { createImageReader, readWholeImage } from './chunks.ts';
 import { type ReaderContext, writeImageRequest } from './request.ts';
 
-/** What servers know that have models of several makers behind one protocol. An image comes when it is finished. */
+/**
+ * Capabilities of servers that offer models of several vendors through one protocol. They send only finished images.
+ */
 const facts: ImageFacts = {
   parameters: {
     aspect_ratio: {

@@ -4,14 +4,15 @@ import type { Target } from '../../wire.ts';
 import { readDialect } from '../dialect.ts';
 import type { ChatMessage } from '../wire.ts';
 
-/** What the reader must know of the request. */
+/** Facts about the request that the reader needs. */
 export interface ReaderContext {
-  /** Requested images. */
+  /** Number of requested images. */
   count: number;
 }
 
 /**
- * Translates a request into the body of `POST /chat/completions`: the prompt is a user message, followed by the references.
+ * Translates a request into the body of `POST /chat/completions`. The prompt is a user message, followed by the
+ * references.
  *
  * @see https://openrouter.ai/docs/guides/overview/multimodal/image-generation
  */
@@ -49,7 +50,7 @@ function writeMessage({ prompt, references }: EndpointImageRequest): ChatMessage
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Settings of a request, which win over those of its options. */
+/** Settings of a request. They take precedence over those of its options. */
 function writeConfig(request: EndpointImageRequest): Record<string, unknown> {
   const asked = {
     size: request.size && writePixelSize(request.size),
