@@ -169,10 +169,7 @@ function parseOrText(body: Buffer): unknown {
   }
 }
 
-/**
- * Returns all chunks except the end. Usage may follow the last text, so a stream truncated in between loses only a
- * count.
- */
+/** Returns all chunks except the end. Usage may follow the text, so a truncated stream may lose only a count. */
 const content = (chunks: Chunk[]) => chunks.filter((chunk) => chunk.type !== 'finish');
 
 /** Returns the lengths of the body up to the end of each frame except the last. */

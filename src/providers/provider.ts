@@ -192,10 +192,7 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
 /** Minimum length of the start of a secret that is masked. A shorter one reveals nothing and may be a coincidence. */
 const MIN_OF_SECRET = 6;
 
-/**
- * Masks the start of a secret before an ellipsis, because a long message may have been truncated in the middle of a
- * key.
- */
+/** Masks the start of a secret before an ellipsis, because a message may be truncated in the middle of a key. */
 function maskCut(text: string, secret: string): string {
   const end = text.lastIndexOf('…');
   if (end === -1) return text;

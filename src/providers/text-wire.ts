@@ -23,8 +23,7 @@ export interface TextWire<ReaderContext = unknown> {
   /** Creates the reader of a streamed response. `readerContext` comes from `writeRequest`. */
   createReader(readerContext: ReaderContext): Reader;
   /**
-   * Reads a buffered response (parsed JSON) into the chunks that a stream of the same response would give, deltas
-   * joined.
+   * Reads a buffered response (parsed JSON) into the joined chunks of a stream of the same response.
    *
    * @throws {GatewayError} `upstream_failed` if the body is invalid, or the error that the body reports
    */

@@ -60,10 +60,7 @@ export interface UpstreamResponse {
    * @throws {GatewayError} if the body is interrupted, stalls or is cancelled; and the errors of the sink
    */
   each(sink: Sink<Buffer>): Promise<void>;
-  /**
-   * Ends the reading. Discards a short remainder of the body, so that the connection can be reused. Otherwise, closes
-   * it.
-   */
+  /** Ends the reading. Discards a short remainder, so that the connection can be reused, or closes the connection. */
   release(): void;
 }
 

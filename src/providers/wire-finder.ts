@@ -67,8 +67,7 @@ export class WireFinder {
 }
 
 /**
- * Finds the first wire whose path exists. An empty request costs nothing, because a server that has the path rejects
- * it.
+ * Finds the first wire whose path exists. An empty request costs nothing, because a server with the path rejects it.
  *
  * @returns `none` if no path exists; undefined if that is unknown, for example because the server rejects the key
  * @throws if the server is unreachable

@@ -220,10 +220,7 @@ class PartReader implements Reader {
   }
 }
 
-/**
- * Whether the metadata contains only the id under which a provider would store the call. The provider stores nothing
- * for us.
- */
+/** Whether the metadata contains only the id of a stored call. The provider stores nothing for the gateway. */
 function isIdAlone(value: unknown): boolean {
   return Object.keys((value ?? {}) as object).every((key) => key === 'itemId');
 }

@@ -140,10 +140,7 @@ const isThinking = (body: Body): boolean => {
   return type === 'enabled' || type === 'adaptive';
 };
 
-/**
- * Writes the sampling settings. A thinking model accepts neither a temperature nor `top_k`. The highest temperature is
- * 1.
- */
+/** Writes the sampling settings. A thinking model accepts no temperature or `top_k`. The maximum temperature is 1. */
 function writeSampling(draft: MessagesDraft, body: Body, request: ResponseRequest): void {
   const { temperature, top_p: topP, top_k: topK } = request;
   const { dropped, dialect } = draft;
@@ -181,9 +178,7 @@ function writeText(draft: MessagesDraft, body: Body, { text }: ResponseRequest, 
   else draft.dropped.push('text.verbosity');
 }
 
-/**
- * Requests JSON in the system prompt. The protocol supports JSON only with a schema.
- */
+/** Requests JSON in the system prompt. The protocol supports JSON only with a schema. */
 function askForJson(draft: MessagesDraft, body: Body): void {
   const block: Block = { type: 'text', text: 'Answer with one JSON object and nothing else.' };
   body.system = [...((body.system as Block[] | undefined) ?? []), block];
@@ -196,10 +191,7 @@ function writeTier(draft: MessagesDraft, body: Body, tier: ResponseRequest['serv
   else if (tier) draft.dropped.push(`service_tier (${tier})`);
 }
 
-/**
- * Limits the cache marks to the four that the provider accepts. Keeps the last ones, because they cover the text before
- * them.
- */
+/** Keeps the last four cache marks, the maximum of the provider. Each mark covers the text before it. */
 function limitMarks(draft: MessagesDraft, system: Block[], turns: readonly Turn[], limit: number): void {
   const marked = [...system, ...turns.flatMap(({ content }) => content)].filter((block) => block.cache_control);
   const extra = marked.slice(0, Math.max(0, marked.length - limit));

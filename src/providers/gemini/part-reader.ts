@@ -84,10 +84,7 @@ export class PartReader {
     }
   }
 
-  /**
-   * Adds the seal of a call before it. A call without a seal gets an empty one, so that the previous seal does not
-   * apply.
-   */
+  /** Adds the seal of a call before it. An empty seal marks a call without one after a call with one. */
   private sealCall(signature: string | undefined, chunks: Chunk[]): void {
     if (signature !== undefined || this.isSealOpen) this.seal(signature ?? '', chunks);
     this.isSealOpen = false;

@@ -169,10 +169,7 @@ class SubsetWriter {
     }
   }
 
-  /**
-   * Writes the values of an enum, which must be texts. Other values are added to the description, so that the model
-   * knows them.
-   */
+  /** Writes the values of an enum. Only texts are supported. The description lists other values for the model. */
   private writeValues(written: Schema, values: unknown[], keyword: string): void {
     const others = values.filter((value) => value !== null);
     if (others.length < values.length) written.nullable = true;

@@ -21,10 +21,7 @@ export interface Part {
 /** Facts about the request that the reader needs. */
 export interface ReaderContext {
   tools?: OfferedTools;
-  /**
-   * Whether the provider may search. The reader then keeps the complete text, because citations refer to positions in
-   * it.
-   */
+  /** Whether the provider may search. The reader then keeps the text, because citations refer to positions in it. */
   searches?: boolean;
   /** Whether the response must contain images and no text. */
   showsOnly?: boolean;

@@ -13,8 +13,7 @@ export interface Draft {
 }
 
 /**
- * Creates the error for a field whose omission would change the meaning of the request. Another endpoint may support
- * it.
+ * Creates the error for a field whose omission would change the meaning. Another endpoint may support the field.
  *
  * @param path the path of the field: `input[3].content[0]`
  * @param what the field, as the subject of a sentence: `The hosted tool file_search`

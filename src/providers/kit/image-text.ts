@@ -46,10 +46,7 @@ function findEnd(body: Buffer, from: number): number {
   return body.length;
 }
 
-/**
- * Checks only the start of the text, and the absence of escapes, which a parser must resolve. `decodeImage` checks all
- * of it.
- */
+/** Checks only the start of the text and the absence of escapes. `decodeImage` checks the complete text. */
 const isBase64 = (text: Buffer): boolean =>
   /^[\w+/=:;,.-]+$/.test(text.toString('latin1', 0, 1024)) && !text.includes(BACKSLASH);
 

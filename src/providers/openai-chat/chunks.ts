@@ -134,10 +134,7 @@ class ChatReader implements Reader {
     return this.end();
   }
 
-  /**
-   * Whether the response ended with `stop` but without a message, not even an empty one. A filtered choice may have
-   * none.
-   */
+  /** Whether the response ended with `stop` but without a message. A filtered choice may have no message. */
   get lacksMessage(): boolean {
     return !this.seenMessage && this.reason === 'stop';
   }

@@ -93,14 +93,13 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     return [{ type: 'start', ...(typeof model === 'string' && { model }), ...(settings && { settings }) }];
   }
 
-  // --- the item of an event: by its id, which some servers change midway; by its index, which some omit or never raise
-  // ---
+  // --- the item of an event: some servers change its id midway, and some omit its index or never raise it ---
 
   /** Finds the key of an item id. If several items share it: the one in progress at the index, or the last one. */
   function find(id: unknown, index: unknown): ItemKey | undefined {
     if (typeof id !== 'string') return undefined;
     const there = typeof index === 'number' ? seen.get(index) : undefined;
-    return there?.id === id && !there.done ? (index as number) : keys.get(id); // `there`: it has an index
+    return there?.id === id && !there.done ? (index as number) : keys.get(id); // `there` implies an index
   }
 
   function keyOf({ item_id: id, output_index: index }: WireEvent): ItemKey {
@@ -188,7 +187,7 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
     const key = keyOf(event);
     const there = seen.get(key);
     if (!there) {
-      seen.set(key, { id: undefined, callId: '', done: false, silent: true }); // the name is missing
+      seen.set(key, { id: undefined, callId: '', done: false, silent: true }); // hidden: its name is missing
       kept += ITEM_UNITS + String(key).length;
       return [];
     }

@@ -149,8 +149,8 @@ function writeCall(item: FunctionCallItem): unknown {
 
 /**
  * Writes reasoning. Encrypted reasoning is sent back only to the dialect that made it. Text without it is useful only
- * to servers that accept plain reasoning. Other servers look up the item in a store, which lacks it because we never
- * store.
+ * to servers that accept plain reasoning. Other servers look up the item in a store, which lacks it because the gateway
+ * never stores items.
  *
  * @see docs/reference/items.md#reasoning
  */

@@ -4,7 +4,7 @@ import type { Target } from '../wire.ts';
 import { isVector } from './facts.ts';
 
 /**
- * Maximum difference between an image and its reference, from 0 to 1, if it is not set. The provider has no default.
+ * Default of `strength`: how far an image may differ from its reference, from 0 to 1. The provider has no default.
  */
 const USUAL_STRENGTH = 0.5;
 

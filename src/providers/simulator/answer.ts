@@ -7,10 +7,7 @@ import { models } from './models.ts';
 import { pause } from './pause.ts';
 import type { Message, SimulatorRequest } from './wire.ts';
 
-/**
- * Messages of a buffered response that are read together. In a stream, each token is sent separately, as a model writes
- * it.
- */
+/** Messages of a buffered response that are read together. A stream sends each token separately, like a model. */
 const BATCH = 32;
 
 /**

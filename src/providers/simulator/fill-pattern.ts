@@ -20,10 +20,9 @@ interface ReaderContext {
 }
 
 /**
- * Writes a text that a regular expression matches. Only parses the expression and never runs it, because the caller
- * sent it.
+ * Writes a text that a regular expression matches. Never runs the expression, because the caller sent it.
  *
- * @param least minimum length in characters, which is reached if the expression can be extended
+ * @param min minimum length in characters, which is reached if the expression can be extended
  * @returns undefined if the text is not a regular expression, or uses unsupported syntax
  */
 export function fillPattern(pattern: string, min: number, nth: number): string | undefined {

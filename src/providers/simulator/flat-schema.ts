@@ -107,10 +107,7 @@ const larger = (a: number, b: number) => Math.max(a, b);
 const smaller = (a: number, b: number) => Math.min(a, b);
 const both = (a: unknown, b: unknown) => ({ allOf: [a, b] });
 
-/**
- * Functions that merge two values of a keyword. Undefined: no value satisfies both. For other keywords, the later value
- * is used.
- */
+/** Functions that merge two values of a keyword. Undefined: no value satisfies both. Default: the later value. */
 const combiners: Record<string, Combine> = {
   minimum: larger,
   exclusiveMinimum: larger,
