@@ -24,7 +24,9 @@ export const aiSdk = {
 } satisfies Wire;
 
 /**
- * Makes the package send the requests of the provider. @throws {Error} naming the package to install, for the operator
+ * Creates a wire that sends requests through the package.
+ *
+ * @throws {Error} naming the package to install, for the operator
  */
 function forProvider(entry: ProviderEntry): Wire {
   const found = findPackage(entry.package ?? '');

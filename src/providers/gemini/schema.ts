@@ -198,7 +198,7 @@ function writeType(written: Schema, type: unknown): void {
 }
 
 /**
- * Adds missing properties in place. The nearer value takes precedence. `properties` is always an object of this file.
+ * Adds missing properties in place. The nearer value takes precedence. Both objects are created in this file.
  */
 function addMissing(properties: Schema, more: Schema): void {
   for (const name of Object.keys(more)) if (!Object.hasOwn(properties, name)) properties[name] = more[name];

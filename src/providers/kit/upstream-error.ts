@@ -219,7 +219,7 @@ function complaint(fields: Record<string, unknown>, message: string): Complaint 
   };
 }
 
-/** Google sends the wait beside the message: `{"@type": "…RetryInfo", "retryDelay": "31.5s"}`. */
+/** Reads the wait that Google sends beside the message: `{"@type": "…RetryInfo", "retryDelay": "31.5s"}`. */
 function readRetryInfo(details: unknown): number | undefined {
   const delays = Array.isArray(details) ? details.map((detail) => detail?.retryDelay) : [];
   const delay = delays.find((each) => typeof each === 'string');

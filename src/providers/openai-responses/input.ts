@@ -140,7 +140,7 @@ function writeMessage(item: MessageItem, dialect: Dialect, dropped: string[]): u
   return { ...rest, content };
 }
 
-/** Whether a field is a `subagent_*` field, which belongs to a server tool of the gateway. */
+/** Removes `subagent_*` fields, which belong to a server tool of the gateway. */
 function writeCall(item: FunctionCallItem): unknown {
   if (!('subagent_id' in item) && !('subagent_items' in item)) return item;
   const { subagent_id: _id, subagent_items: _items, ...rest } = item as FunctionCallItem & Record<string, unknown>;

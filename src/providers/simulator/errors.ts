@@ -1,6 +1,6 @@
 import type { UpstreamErrorResponse } from '../wire.ts';
 
-/** Creates an error in the most common format of providers, so that the common reader reads it. */
+/** Reads the errors of the simulator, which have the most common format of providers. */
 export { readUpstreamError as readError } from '../kit/upstream-error.ts';
 
 /** Creates the error response instead of a stream, like a provider behind HTTP. */

@@ -4,7 +4,7 @@ export type SchemaRules = Record<string, unknown>;
 /** The complete schema, and the remaining work limit. */
 export interface Root {
   readonly schema: unknown;
-  /** Maximum number of schemas still to read. It bounds the work for a hostile schema. At 0, the simulator stops. */
+  /** Maximum number of schemas still to read. It bounds the work for a hostile schema. */
   readingsLeft: number;
 }
 

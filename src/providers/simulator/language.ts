@@ -14,7 +14,7 @@ export type OutputDirective =
 export interface Interruption {
   after: number;
   how: 'cut' | 'stall' | 'break';
-  /** The token count of a `break`. */
+  /** The error status of a `break`. */
   status: number;
   message: string;
 }
@@ -40,7 +40,7 @@ export interface DirectiveScript {
   turns: ScriptTurn[];
 }
 
-/** Maximum number of directives in a text. The rest is plain text. It bounds the work for hostile input. */
+/** Maximum number of directives in a text. The rest is plain text. The limit bounds the work for hostile input. */
 export const MAX_DIRECTIVES = 100;
 const MAX_WORDS = 100_000;
 const MAX_PAUSE_MS = 600_000;
@@ -147,7 +147,7 @@ function setBreak(
 const isFinishReason = (word: string): word is FinishReason =>
   ['stop', 'length', 'content_filter', 'tool_calls'].includes(word);
 
-/** Reads a directive that is one number of at most `max`. */
+/** Creates the parser of a directive that is one number. Limits the number to `max`. */
 function countOf(field: 'words' | 'logprobs' | 'waitMs' | 'slowMs', max: number, byDefault = '') {
   return (turn: ScriptTurn, rest: string): boolean => {
     const count = readCount(rest || byDefault);

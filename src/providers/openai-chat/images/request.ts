@@ -50,7 +50,7 @@ function writeMessage({ prompt, references }: EndpointImageRequest): ChatMessage
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Settings of a request. They take precedence over those of its options. */
+/** Returns the settings of a request. They take precedence over those of its options. */
 function writeConfig(request: EndpointImageRequest): Record<string, unknown> {
   const asked = {
     size: request.size && writePixelSize(request.size),
