@@ -12,12 +12,12 @@ import { planImages } from './images/plan-images.ts';
 import { walkPlan } from './steps/walk-plan.ts';
 
 /**
- * Serves one image generation, from an accepted request to its last image: what `create-response.ts` is for text. Read
- * this file first. A generation is charged completely or not at all, so whatever interrupts it makes it free.
+ * Serves one image generation, from an accepted request to its last image, as `create-response.ts` does for text. Read
+ * this file first. A generation is charged completely or not at all, so an interrupted generation is free.
  *
  * @param run comes from `createImageRun`
- * @param client takes partial and finished images; the last one is marked
- * @throws {GatewayError} what went wrong; if the client has received a part, the caller of this function ends the response
+ * @param client receives partial and finished images; the last one is marked
+ * @throws {GatewayError} the failure; if the client has received a part, the caller of this function ends the response
  */
 export async function createImage(pipeline: ImagePipeline, run: ImageRun, client: Sink<ImageEvent>): Promise<void> {
   const close = () => closeImages(pipeline, run);

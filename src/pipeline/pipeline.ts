@@ -9,8 +9,8 @@ import type { RetryParts } from './steps/endpoint-queue.ts';
 import type { RunBase } from './run/run.ts';
 
 /**
- * The dependencies of every kind of run, from the composition root. Functions are called again for each run, so a reload
- * takes effect at once.
+ * The dependencies of every kind of run, from the composition root. Functions are called again for each run, so a
+ * reload takes effect at once.
  */
 export interface PipelineBase<R extends RunBase> {
   routingContext: () => RoutingContext<Endpoint> & { health: Health; inFlight: InFlight };
@@ -20,16 +20,16 @@ export interface PipelineBase<R extends RunBase> {
   begin?: Ledger['begin'];
   record: Ledger['record'];
   /**
-   * Reserves what a run may cost; a promise only if the money is reserved elsewhere.
+   * Reserves the maximum cost of a run; a promise only if the cost is reserved in another process.
    *
-   * @throws {GatewayError} if it must not be spent
+   * @throws {GatewayError} if the cost exceeds a spending limit
    */
   reserve?: (run: R, plan: Plan<Endpoint>) => MaybePromise<RunBase['reservation']>;
-  /** Provider names in the request that match nothing here; undefined: none. Called only if the metadata shows them. */
+  /** Returns the unknown provider names in the request; undefined: none. Called only if the metadata shows them. */
   findUnknownProviders?: (run: R) => readonly string[] | undefined;
   /** Called with every run when it is recorded. */
   observe?: (run: R, entry: LedgerEntry) => void;
-  /** Hashes the id of an end user with a key, so that no provider and no row ever sees the id itself. */
+  /** Hashes the id of an end user with a key, so that providers and the store never get the id itself. */
   hashEndUser: (workspaceId: string, id: string) => string;
   region: () => string;
 }

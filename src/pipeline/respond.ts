@@ -10,7 +10,7 @@ import { createRun } from './run/create-run.ts';
 import type { ResponsePipeline } from './response-pipeline.ts';
 import { isOverLimit, type Run } from './run/run.ts';
 
-/** A request that the gateway itself makes to serve a caller's. */
+/** A request that the gateway itself makes to serve a caller's request. */
 export interface InnerRequest {
   request: ResponseRequest;
   timeoutMs: number;
@@ -18,13 +18,13 @@ export interface InnerRequest {
   parent: Run;
 }
 
-/** A run that serves a run that serves a run … is no deeper than this. */
+/** Maximum depth of runs that serve other runs. */
 export const MAX_DEPTH = 4;
 
 /**
- * Serves an inner request along the same path as a caller's: it is planned for the same caller, admitted by the limits of
- * its models, has a reservation and a ledger entry of its own, which names the parent, and ends when the parent is
- * cancelled. The response of the parent adds its cost.
+ * Serves an inner request on the same path as a caller's request. It is planned for the same caller and admitted by the
+ * limits of its models. It has its own reservation, and its own ledger entry, which names the parent. It ends when the
+ * parent is cancelled. The response of the parent adds its cost.
  *
  * @param sink receives batches of events, the last of them terminal
  * @throws {GatewayError} for a failure before the first event; `request_timeout` after `timeoutMs`

@@ -9,14 +9,14 @@ import type { ServerTools } from './run/server-tools.ts';
 export interface ResponsePipeline extends PipelineBase<Run> {
   /** Classifies a conversation with a model. Absent, or undefined: keywords decide. @see findTask */
   findTask?: (run: Run) => Promise<string | undefined> | undefined;
-  /** Look at the input, in order; the first that blocks it ends the run. */
+  /** Inspect the input, in order. The first that blocks it ends the run. */
   inspectors: readonly Inspector[];
   /** Change the request, in order. Each may have a reviser for the output. */
   preparers: readonly Preparer[];
-  /** Absent: every call is for the client to run. */
+  /** Absent: the client runs every call. */
   tools?: ServerTools;
   /** The largest whole response, or single stream event, that is read from a provider, in bytes. */
   upstreamBodyLimit: () => number;
-  /** For endpoints that accept no addresses. Absent: nothing is fetched. */
+  /** For endpoints that accept no URLs. Absent: nothing is fetched. */
   media?: () => MediaSource;
 }

@@ -11,7 +11,7 @@ import type { Attempt, TextAttempt } from '../run/attempt.ts';
 import { countResponseImages } from './response-images.ts';
 import type { Run, RunBase } from '../run/run.ts';
 
-/** What an attempt used and cost. */
+/** The usage and cost of an attempt. */
 export interface AttemptCost {
   usage: Usage;
   cost: Cost;
@@ -21,27 +21,27 @@ export interface AttemptCost {
   pictures?: ImageCounts;
 }
 
-/** No images were made, so there is nothing to price. */
+/** A known cost of 0. */
 export const zeroCost: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
 
 /**
- * Measures what an attempt used and cost: as the provider reported it, or had counted when its output was interrupted, or
- * else an estimate that says so.
+ * Measures the usage and cost of an attempt: the provider's report, or its counts so far if its output was interrupted,
+ * or else an estimate that is marked as one.
  *
  * @param items finished items of its output; image calls among them may have a price
- * @returns undefined if no output of it is known: then a failure costs nothing
+ * @returns undefined without known output: a failure then costs nothing
  * @see docs/guides/money.md#interrupted-responses-and-crashes
  */
 export function measureAttempt(run: Run, attempt: TextAttempt, items: readonly OutputItem[]): AttemptCost | undefined {
   const { endpoint, sent } = attempt;
   const images = endpoint.image && countResponseImages(endpoint, items, sent.images);
   const usage = measureUsage(run, attempt, images !== undefined && hasPriced(endpoint, images));
-  // A regular end without output still has a tier, and images that were read.
+  // A regular end without output still has a tier and input images.
   if (usage || attempt.finish) return priceAttempt(run, attempt, usage ?? usedNothing(), images);
   return undefined;
 }
 
-/** What an attempt used of which no output is known. */
+/** The usage of an attempt without known output. */
 export const usedNothing = (estimated = false): Usage => createUsage({ inputTokens: 0, outputTokens: 0, estimated });
 
 function measureUsage({ request }: Run, attempt: TextAttempt, hasPricedImages: boolean): Usage | undefined {
@@ -60,14 +60,14 @@ function measureUsage({ request }: Run, attempt: TextAttempt, hasPricedImages: b
 const tokensOfTools = ({ tools }: Run['request']): number =>
   tools === undefined ? 0 : estimateTokens([JSON.stringify(tools)]);
 
-/** Whether it made images that have a price of their own. */
+/** Whether the response contains images with a price of their own. */
 const hasPriced = (endpoint: Endpoint, { made }: ImageCounts): boolean =>
   made > 0 && imageLinesOf(endpoint) !== undefined;
 
 /**
- * Prices what an attempt used; 0 where a router pays.
+ * Prices the usage of an attempt. The cost is 0 if a router pays.
  *
- * @param images that it made, if the endpoint can make some
+ * @param images counts of its images, if the endpoint can generate some
  */
 export function priceAttempt(run: Run, attempt: TextAttempt, usage: Usage, images?: ImageCounts): AttemptCost {
   const { endpoint, finish, sent } = attempt;
@@ -76,7 +76,7 @@ export function priceAttempt(run: Run, attempt: TextAttempt, usage: Usage, image
   const counted = images && { pictures: images };
   if (isPaidByRouter(run, endpoint)) return { usage, cost: zeroCost, tier, ...counted };
   const pricing = pricesOfTier(endpoint, reported);
-  // If each input image has a price: no provider reports how many it read.
+  // Adds the input images if each one has a price, because no provider reports their number.
   const all = pricing?.imageNanoUsd && sent.images > 0 ? withImages(usage, sent.images) : usage;
   const cost = images ? costOfResponse({ image: endpoint.image, pricing }, all, images) : costOf(pricing, all);
   return { usage: all, cost, tier, ...counted };
@@ -91,6 +91,6 @@ const withImages = (usage: Usage, inputImages: number): Usage => ({
   special: { ...usage.special, inputImages },
 });
 
-/** Sums up what attempts have cost. */
+/** Returns the total cost of attempts. */
 export const sumCosts = (attempts: readonly Attempt[]): Cost =>
   attempts.reduce((sum, { spent }) => (spent ? addCost(sum, spent.cost) : sum), zeroCost);

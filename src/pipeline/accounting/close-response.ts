@@ -5,7 +5,7 @@ import type { ResponsePipeline } from '../response-pipeline.ts';
 import type { Run } from '../run/run.ts';
 import { writeResponseEntry } from './settle-run.ts';
 
-/** Records the run, and where its conversation went. Idempotent. */
+/** Records the run and the endpoint of its conversation. Idempotent. */
 export function closeResponse(pipeline: ResponsePipeline, run: Run): MaybePromise<void> {
   if (run.closed) return run.recorded;
   const recorded = closeRun(pipeline, run, writeResponseEntry);

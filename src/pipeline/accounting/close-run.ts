@@ -6,7 +6,7 @@ import type { RunBase } from '../run/run.ts';
 import { lastBegunOf } from '../run/step.ts';
 
 /**
- * Notes in the journal that an attempt is about to be sent.
+ * Writes to the journal that an attempt is about to be sent.
  *
  * @throws {GatewayError} if it must not be sent
  */

@@ -13,8 +13,9 @@ import type { Plan } from '../../routing/plan-route.ts';
 const USUAL_OUTPUT_TOKENS = 4096;
 
 /**
- * Estimates what a request may cost before it is sent: the estimated tokens of its text, as much output as it allows, and one
- * image if the endpoint has a price per image, at the most expensive endpoint of its plan. 0 if no price is known.
+ * Estimates what a request may cost before it is sent: the estimated tokens of its text, as much output as it allows,
+ * and one image if the endpoint has a price per image, at the most expensive endpoint of its plan. 0 if no price is
+ * known.
  */
 export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Estimate {
   const inputTokens = Math.ceil(new Needs(request).inputTokens);

@@ -5,8 +5,8 @@ import { parseImage } from '../../domain/parse-image.ts';
 import { type ImagePricedEndpoint, imageLinesOf, needsSizes } from '../../metering/image-cost.ts';
 
 /**
- * Counts the finished images of a response whose endpoint can make some. Their sizes are measured only if they affect the
- * price, because the whole image must be decoded for it.
+ * Counts the finished images of a response whose endpoint can generate some. Their sizes are measured only if they
+ * affect the price, because the whole image must be decoded for it.
  *
  * @param references images of the request; they are not measured
  */

@@ -8,7 +8,7 @@ import type { Run } from '../run/run.ts';
 import { attemptsOf, committedOf, isDispatched, type Step } from '../run/step.ts';
 import { addAttempts, writeEntry, writeInFlight } from './write-entry.ts';
 
-/** Settles what a run used and cost: the tokens of its model calls, and the cost of all its attempts. */
+/** Settles the usage and cost of a run: the tokens of its model calls, and the cost of all its attempts. */
 export function settleRun(run: Run): void {
   if (run.cost) return;
   const last = run.steps.at(-1);
@@ -30,7 +30,7 @@ export function settleStep(run: Run, { committed, firstItem }: Step<TextAttempt>
   };
 }
 
-/** The client disconnected while a provider worked, which may charge for the input. */
+/** Whether the client disconnected while a provider worked. The provider may charge for the input. */
 const isAbandoned = (run: Run): boolean => run.error?.kind === 'client_closed' && isDispatched(run);
 
 /** The ledger entry of a response that has ended, however it ended. */
@@ -55,6 +55,6 @@ function outcomeOf(run: Run): LedgerEntry['outcome'] {
   return finish && isIncomplete(finish) ? 'incomplete' : 'completed';
 }
 
-/** The entry of a response that is recorded if the process dies now. @param attempt about to be sent */
+/** Creates the entry that is recorded if the process dies now. @param attempt about to be sent */
 export const writeInFlightResponse = (run: Run, attempt: TextAttempt): InFlightEntry =>
   writeInFlight(run, attempt.endpoint, priceAttempt(run, attempt, estimateUsage(attempt.sent.tokens, 0)));

@@ -11,7 +11,7 @@ import { attemptsOf, committedOf } from '../run/step.ts';
 import { truncateName } from '../../domain/truncate-name.ts';
 
 /**
- * The ledger entry of a settled run.
+ * Creates the ledger entry of a settled run.
  *
  * @param endpoint that produced the output; undefined if none did
  */
@@ -32,10 +32,11 @@ export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome
 }
 
 /**
- * What is recorded if the process dies now: what earlier attempts used, and the input of this one as an estimate.
+ * Creates the entry that is recorded if the process dies now: the usage of earlier attempts, and the estimated input of
+ * this one.
  *
  * @param endpoint of the attempt that is about to be sent
- * @param input its estimate
+ * @param input the estimated usage and cost of its input
  */
 export function writeInFlight(run: RunBase, endpoint: Endpoint, input: AttemptCost): InFlightEntry {
   const before = listSpent(run);
@@ -63,7 +64,7 @@ const listSpent = ({ steps }: RunBase): LedgerLine[] =>
 
 /** @param endpoint that produced the output; undefined if none did */
 function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): EntryOrigin {
-  // Without an endpoint, the router that was tried first.
+  // Without an endpoint, uses the router that was tried first.
   const plan = run.steps.at(-1)?.plan;
   const choice = endpoint ? plan?.choiceOf(endpoint) : plan?.choices[0];
   return {
@@ -105,7 +106,7 @@ const writeCost = (cost: Cost) => ({
   priced: cost.priced,
 });
 
-/** Makes the entry the sum of all attempts that used something; each is a line of it if there are several. */
+/** Makes the entry the sum of all attempts with usage. If there are several, each one is a line of the entry. */
 export function addAttempts(entry: LedgerEntry, run: RunBase): void {
   const lines = listSpent(run);
   const sum = (read: (line: LedgerLine) => number | undefined) =>

@@ -7,8 +7,8 @@ import type { TextAttempt } from '../run/attempt.ts';
 import { cleanFields, cleanName } from './clean-names.ts';
 
 /**
- * Notes on an attempt what its chunks report about it as a whole. It comes before everything that may hold output back or
- * change it, so that output is counted as the provider produced it.
+ * Records in an attempt what its chunks report about it as a whole. It precedes every sink that may buffer or change
+ * output, so that output is counted as the provider produced it.
  */
 export class AttemptNotes implements Sink<Chunk> {
   private readonly attempt: TextAttempt;

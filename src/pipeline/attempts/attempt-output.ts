@@ -7,7 +7,7 @@ import type { AttemptSink } from '../run/run-kind.ts';
 import type { ServerTools } from '../run/server-tools.ts';
 import { StepFilter } from '../steps/step-filter.ts';
 
-/** The way of one attempt's output to the events of its run: the revisers in order, then the step filter. */
+/** The chain of sinks from one attempt to the events of its run: the revisers in order, then the step filter. */
 export class AttemptOutput implements AttemptSink<Chunk> {
   readonly first: Sink<Chunk>;
   private readonly filter: StepFilter;
@@ -37,7 +37,7 @@ export class AttemptOutput implements AttemptSink<Chunk> {
     return this.filter.finish !== undefined;
   }
 
-  /** The finish that the attempt ended with; undefined before. */
+  /** The finish of the attempt. Undefined before its end. */
   get finish(): FinishChunk | undefined {
     return this.filter.finish;
   }

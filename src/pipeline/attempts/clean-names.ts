@@ -2,7 +2,8 @@ import { truncateName } from '../../domain/truncate-name.ts';
 import type { Provider } from '../../providers/provider.ts';
 
 /**
- * Cleans a name that a provider sent: without the operator's keys, which some providers repeat, and cut to 200 characters.
+ * Cleans a name that a provider sent: masks the operator's keys, which some providers repeat, and truncates it to 200
+ * characters.
  * Names are copied into the response, the ledger, the metadata and traces.
  */
 export const cleanName = (name: string, provider: Provider): string => truncateName(provider.maskKeys(name));
@@ -10,7 +11,7 @@ export const cleanName = (name: string, provider: Provider): string => truncateN
 /**
  * Cleans, in place, the names and texts in unknown fields of a provider's response.
  *
- * @returns the fields of which a text was cut
+ * @returns the fields in which a text was truncated
  */
 export function cleanFields(fields: Record<string, unknown>, provider: Provider): string[] {
   const cut: string[] = [];
@@ -25,7 +26,7 @@ export function cleanFields(fields: Record<string, unknown>, provider: Provider)
   return cut;
 }
 
-/** Not recursive: a provider decides how deep the value is. */
+/** Not recursive, because the provider controls the depth of the value. */
 function cleanInside(root: Record<string, unknown>, provider: Provider): boolean {
   let isCut = false;
   const open = [root];

@@ -1,8 +1,8 @@
 const LONG = 2000;
 
 /**
- * Copies an upstream body for `response.debug`. Long texts (images, files) are cut to 2,000 characters and marked.
- * Provider keys are in headers, so the body has none.
+ * Copies an upstream body for `response.debug`. Long texts (images, files) are truncated to 2,000 characters and
+ * marked. Provider keys are in headers, so the body has none.
  *
  * @see docs/reference/events.md#debug
  */

@@ -16,7 +16,7 @@ const sent = {};
 /**
  * Sends the request of an attempt, and reads the response into chunks.
  *
- * @param limitBytes maximum of a whole response, of a stream event, and of what is kept of a stream
+ * @param limitBytes maximum of a whole response, of a stream event, and of the retained parts of a stream
  */
 export function exchangeText(
   run: Run,

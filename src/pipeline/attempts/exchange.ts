@@ -9,9 +9,9 @@ import { hideKeys } from './hide-keys.ts';
 import { type ReadResponseOptions, readErrorBody, readResponse } from './read-response.ts';
 
 /**
- * Makes the exchange of an attempt with its provider, and sets when it began and ended.
+ * Runs the exchange of an attempt with its provider, and records when it began and ended.
  *
- * @throws what went wrong, without the keys of the provider
+ * @throws the failure, without the keys of the provider
  */
 export async function dispatch(attempt: Attempt, exchange: () => Promise<void>): Promise<void> {
   attempt.dispatchedAt = performance.now();

@@ -28,7 +28,7 @@ export interface RunMedia {
   found: Map<string, Media | GatewayError>;
 }
 
-/** Frees what was fetched, and its budget: no other endpoint needs it. A retry fetches it again. */
+/** Frees the fetched data and its budget, because no other endpoint needs the data. A retry fetches it again. */
 export function releaseMedia({ media }: Pick<Run, 'media'>): void {
   if (!media) return;
   for (const found of media.found.values())
@@ -42,7 +42,7 @@ const PARALLEL = 4;
 /**
  * Returns the request with data in place of the addresses of images, files and videos. Everything that is not a `data:`
  * URL counts as an address, because a model server may parse text leniently that this gateway would not fetch
- * (choice 151). What was fetched is kept with the run, because the next endpoint may need it.
+ * (choice 151). The run keeps the fetched data, because the next endpoint may need it.
  *
  * @param endpoint for messages
  * @returns `request` itself if it has no address
@@ -131,7 +131,7 @@ type OpenPart = { type: string } & Record<string, unknown>;
 /**
  * Calls a function with each part of the request that may hold an address.
  *
- * @param change returns the part itself, or another one in its place
+ * @param change returns the part itself, or its replacement
  * @returns `request` itself if no part was replaced
  * @throws {GatewayError} for an item or a part of an unknown kind, which may hold an address anywhere
  */

@@ -20,13 +20,13 @@ export interface ResponseReader<C> {
 interface AnswerLimit {
   /** The display name of the provider, for messages. */
   name: string;
-  /** Maximum size of a whole response, of a stream event, and of what is kept of a stream, in bytes. */
+  /** Maximum size of a whole response, of a stream event, and of the retained parts of a stream, in bytes. */
   limitBytes: number;
   /** Name of its setting; absent: `upstream_body_limit`. */
   limitName?: string;
 }
 
-/** Measures what is kept of a response while it is read. */
+/** Measures the retained parts of a response while it is read. */
 export interface SizeMeter<C> {
   /** @param length of the frame or body that the chunks were read from, in UTF-16 units */
   add(chunks: readonly C[], length: number): void;
@@ -37,17 +37,19 @@ export interface ReadResponseOptions<C> extends AnswerLimit {
   wire: ResponseReader<C>;
   /** The context that `writeRequest` returned. */
   readerContext: unknown;
-  /** Whether the client gets a buffered response. All of it is in memory, so the limit applies to the stream as a whole. */
+  /**
+   * Whether the client gets a buffered response. All of it is in memory, so the limit applies to the stream as a whole.
+   */
   isBuffered: boolean;
-  /** Absent: another part bounds what is kept. */
+  /** Absent: another part bounds the retained data. */
   kept?: SizeMeter<C>;
-  /** Called with the bytes that are held; a promise pauses the reading. */
+  /** Called with the number of buffered bytes. A returned promise pauses reading. */
   hold?: (bytes: number) => Promise<void> | undefined;
   /** Called with the provider's counts so far if the response is interrupted. */
   broken?: (counted: Usage | undefined) => void;
-  /** Makes a whole response smaller before it is parsed. */
+  /** Reduces the size of a whole response before it is parsed. */
   lift?: (pieces: readonly Buffer[]) => Buffer;
-  /** Called when the frames that were held have been passed on. */
+  /** Called when the buffered frames have been passed on. */
   passed?: () => void;
 }
 
@@ -55,7 +57,7 @@ export interface ReadResponseOptions<C> extends AnswerLimit {
  * Reads a response of status 2xx into chunks, a batch for each network read. It may be streamed or whole, whichever was
  * requested.
  *
- * @param out gets chunks up to the first `finish`, which comes before the promise is fulfilled
+ * @param out receives chunks up to the first `finish`, which precedes the fulfillment of the promise
  * @throws {GatewayError} if the response is invalid, too large, interrupted, or reports a failure of the provider
  */
 export async function readResponse<C extends { type: string }>(
@@ -173,14 +175,14 @@ class ChunkPass<C extends { type: string }> {
       const failure = blameProvider(name, error);
       if (!given) throw failure;
       return given.then(() => {
-        throw failure; // after what came before, because another attempt begins with it
+        throw failure; // after the earlier chunks, because the failure starts another attempt
       });
     }
     this.checkKept(reader);
     return this.give(chunks);
   }
 
-  /** @param length of the body, in UTF-16 units; absent: these are the chunks that the end of a stream releases */
+  /** @param length of the body, in UTF-16 units; absent for the chunks that the end of a stream releases */
   readWhole(read: () => C[], length = 0): Promise<void> | undefined {
     const chunks = blamingProvider(this.how.name, read);
     this.how.kept?.add(chunks, length);
@@ -192,14 +194,14 @@ class ChunkPass<C extends { type: string }> {
     return this.isFinished ? undefined : this.readWhole(() => reader.end());
   }
 
-  /** @throws {GatewayError} if more must be kept than the limit allows */
+  /** @throws {GatewayError} if the retained data exceeds the limit */
   private checkKept(reader?: Reader<C>): void {
     const { kept, limitBytes } = this.how;
     if (!kept) return;
     if (kept.isMoreThan(limitBytes - (reader?.keptLength?.() ?? 0))) throw tooMuch(this.how);
   }
 
-  /** @throws {GatewayError} if there was no `finish`: an incomplete response must not pass for a complete one */
+  /** @throws {GatewayError} if there was no `finish`: an incomplete response must not look complete */
   end(): void {
     if (this.isFinished) return;
     throw new GatewayError('upstream_failed', `${this.how.name} ended its response in the middle.`, {
@@ -278,9 +280,10 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
   }
 
   /**
-   * The connection broke or became idle. A provider that had sent its finish reason had sent everything but its counts.
+   * Ends a response whose connection broke or became idle. If the provider had sent its finish reason, only its counts
+   * are missing.
    *
-   * @returns whether it had sent the reason
+   * @returns whether it had sent the finish reason
    */
   async endEarly(): Promise<boolean> {
     if (this.isTaking || !this.reader) return false;
@@ -313,7 +316,7 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
 
   private takeFrames(pieces: Buffer[]): Promise<void> | undefined {
     if (this.how.isBuffered && this.bytes > this.how.limitBytes) throw tooLarge(this.how);
-    const frames = this.cutter!.push(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)); // made by `begin`
+    const frames = this.cutter!.push(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)); // created by `begin`
     if (frames.length === 0) return this.how.hold?.(this.cutter!.heldBytes);
     const held = this.pass.readFrames(this.reader!, frames);
     const { passed } = this.how;
@@ -331,7 +334,7 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
 
 const bytesOf = (text: string) => new Set(Buffer.from(text));
 const meaningless = bytesOf(' \t\r\n\ufeff');
-// Some servers send the wrong content type. No JSON of a response begins like a field of an event stream.
+// Some servers send the wrong content type. A JSON response never begins like a field of an event stream.
 const beginsJson = bytesOf('{[');
 const beginsField = bytesOf('deir:'); // data, event, id, retry, and the colon of a comment
 

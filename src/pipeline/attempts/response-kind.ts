@@ -20,7 +20,7 @@ export const responseKind: RunKind<Run, TextAttempt, Chunk, ResponsePipeline> = 
   measureFailed: (run, attempt, held) => measureAttempt(run, attempt, itemsOf(held)),
 };
 
-/** What an attempt shows about its endpoint. */
+/** Returns the outcome of an attempt, for the health of its endpoint. */
 function describeOutcome(run: Run, attempt: TextAttempt): AttemptOutcome {
   const { error, dispatchedAt, firstOutputAt, endedAt, finish } = attempt;
   if (error || dispatchedAt === undefined) return { atMs: Date.now(), error };
@@ -35,10 +35,14 @@ function describeOutcome(run: Run, attempt: TextAttempt): AttemptOutcome {
   };
 }
 
-/** A call is broken if its arguments are not JSON, or if its tool was not offered. @see docs/reference/routing.md#quality */
+/**
+ * A call is broken if its arguments are not JSON, or if its tool was not offered.
+ *
+ * @see docs/reference/routing.md#quality
+ */
 function judgeToolCalls({ builder, steps, request }: Run, { hasLateTools }: TextAttempt): 'sound' | 'broken' {
   const { tools = [] } = request;
-  const { firstItem, toolCalls } = steps.at(-1)!; // it is the step of the attempt
+  const { firstItem, toolCalls } = steps.at(-1)!; // the step of the attempt
   if (!toolCalls.every((call) => isJson(call.arguments))) return 'broken';
   const names = new Set(tools.flatMap((tool) => ('name' in tool && typeof tool.name === 'string' ? [tool.name] : [])));
   const isOpen = hasLateTools || tools.length === 0 || tools.some(({ type }) => type === 'namespace');

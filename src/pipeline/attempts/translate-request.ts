@@ -9,11 +9,11 @@ import { inlineUrls, type MediaSource } from './inline-urls.ts';
 import { buildRequest, type Run } from '../run/run.ts';
 
 /**
- * Translates the request for the endpoint of an attempt. Keeps no part of it, because the input is parked while a provider
- * works.
+ * Translates the request for the endpoint of an attempt. Keeps no part of it, because the input is parked while a
+ * provider works.
  *
- * @returns a promise only if addresses are fetched
- * @throws {GatewayError} if the endpoint cannot do what the request needs
+ * @returns a promise only if URLs are fetched
+ * @throws {GatewayError} if the endpoint does not support the request
  */
 export function translateRequest(
   run: Run,

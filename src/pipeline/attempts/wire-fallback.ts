@@ -7,7 +7,7 @@ import { explainMissingPath } from './explain-missing-path.ts';
 /**
  * Finds another wire for an endpoint whose server does not have the path of an attempt.
  *
- * @returns the failure if it has another cause; if there is no other wire, the failure with the setting to correct
+ * @returns the failure, if it has another cause; the failure with the setting to correct, if no other wire is left
  */
 export function findOtherWire({ endpoint, wire }: Attempt, failure: GatewayError): MaybePromise<Wire | GatewayError> {
   if (failure.kind !== 'upstream_path_missing') return failure;

@@ -18,7 +18,7 @@ import { ItemWriter, remainderOf, truncateItem } from './item-writer.ts';
 import { createEmptyItem, hostedProgress, type OpenItem, type OpenPart } from './output-items.ts';
 import { type Ending, failResponse, finishResponse } from './response-object.ts';
 
-/** What the builder must know about its run. */
+/** The facts about a run that its builder needs. */
 export interface BuilderContext {
   /** Creates the response object before any output. Called once, at the first output. */
   base(): ResponseObject;
@@ -26,13 +26,13 @@ export interface BuilderContext {
   settle(finish: FinishChunk | undefined): Omit<Ending, 'output'>;
   /** Unix seconds. */
   now(): number;
-  /** Maximum text that is kept, in bytes of JSON. */
+  /** Maximum retained text, in bytes of JSON. */
   readonly limitBytes: number;
 }
 
 /**
- * Turns the chunks of one run into events. With `item-writer.ts` it alone knows item ids, indexes and sequence numbers. A class, since
- * there is one for every request and a bundle of closures costs several times as much.
+ * Turns the chunks of one run into events. Only this class and `item-writer.ts` know item ids, indexes and sequence
+ * numbers. It is a class because every request has one, and a set of closures costs several times as much.
  *
  * @see docs/reference/events.md#common-fields, docs/reference/events.md#order
  */
@@ -43,7 +43,7 @@ export class EventBuilder {
   private readonly writer: ItemWriter;
   private readonly byKey = new Map<ItemKey, OpenItem>();
   private readonly byCallId = new Map<string, OpenItem>();
-  private current: OpenItem | undefined; // the message or reasoning in progress on a wire that names no items
+  private current: OpenItem | undefined; // the message or reasoning in progress, on a wire without item names
   private base: ResponseObject | undefined;
   private settings: ReportedSettings | undefined;
 
@@ -53,7 +53,7 @@ export class EventBuilder {
     this.writer = new ItemWriter(emitsDeltas, context.limitBytes);
   }
 
-  /** True once the client has been shown an event. */
+  /** Whether an event has been created. */
   get started(): boolean {
     return this.base !== undefined;
   }
@@ -79,8 +79,8 @@ export class EventBuilder {
   }
 
   /**
-   * Ends a failed run. Open items stay, marked incomplete. `error` comes before `response.failed`: the stream helpers of
-   * some clients take the latter for the end of a response like any other.
+   * Ends a failed run. Open items stay and are marked incomplete. `error` precedes `response.failed`, because the
+   * stream helpers of some clients treat the latter as a regular end.
    */
   fail(error: GatewayError): ResponseEvent[] {
     if (this.ended) return [];
@@ -118,8 +118,8 @@ export class EventBuilder {
   }
 
   /**
-   * A change of kind closes the message or reasoning that a simple wire had open. Calls stay open to the end: their
-   * pieces may interleave with one another, and with text.
+   * Closes the open message or reasoning of a simple wire when the kind changes. Calls stay open to the end, because
+   * their pieces may interleave with one another and with text.
    */
   private closeCurrent(): void {
     if (this.current?.open) this.writer.closeItem(this.current, 'completed');
@@ -148,7 +148,7 @@ export class EventBuilder {
     if (chunk.key === undefined && item !== this.current) this.writer.closeItem(item, 'completed');
   }
 
-  /** The reasoning in progress; a seal that comes after it had to be closed is an item of its own. */
+  /** Returns the reasoning in progress. A seal that arrives after the reasoning was closed becomes a separate item. */
   private sealedItem({ key }: ReasoningSealChunk): OpenItem {
     if (key !== undefined || this.current === undefined || this.current.wire.type === 'reasoning')
       return this.itemFor(key, 'reasoning');
@@ -186,7 +186,7 @@ export class EventBuilder {
     else this.writer.addStrangePart(item, part);
   }
 
-  /** The part may still be open, be closed already, or have had no event at all. */
+  /** Finishes a part, which may be open, closed or without any event. */
   private finishPart({ key, part, index }: PartDoneChunk): void {
     const item = this.byKey.get(key);
     const { type } = part;
@@ -208,7 +208,7 @@ export class EventBuilder {
 
   private finishOpenItem(item: OpenItem, final: OutputItem): void {
     if (final.type !== item.wire.type) {
-      this.writer.closeItem(item, 'completed'); // clients have the other type
+      this.writer.closeItem(item, 'completed'); // clients already have the other type
       return;
     }
     this.emitTexts(item, final);
@@ -220,7 +220,7 @@ export class EventBuilder {
     this.writer.closeItem(item, 'completed', final);
   }
 
-  /** Emits what an item contains and no delta did. */
+  /** Emits the texts of an item that no delta contained. */
   private emitTexts(item: OpenItem, whole: OutputItem): void {
     this.emitSummary(item, partsOf(whole, 'summary'));
     this.emitContent(item, partsOf(whole, 'content'));
@@ -239,7 +239,7 @@ export class EventBuilder {
       const type = part['type'];
       if (!isStreamed(type)) {
         if (index >= item.contentParts) this.writer.addStrangePart(item, part);
-        else if (partsOf(item.wire, 'content')[index]?.['type'] !== type) continue; // clients have a part of another kind
+        else if (partsOf(item.wire, 'content')[index]?.['type'] !== type) continue; // clients have another kind
         const place = { item_id: item.id, output_index: item.index, content_index: index };
         this.writer.push('response.content_part.done', { ...place, part });
         continue;
@@ -373,7 +373,7 @@ function freshItem(type: 'message' | 'reasoning'): OutputItem {
     : { id: undefined, type, status: 'in_progress', summary: [] };
 }
 
-/** Whether no event has had any of its text. */
+/** Whether no event has contained any of its text. */
 const isEmpty = ({ contentParts, summaryParts, callText }: OpenItem): boolean =>
   contentParts === 0 && summaryParts === 0 && callText.text === '';
 

@@ -10,8 +10,8 @@ import { RunContext } from './run-context.ts';
 /**
  * Opens the stage that turns the chunks of a run into the events of its client.
  *
- * @param limitBytes the most text that is kept, as JSON
- * @param close records the run; called before the client can have all of it
+ * @param limitBytes maximum retained text, as JSON
+ * @param close records the run; called before the last event is sent
  */
 export function openEvents(
   run: Run,
@@ -23,7 +23,7 @@ export function openEvents(
   return new EventStage(run, builder, client, close);
 }
 
-/** Chunks to events. The run is committed with the first of them, and recorded before the client can have the last. */
+/** Turns chunks into events. The run commits with the first event, and is recorded before the last one is sent. */
 class EventStage implements Sink<Chunk> {
   private readonly run: Run;
   private readonly builder: EventBuilder;

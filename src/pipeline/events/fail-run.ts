@@ -3,8 +3,8 @@ import type { ResponseEvent } from '../../domain/events.ts';
 import type { Run } from '../run/run.ts';
 
 /**
- * The last events of a run that failed. Before the first event an error keeps its HTTP status instead, unless the
- * response has begun all the same: keep-alive comments were sent, so the status is spent.
+ * Creates the last events of a failed run. Before the first event, an error keeps its HTTP status instead, unless
+ * keep-alive comments have already sent the status.
  *
  * @returns none if the run has ended already
  */

@@ -10,8 +10,8 @@ const noLogprobs: unknown[] = [];
 const MAX_ID_LENGTH = 1024;
 
 /**
- * The events of items and their parts, numbered: what is added, what grows, what is done. It keeps the order inside an
- * item right; which item a chunk belongs to is `build-events.ts`'s business.
+ * Creates the numbered events of items and their parts: added, delta, done. It keeps the events of an item in order.
+ * `build-events.ts` decides which item a chunk belongs to.
  *
  * @see docs/reference/events.md#order
  */
@@ -26,7 +26,7 @@ export class ItemWriter implements TextCounter {
 
   /**
    * @param emitsDeltas false: only the last event is created
-   * @param limitBytes maximum text that is kept, as JSON
+   * @param limitBytes maximum retained text, as JSON
    */
   constructor(emitsDeltas: boolean, limitBytes: number) {
     this.emitsDeltas = emitsDeltas;
@@ -34,7 +34,7 @@ export class ItemWriter implements TextCounter {
   }
 
   /**
-   * Measures text by the block. As JSON a character takes up to six bytes, and the last events write all text as JSON.
+   * Measures text one block at a time. The last events write all text as JSON, where a character takes up to six bytes.
    *
    * @throws {GatewayError} `upstream_failed` above the limit
    */
@@ -64,7 +64,10 @@ export class ItemWriter implements TextCounter {
     if (this.emitsDeltas) this.events.push(event);
   }
 
-  /** Replaces an id that an earlier item has, since clients find items by it, and one that is too long to be repeated in each event. */
+  /**
+   * Replaces an id that another item has, because clients find items by id, or that is too long to repeat in each
+   * event.
+   */
   addItem(wire: OutputItem): OpenItem {
     const isUsable = wire.id === undefined || (wire.id.length <= MAX_ID_LENGTH && !this.isTaken(wire.id));
     const item = openItem(isUsable ? wire : { ...wire, id: undefined }, this.items.length, this);
@@ -80,7 +83,10 @@ export class ItemWriter implements TextCounter {
     return this.ids.has(id);
   }
 
-  /** @param final the provider's finished item, carried as it is where it agrees with the events; absent: what has been gathered */
+  /**
+   * @param final the provider's finished item, unchanged where it agrees with the events; absent: the item so far is
+   *   used
+   */
   closeItem(item: OpenItem, status: 'completed' | 'incomplete', final?: OutputItem): void {
     this.closePart(item);
     if (isCall(item)) this.emitCallDone(item, final);
@@ -133,7 +139,7 @@ export class ItemWriter implements TextCounter {
     addPart(item, isSummary ? 'summary' : 'content', finished);
   }
 
-  /** Adds a part of a kind that has no deltas here. It is shown as it was sent. */
+  /** Adds a part of a kind without deltas, unchanged. */
   addStrangePart(item: OpenItem, part: object): void {
     this.closePart(item);
     addPart(item, 'content', part);
@@ -196,7 +202,7 @@ export class ItemWriter implements TextCounter {
     });
   }
 
-  /** Arguments of a function call, or input of a custom tool call. */
+  /** The arguments of a function call, or the input of a custom tool call. */
   addCallText(item: OpenItem, delta: string): void {
     item.callText.add(delta);
     const isCustom = item.wire.type === 'custom_tool_call';
@@ -233,16 +239,16 @@ export function truncateItem(item: OpenItem): OutputItem {
   return withPart(wire, item.part.type === 'summary_text' ? 'summary' : 'content', wirePart(item.part));
 }
 
-/** Returns the rest of a text after what its deltas contained; nothing if the provider contradicts itself. */
+/** Returns the part of a text that no delta contained. Empty if the provider contradicts itself. */
 export function remainderOf(told: string, whole: unknown): string {
   return typeof whole === 'string' && whole.startsWith(told) ? whole.slice(told.length) : '';
 }
 
 /**
- * Keeps the events and the finished item equal: where they differ, the parts of the events win, because clients have
- * them already. choice 44
+ * Keeps the finished item equal to the events. Where they differ, the parts of the events win, because clients already
+ * have them. choice 44
  *
- * @param told parts of the events
+ * @param told the parts in the events
  * @returns undefined if nothing differs
  */
 function reconcileParts(told: unknown, final: unknown): object[] | undefined {
@@ -253,7 +259,7 @@ function reconcileParts(told: unknown, final: unknown): object[] | undefined {
   return [...reconciled, ...parts.slice(told.length)];
 }
 
-/** Some providers omit the lists of a text that are empty. */
+/** Whether a part has its lists. Some providers omit empty lists of a text. */
 const hasLists = (part: Part): boolean =>
   part?.['type'] !== 'output_text' || (Array.isArray(part['annotations']) && Array.isArray(part['logprobs']));
 
@@ -283,7 +289,7 @@ function agrees(told: Part, part: Part): boolean {
 
 const countOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
 
-/** Not if no event had any arguments, because the provider sent something other than a text. */
+/** Whether the call has text. False if the provider sent something other than a text and no event had any arguments. */
 const hasCallText = (item: OpenItem, final: OutputItem): boolean =>
   item.callText.text !== '' || typeof (final['arguments'] ?? final['input']) === 'string';
 
@@ -306,19 +312,19 @@ function wirePart({ type, text: { text }, annotations, logprobs }: OpenPart): Re
   return { type, text, annotations: [...annotations], logprobs };
 }
 
-/** The list of a part grows in place, since tokens are many; those of a chunk belong to its delta. */
+/** Appends to the list of a part in place, because there are many tokens. The list of a chunk belongs to its delta. */
 function addLogprobs(part: OpenPart, logprobs: readonly unknown[]): void {
   if (part.logprobs === noLogprobs) part.logprobs = [];
   for (const each of logprobs) part.logprobs.push(each);
 }
 
-/** An event shows the item as it was when it began, so that its list is copied; a copy grows. */
+/** Adds a part to a list of the item. Copies the list once, because an earlier event contains it. */
 function addPart(item: OpenItem, field: 'content' | 'summary', part: object): void {
   const list = item.wire[field];
   if (item.grown !== undefined && item.grown === list) item.grown.push(part);
   else {
     item.wire = withPart(item.wire, field, part);
-    item.grown = item.wire[field] as object[]; // as it was made
+    item.grown = item.wire[field] as object[]; // `withPart` created it
   }
 }
 

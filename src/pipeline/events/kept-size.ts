@@ -4,7 +4,7 @@ import type { OutputItem } from '../../domain/items.ts';
 /** UTF-16 units that an item, a part or an annotation counts in addition to its texts. */
 const OBJECT_UNITS = 1024;
 
-/** UTF-16 units of an open item: in all, and in the part of this index that was last in progress. */
+/** UTF-16 units of an open item: in total, and in the part that was last in progress, which has this index. */
 interface ItemUnits {
   total: number;
   part: number;
@@ -12,9 +12,9 @@ interface ItemUnits {
 }
 
 /**
- * Measures what the gateway keeps of a response until the last event, which repeats all of it. A delta counts with its
- * length, everything else with the frame it came in. The envelope around a delta is most of what a provider streams; it
- * is not kept and does not count.
+ * Measures the data that the gateway retains until the last event, which repeats all of it. A delta counts with its
+ * length, everything else with the length of its frame. The envelope around a delta is most of a stream. It is not
+ * retained and does not count.
  */
 export class KeptSize {
   private units = 0;
@@ -28,8 +28,8 @@ export class KeptSize {
 
   /** @param length of the frame or body that the chunks were read from, in UTF-16 units */
   add(chunks: readonly Chunk[], length: number): void {
-    let isWhole = false; // the frame counts
-    let counted = 0; // what it repeats
+    let isWhole = false; // whether the frame counts
+    let counted = 0; // units that it repeats
     for (const chunk of chunks) {
       const { type } = chunk;
       if (type !== this.lastType) this.objects++; // a change of kind may begin an item or a part
@@ -70,7 +70,7 @@ export class KeptSize {
           break;
         case 'start':
         case 'debug':
-        case 'relay': // passed on, not kept
+        case 'relay': // passed on, not retained
           break;
         default:
           isWhole = true;
@@ -93,7 +93,7 @@ export class KeptSize {
     return length;
   }
 
-  /** Adds what the deltas of a part did not contain. The events that end it repeat each other. */
+  /** Adds the text of a part that its deltas did not contain. The events that end a part repeat each other. */
   private addPart(key: ItemKey, index: number | undefined, length: number): void {
     this.select(key);
     const { item } = this;
@@ -119,7 +119,7 @@ export class KeptSize {
     if (!known) this.items.set(key, this.item);
   }
 
-  /** The finished item repeats its deltas, and takes their place. */
+  /** Returns the units of an item's deltas, which the finished item repeats and replaces. */
   private take(key: ItemKey): number {
     const units = this.items.get(key)?.total ?? 0;
     this.items.delete(key);
@@ -128,7 +128,7 @@ export class KeptSize {
   }
 }
 
-/** The parts of a message or of reasoning, and their annotations: each is an event of its own. */
+/** Counts the parts of a message or of reasoning, and their annotations: each is a separate event. */
 function countParts(item: OutputItem): number {
   let count = 0;
   for (const field of ['content', 'summary']) {

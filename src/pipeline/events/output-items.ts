@@ -2,7 +2,7 @@ import { GrowingText, type TextCounter } from '../../domain/growing-text.ts';
 import { createId } from '../../domain/ids.ts';
 import type { OutputItem } from '../../domain/items.ts';
 
-/** A content part or summary part while its deltas come in. */
+/** A content part or summary part while its deltas arrive. */
 export interface OpenPart {
   type: 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text';
   /** `content_index`, or `summary_index` for a summary part. */
@@ -17,7 +17,7 @@ export interface OpenItem {
   index: number;
   id: string;
   wire: OutputItem;
-  /** The item as its provider announced it; some announce it with all of its text. */
+  /** The item as its provider announced it. Some providers announce it with all of its text. */
   announced?: OutputItem;
   open: boolean;
   part: OpenPart | undefined;
@@ -27,11 +27,11 @@ export interface OpenItem {
   summaryNumber: number | undefined;
   /** Arguments of a function call, input of a custom tool call. */
   callText: GrowingText;
-  /** A reasoning item with its signature or encrypted content gets no more text. */
+  /** Whether a reasoning item has its signature or encrypted content. It then gets no more text. */
   sealed: boolean;
-  /** A relayed event has reported the item's progress. */
+  /** Whether a relayed event has reported the item's progress. */
   relayed: boolean;
-  /** The list of finished parts, once it is one that no event shows. */
+  /** The list of finished parts, once it is a copy that no event contains. */
   grown: object[] | undefined;
 }
 

@@ -9,7 +9,7 @@ import { committedOf } from '../run/step.ts';
 import type { BuilderContext } from './build-events.ts';
 import { createResponseObject } from './response-object.ts';
 
-/** Tells the event builder of a run how the response object begins and ends. */
+/** Defines how the response object of a run begins and ends, for its event builder. */
 export class RunContext implements BuilderContext {
   readonly limitBytes: number;
   private readonly run: Run;
@@ -45,7 +45,10 @@ export class RunContext implements BuilderContext {
     };
   }
 
-  /** The tier of the endpoint. Without one the provider has used its default, unless the caller requested another: choice 296. */
+  /**
+   * The tier of the endpoint. Without one, the provider used its default, unless the caller requested another tier:
+   * choice 296.
+   */
   private assumeTier(): string | null {
     const { tier } = committedOf(this.run)?.endpoint ?? {};
     const requested = this.run.request.service_tier ?? 'auto';

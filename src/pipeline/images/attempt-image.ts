@@ -12,10 +12,10 @@ import { writeInFlightImages } from './settle-images.ts';
 
 /**
  * Makes an attempt: fits and writes the request, sends it, polls where the provider wants to be polled, and reads the
- * response into chunks. What comes out are images: bytes that are none fail the attempt.
+ * response into chunks. The attempt fails if the bytes of an image are invalid.
  *
- * @param out is given chunks up to exactly one `finish`
- * @throws {GatewayError} what went wrong; `retryable` if another endpoint may do better
+ * @param out receives chunks up to exactly one `finish`
+ * @throws {GatewayError} the failure; `retryable` if another endpoint may succeed
  */
 export async function attemptImage(
   pipeline: ImagePipeline,

@@ -1,11 +1,11 @@
-/** Bytes that each response may hold without a reservation: one without an image. */
+/** Bytes that each response may use without a reservation. A response without an image needs no more. */
 const SMALL_BYTES = 64 * 1024;
 /** Reservation for a response of unknown size. */
 const EXPECTED_BYTES = 8 * 1024 * 1024;
 
 /**
- * Memory for large responses. Those that do not fit wait in order, and their connections are not read. A waiting response
- * holds almost nothing, so none waits forever.
+ * Memory for large responses. Responses that do not fit wait in order, and their connections are not read. A waiting
+ * response uses almost no memory, so none waits forever.
  */
 export class ByteBudget {
   private readonly limitBytes: () => number;
@@ -30,11 +30,11 @@ export class ByteBudget {
     return new Promise((go) => this.waiting.push({ share, bytes, go }));
   }
 
-  /** Given back, also by one that still waits. */
+  /** Returns the bytes of a share to the budget, or removes the share from the queue if it still waits. */
   give(share: ByteShare, bytes: number): void {
     const at = this.waiting.findIndex((each) => each.share === share);
     if (at === -1) this.reserved -= bytes;
-    else this.waiting.splice(at, 1)[0]!.go(); // it has given up
+    else this.waiting.splice(at, 1)[0]!.go(); // it no longer waits
     for (let next = this.waiting[0]; next && this.fits(next.bytes); next = this.waiting[0]) {
       this.waiting.shift();
       this.reserved += next.bytes;
@@ -47,7 +47,7 @@ export class ByteBudget {
   }
 }
 
-/** The share of the budget that one response holds. */
+/** The share of the budget that one response uses. */
 export class ByteShare {
   private readonly budget: ByteBudget;
   private reserved = 0;
@@ -57,9 +57,9 @@ export class ByteShare {
   }
 
   /**
-   * Sets how much is held now, in total. It reserves once; a response that exceeds its reservation continues.
+   * Sets the total number of bytes in use. Reserves only once: a response that exceeds its reservation continues.
    *
-   * @returns a promise if nothing more must be read before it is fulfilled
+   * @returns a promise if reading must pause until it is fulfilled
    */
   hold(bytes: number): Promise<void> | undefined {
     if (this.reserved > 0 || bytes <= SMALL_BYTES) return undefined;
@@ -67,7 +67,7 @@ export class ByteShare {
     return this.budget.reserve(this, this.reserved);
   }
 
-  /** Nothing is held any more. */
+  /** Releases the reservation. */
   free(): void {
     if (this.reserved === 0) return;
     const { reserved } = this;

@@ -57,7 +57,7 @@ export class ImageExchange {
 
   private send(path: string, headers: readonly string[], body: Buffer): Promise<UpstreamResponse> {
     const { upstream, imageFirstByteMs: firstByteMs } = this.provider;
-    return upstream!.send(path, headers, body, this.owner.cancellation, { firstByteMs }); // `run` has looked
+    return upstream!.send(path, headers, body, this.owner.cancellation, { firstByteMs }); // `run` has checked it
   }
 
   private headersFor(key: number, contentType: string | undefined): string[] {
@@ -93,6 +93,6 @@ export class ImageExchange {
         return taken;
       },
     });
-    await taken; // with the finish the response is released, and nothing has waited for what came with it
+    await taken; // `receive` does not wait for the batch that contains the finish
   }
 }

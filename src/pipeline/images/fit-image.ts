@@ -24,21 +24,21 @@ import {
   writePixelSize,
 } from '../../domain/images.ts';
 
-/** A request as an endpoint can do it. */
+/** A request that fits the capabilities of an endpoint. */
 export interface FittedImage {
   fitted: EndpointImageRequest;
-  /** What was changed, in sentences for people. */
+  /** The changes, as sentences. */
   clamped: string[];
-  /** Fields that were left out. */
+  /** The omitted fields. */
   dropped: string[];
 }
 
-/** How far a shape may be off and still be called the same. @see docs/reference/images.md#size */
+/** Maximum relative difference between two ratios that count as the same. @see docs/reference/images.md#size */
 const SHAPE_TOLERANCE = 0.02;
 
 /**
- * Fits a request to the capabilities of an endpoint: takes the nearest supported value, leaves out what only affects quality
- * (`quality`, `output_compression`, `seed`), and rejects what would produce a different image.
+ * Fits a request to the capabilities of an endpoint: takes the nearest supported value, omits fields that only affect
+ * quality (`quality`, `output_compression`, `seed`), and rejects values that would produce a different image.
  *
  * @param references of the request, loaded
  * @throws {GatewayError} `invalid_request` for more images or references than the endpoint accepts
@@ -127,7 +127,7 @@ class Fit {
 
   quality(asked: Quality | undefined): Quality | undefined {
     if (asked === undefined) return undefined;
-    const values = listOf(this.can.quality) as readonly Quality[] | undefined; // words of the interface, as the catalog has them
+    const values = listOf(this.can.quality) as readonly Quality[] | undefined; // the catalog uses these words
     if (!values) return this.leaveOut('quality');
     if (values.includes(asked)) return asked;
     const known = values.filter((value) => value !== 'auto' && qualities.includes(value));
@@ -140,9 +140,12 @@ class Fit {
     );
   }
 
-  /** Absent, it is chosen only for a transparent ground, where the endpoint's own choice has none. */
+  /**
+   * Without a requested format, chooses one only for a transparent background, if the endpoint's default format does
+   * not support transparency.
+   */
   format({ output_format: asked, background }: ImageRequest): ImageFormat | undefined {
-    const values = listOf(this.can.output_format) as readonly ImageFormat[] | undefined; // the same
+    const values = listOf(this.can.output_format) as readonly ImageFormat[] | undefined; // see `quality`
     if (asked === undefined) {
       const usual = values?.[0];
       if (background !== 'transparent' || usual === undefined || usual === 'png' || usual === 'webp') return undefined;
@@ -181,7 +184,7 @@ class Fit {
   }
 
   private ratios(): readonly AspectRatio[] {
-    return (listOf(this.can.aspect_ratio) ?? []) as readonly AspectRatio[]; // the same
+    return (listOf(this.can.aspect_ratio) ?? []) as readonly AspectRatio[]; // see `quality`
   }
 
   private ratio(asked: AspectRatio | undefined): AspectRatio | undefined {
@@ -191,7 +194,7 @@ class Fit {
     if (asked === 'auto') return undefined;
     const shapes = known.filter((ratio) => ratio !== 'auto');
     if (shapes.length === 0) return this.leaveOut('aspect_ratio');
-    return this.change('aspect_ratio', asked, nearestRatio(ratioOf(asked)!, shapes)); // `auto` is dealt with
+    return this.change('aspect_ratio', asked, nearestRatio(ratioOf(asked)!, shapes)); // `auto` was handled above
   }
 
   private resolution(asked: Resolution | undefined): Resolution | undefined {
@@ -201,9 +204,9 @@ class Fit {
     return fitted === asked ? asked : this.change('resolution', asked, fitted);
   }
 
-  /** The nearest tier that the endpoint has; of two the smaller. */
+  /** Returns the nearest tier of the endpoint. Undefined if it has no tiers. */
   private tier(asked: Resolution): Resolution | undefined {
-    const known = listOf(this.can.resolution) as readonly Resolution[] | undefined; // the same
+    const known = listOf(this.can.resolution) as readonly Resolution[] | undefined; // see `quality`
     const rank = (tier: Resolution): number => Math.abs(resolutions.indexOf(tier) - resolutions.indexOf(asked));
     return known?.length ? known.reduce((best, tier) => (rank(tier) < rank(best) ? tier : best)) : undefined;
   }
@@ -249,7 +252,7 @@ const isOff = ({ width, height }: PixelSize, ratio: AspectRatio): boolean =>
 const listOf = (can: Capability | undefined): readonly string[] | undefined =>
   can === undefined ? undefined : can.type === 'enum' ? can.values : [];
 
-/** What the caller wants of this provider alone, by its slug, as far as it is let through. */
+/** Returns the caller's options for this provider that the endpoint accepts. */
 function pickOptions(
   { provider: preferences }: ImageRequest,
   { provider, tag }: EndpointFacts,

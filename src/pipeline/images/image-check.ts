@@ -34,7 +34,7 @@ export interface ImageCheckParts {
   checkImage: (bytes: Buffer, name: string, cancellation: Cancellation) => EncodedImage | Promise<EncodedImage>;
 }
 
-/** The same for one attempt. */
+/** The dependencies and the limits of one attempt. */
 interface CheckParts extends ImageCheckParts {
   /** Bytes of all images that must be fetched. */
   limitBytes: number;
@@ -53,14 +53,14 @@ const LINKED_BYTES = 1024 * 1024;
 const isImage = (chunk: ImageChunk): chunk is CompletedImageChunk | ImageLinkChunk =>
   chunk.type === 'image' || chunk.type === 'image_link';
 
-/** A partial image that may contain code. For others the head is enough. */
+/** Whether a chunk is a partial image that may contain code. For other types, a check of the header is enough. */
 const isDrawing = (chunk: ImageChunk): chunk is PartialImageChunk =>
   chunk.type === 'partial' && findMediaType(chunk.bytes) === 'image/svg+xml';
 
-/** Counts that cannot be true are as good as none. */
+/** Whether the reported usage can be true. Impossible counts are dropped. */
 const isTrue = ({ usage }: ImageFinishChunk): boolean => usage === undefined || isCredible(usage);
 
-/** Checks every image before the client sees it, and fetches those that are links. */
+/** Checks every image before the client receives it, and fetches images that are links. */
 export class ImageCheck implements Sink<ImageChunk> {
   private readonly run: ImageRun;
   private readonly attempt: ImageAttempt;
@@ -81,18 +81,18 @@ export class ImageCheck implements Sink<ImageChunk> {
 
   write(chunks: ImageChunk[]): Promise<void> | undefined {
     if (chunks.some((chunk) => isImage(chunk) || isDrawing(chunk))) return this.takeImages(chunks);
-    return this.out.write(chunks.map((chunk) => this.check(chunk as Unfinished))); // none is an image
+    return this.out.write(chunks.map((chunk) => this.check(chunk as Unfinished))); // the batch has no image
   }
 
-  /** The attempt has ended: what is still being looked at is let go, since another attempt may have begun. */
+  /** Drops images that are still being checked after the attempt has ended, because another attempt may have begun. */
   stop(): void {
     this.isStopped = true;
   }
 
-  /** Fetched images use memory as responses with images do, and share one limit. */
+  /** Checks the images of a batch. Fetched images reserve memory like responses with images, and share one limit. */
   private async takeImages(chunks: ImageChunk[]): Promise<void> {
     if (chunks.some(({ type }) => type === 'image_link')) await this.waitForMemory();
-    if (this.isStopped) return; // the attempt failed in the meantime, and its memory is free
+    if (this.isStopped) return; // the attempt failed in the meantime, and its memory was released
     let left = this.parts.limitBytes;
     const checked: CheckedImageChunk[] = [];
     for (const chunk of chunks) {
@@ -161,7 +161,8 @@ export class ImageCheck implements Sink<ImageChunk> {
     if (!url || !/^https?:$/.test(url.protocol)) throw this.failed('sent no valid URL for its image');
     const own = provider.upstream && provider.upstreamOf(url);
     if (!own || url.protocol === 'https:') return fetchImage(url, cancellation, limitBytes);
-    // A server of the operator, on a host that no other URL may name. It gets no key: the URL is the permission.
+    // The operator's own server, on a host that other URLs must not name. The request has no key: the URL grants
+    // access.
     const answer = await own.send(
       url.pathname + url.search,
       ['user-agent', 'headgate'],

@@ -19,8 +19,8 @@ export interface ImageEventParts {
 }
 
 /**
- * Turns chunks into events. The last image is held back until the end of the response, because its event carries the
- * usage. The run is recorded before the client can have it.
+ * Turns chunks into events. The last image is buffered until the end of the response, because its event carries the
+ * usage. The run is recorded before that event is sent.
  */
 export class ImageEventStage implements Sink<CheckedImageChunk>, AttemptSink<CheckedImageChunk> {
   private readonly run: ImageRun;
@@ -43,7 +43,7 @@ export class ImageEventStage implements Sink<CheckedImageChunk>, AttemptSink<Che
     return this.run.isComplete;
   }
 
-  /** Nothing is held back here. */
+  /** Does nothing: the first chunk commits the attempt, so no other attempt follows. */
   abandon(): void {}
 
   write(chunks: CheckedImageChunk[]): Promise<void> | undefined {

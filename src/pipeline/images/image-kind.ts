@@ -6,7 +6,7 @@ import type { ImagePipeline } from '../image-pipeline.ts';
 import type { ImageRun } from '../run/image-run.ts';
 import type { RunKind } from '../run/run-kind.ts';
 
-/** A run that generates images. */
+/** The kind of runs that generate images. */
 export const imageKind: RunKind<ImageRun, ImageAttempt, CheckedImageChunk, ImagePipeline> = {
   createAttempt: (endpoint, turn, { budget }) => createImageAttempt(endpoint, turn, budget.share()),
   attempt: attemptImage,

@@ -13,17 +13,19 @@ const MIN_WAIT_MS = 50;
 /** Maximum wait between two polls: a day. */
 const MAX_WAIT_SECONDS = 86_400;
 
-/** How many polls in a row may fail transiently: the image is being made, and charged, all the same. */
+/**
+ * Maximum consecutive transient failures of a poll. The provider generates the image, and charges for it, regardless.
+ */
 const MAX_FAILED_POLLS = 3;
 
-/** Where a provider is polled. */
+/** The address of a poll. */
 interface PollTarget {
   upstream: Upstream;
   path: string;
   method: 'GET' | 'POST';
 }
 
-/** Polls a provider for an image that it is making. */
+/** Polls a provider for an image that it is generating. */
 export class ImagePoller {
   private readonly provider: Provider;
   private readonly cancellation: Cancellation;
@@ -43,7 +45,7 @@ export class ImagePoller {
     this.headers = headers;
   }
 
-  /** Waits, then polls. A provider that is busy is polled again, later. @throws {GatewayError} if it cannot be polled */
+  /** Waits, then polls. Polls a busy provider again later. @throws {GatewayError} if it cannot be polled */
   async poll(poll: Poll): Promise<UpstreamResponse> {
     this.last = this.findTarget(poll);
     const { upstream, path, method } = this.last;
@@ -62,7 +64,7 @@ export class ImagePoller {
     }
   }
 
-  /** @throws {GatewayError} if it is at a host that is not the provider's */
+  /** @throws {GatewayError} if the URL is at a host that is not the provider's */
   private findTarget({ method = 'GET', path, url }: Poll): PollTarget {
     if (url === undefined) {
       if (path === undefined && this.last) return { ...this.last, method };
@@ -75,7 +77,7 @@ export class ImagePoller {
     throw new GatewayError('upstream_failed', text, { retryable: true });
   }
 
-  /** Milliseconds that the provider requests to wait; 0 if none. The deadline of the run ends every wait. */
+  /** Returns the wait in milliseconds that the provider requests, or 0. The deadline of the run ends every wait. */
   private async readWait(response: UpstreamResponse): Promise<number> {
     try {
       const { retryAfterSeconds = 0 } = await readFailure(response, this.readError);

@@ -5,12 +5,12 @@ import { extractImages, readExtracted } from '../../providers/kit/image-text.ts'
 import type { Reader } from '../../providers/wire.ts';
 import type { ResponseReader } from '../attempts/read-response.ts';
 
-/** Reads the responses of one exchange into chunks. Megabytes of base64 are taken out of a body before it is parsed. */
+/** Reads the responses of one exchange into chunks. Extracts large base64 texts from a body before it is parsed. */
 export class ImageResponseReader implements ResponseReader<ImageChunk> {
   private readonly wire: ImageWire;
   private readonly name: string;
   private next: Poll | undefined;
-  /** What was taken out of the body before it was parsed. */
+  /** The base64 texts that `lift` extracted. */
   private texts: readonly Buffer[] = [];
 
   /** @param name of the provider, for messages */
@@ -24,7 +24,7 @@ export class ImageResponseReader implements ResponseReader<ImageChunk> {
     return this.next !== undefined;
   }
 
-  /** Returns how to poll for the rest; undefined if there is none. The next call depends on the next response. */
+  /** Returns how to poll for the rest, once per response. Undefined if the response is complete. */
   takePoll(): Poll | undefined {
     const { next } = this;
     this.next = undefined;
@@ -39,9 +39,9 @@ export class ImageResponseReader implements ResponseReader<ImageChunk> {
     });
   }
 
-  /** Takes the images out of a whole body. @returns the rest of it */
+  /** Extracts the images from a whole body. @returns the rest of it */
   lift(pieces: readonly Buffer[]): Buffer {
-    const body = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0)); // in no pool
+    const body = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0)); // not pooled
     let length = 0;
     for (const piece of pieces) length += piece.copy(body, length);
     const { json, texts } = extractImages(body);
@@ -49,13 +49,13 @@ export class ImageResponseReader implements ResponseReader<ImageChunk> {
     return json;
   }
 
-  /** A response after which the provider is polled has ended, too. */
+  /** Reads a complete body. Returns only a `finish` if the provider must be polled for the rest. */
   readWhole(body: unknown, readerContext: unknown): ImageChunk[] {
     const texts = this.texts;
     this.texts = [];
     const read = readExtracted(texts, () => this.wire.readWhole(body, readerContext));
-    // The bytes of the body are freed now: megabytes that wait for the garbage collector fragment the memory.
-    (texts[0]?.buffer as ArrayBuffer | undefined)?.transfer(0); // a body that `lift` made, and of which nothing is left
+    // Frees the bytes of the body now. Megabytes that wait for the garbage collector fragment the memory.
+    (texts[0]?.buffer as ArrayBuffer | undefined)?.transfer(0); // `lift` allocated it, and nothing reads it any more
     if (Array.isArray(read)) return read;
     this.next = read;
     return [{ type: 'finish' }];

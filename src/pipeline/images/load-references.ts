@@ -5,24 +5,28 @@ import type { EncodedImage } from '../../domain/images.ts';
 import type { ImageRun } from '../run/image-run.ts';
 import { isLogged } from '../run/run.ts';
 
-/** How much of one reference is read, and of all of them. */
+/** The limits of one reference, and of all of them together. */
 export interface FetchLimits {
   maxBytes: number;
   budget: { left: number };
 }
 
-/** How references are had and looked at. `path` is the field that names one, for messages. */
+/** How references are fetched and checked. `path` is the field that names a reference, for messages. */
 export interface ReferenceParts {
-  /** Bytes of one. */
+  /** Maximum bytes of one reference. */
   reference: number;
-  /** Bytes of all that are fetched; those in the body have its limit. */
+  /** Maximum bytes of all fetched references. The body limit applies to references in the body. */
   fetched: number;
   /**
-   * @param limits `budget` is counted down
+   * @param limits `budget` is reduced by the bytes read
    * @throws {GatewayError} `image_download_failed`, `image_not_found`, `image_too_large`
    */
   fetchReference: (url: string, path: string, limits: FetchLimits, cancellation: Cancellation) => Promise<Buffer>;
-  /** Looks at the content. @throws {GatewayError} `invalid_image`, `unsupported_image_format`, `image_too_large`, `image_too_small` */
+  /**
+   * Checks the content.
+   *
+   * @throws {GatewayError} `invalid_image`, `unsupported_image_format`, `image_too_large`, `image_too_small`
+   */
   checkReference: (
     bytes: Buffer,
     path: string,
@@ -32,7 +36,7 @@ export interface ReferenceParts {
 }
 
 /**
- * Loads the references of a run, in order, and makes out what they are by their content.
+ * Loads the references of a run, in order, and detects their types by their content.
  *
  * @throws {GatewayError} that names the reference, with the `error_type` of docs/reference/images.md#errors
  */
@@ -59,7 +63,7 @@ async function loadReference(
   return image;
 }
 
-/** @see RFC 2397; the media type does not matter */
+/** Decodes a data URL. Ignores its media type. @see RFC 2397 */
 function decode(url: string, path: string): Buffer {
   const comma = url.indexOf(',');
   const head = url.slice(0, comma === -1 ? 0 : comma);
@@ -69,7 +73,7 @@ function decode(url: string, path: string): Buffer {
   const text = url.slice(comma + 1);
   const bytes = Buffer.from(text, 'base64');
   const letters = text.length - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
-  // Node passes over what is no base64: then there are fewer bytes than letters.
+  // Node skips invalid base64 characters, and then returns fewer bytes than the length of the text implies.
   if (bytes.length === 0 || bytes.length !== Math.floor((letters * 3) / 4)) throw refuse(path, 'holds no valid base64');
   return bytes;
 }

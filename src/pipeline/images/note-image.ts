@@ -4,7 +4,7 @@ import type { ImageRun } from '../run/image-run.ts';
 import { isLogged } from '../run/run.ts';
 import { committedOf } from '../run/step.ts';
 
-/** Notes the size of an image at the attempt that made it, and its digest if the workspace keeps outputs. */
+/** Records the size of an image in the attempt that generated it, and its digest if the workspace keeps outputs. */
 export function noteImage(run: ImageRun, image: EncodedImage): void {
   const { width, height } = image;
   committedOf(run)?.made.push({

@@ -9,8 +9,8 @@ import type { Step } from '../run/step.ts';
 /**
  * Plans the step of an image generation.
  *
- * @returns a promise only if the money is reserved elsewhere
- * @throws {GatewayError} if there is nowhere to go, or it must not be spent
+ * @returns a promise only if the cost is reserved in another process
+ * @throws {GatewayError} if no endpoint is left, or the cost exceeds a spending limit
  */
 export const planImages = (pipeline: ImagePipeline, run: ImageRun): MaybePromise<Step<ImageAttempt>> =>
   planStep(pipeline, run, (onRefused) => planImageRoute(run.request, run.caller, pipeline.routingContext(), onRefused));

@@ -8,7 +8,7 @@ import type { ImageRun } from '../run/image-run.ts';
 import { committedOf } from '../run/step.ts';
 import { writeEntry, writeInFlight } from '../accounting/write-entry.ts';
 
-/** Settles what a generation used and cost: all of it, or nothing. @see docs/reference/images.md#cost */
+/** Settles the usage and cost of a generation: all of it, or nothing. @see docs/reference/images.md#cost */
 function settle(run: ImageRun): void {
   const attempt = committedOf(run);
   if (attempt && run.isComplete) attempt.spent = measure(run, attempt);
@@ -34,7 +34,7 @@ export function createImageEntry(run: ImageRun): LedgerEntry {
   return { ...writeEntry(run, committedOf(run)?.endpoint, outcome), apiType: 'image' };
 }
 
-/** What is recorded if the process dies now: a generation that was not delivered. @param attempt about to be sent */
+/** Creates the entry that is recorded if the process dies now: a generation that was not delivered. */
 export const writeInFlightImages = (run: ImageRun, { endpoint }: ImageAttempt): InFlightEntry => ({
   ...writeInFlight(run, endpoint, { usage: usedNothing(), cost: zeroCost, tier: null }),
   apiType: 'image',

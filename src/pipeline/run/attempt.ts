@@ -10,8 +10,8 @@ import type { AttemptCost } from '../accounting/attempt-cost.ts';
 import type { ByteShare } from '../images/byte-budget.ts';
 
 /**
- * One try on one endpoint with one key and one wire, and everything learned from it. Created for the try, filled while it lasts, and
- * never reset: another try is another attempt. Times are of `performance.now()`.
+ * One try on one endpoint with one key and one wire, and everything learned from it. Created for the try, filled during
+ * the try, and never reset: another try is another attempt. Times are of `performance.now()`.
  */
 export interface Attempt {
   readonly endpoint: Endpoint;
@@ -21,44 +21,44 @@ export interface Attempt {
   readonly isLast: boolean;
   /** Whether it repeats a failed attempt of its step at the same endpoint. */
   readonly isRetry: boolean;
-  /** HTTP number; 200 while it lasts and when it succeeded. */
+  /** The HTTP status. 200 while it is in progress and after it has succeeded. */
   status: number;
   error: GatewayError | undefined;
-  /** Index of the provider's key; undefined before it was sent, or without keys. */
+  /** Index of the provider's key. Undefined before it was sent, or without keys. */
   key: number | undefined;
   /** The model that the provider reports, cleaned; undefined if it reports none. */
   upstreamModel: string | undefined;
   /** Request fields that were not sent, and response fields that were not passed on. */
   droppedFields: readonly string[];
   droppedUpstreamFields: readonly string[];
-  /** What was changed so that the endpoint accepts the request, in sentences. */
+  /** The changes that make the endpoint accept the request, as sentences. */
   adjustments: readonly string[];
   /** Undefined if it failed before it was sent. */
   dispatchedAt: number | undefined;
-  /** When the provider produced its first output; for a buffered response when that was complete. */
+  /** Time of the provider's first output. For a buffered response, the time when it was complete. */
   firstOutputAt: number | undefined;
   endedAt: number | undefined;
   finish: FinishChunk | ImageFinishChunk | undefined;
   /** Its line in the journal. */
   begun: InFlightRequest | undefined;
-  /** What it used and cost; undefined if it used nothing. */
+  /** Its usage and cost. Undefined if it used nothing. */
   spent: AttemptCost | undefined;
 }
 
 /** An attempt to generate a response. */
 export interface TextAttempt extends Attempt {
   finish: FinishChunk | undefined;
-  /** What was sent: estimated tokens of text without tools, and images. */
+  /** The sent input: estimated tokens of its text without tools, and its number of images. */
   sent: { readonly tokens: number; readonly images: number };
   /** Estimated tokens of the text, reasoning and arguments that the provider produced. */
   producedTokens: number;
-  /** What the provider had counted when its output was interrupted. */
+  /** The provider's counts when its output was interrupted. */
   counted: Usage | undefined;
   /** Whether the input adds tools to those in `tools`. */
   hasLateTools: boolean;
 }
 
-/** An image of which the content log keeps a digest. */
+/** An image whose digest the content log keeps. */
 export interface Digested {
   /** Only if the caller's workspace keeps contents. */
   digest?: ImageDigest;

@@ -10,9 +10,9 @@ export interface InputSource {
 }
 
 /**
- * The input of a run: the items of the caller and those that its steps append. Parsed items take several times the memory
- * of their bytes, and the garbage collector copies them repeatedly. The bytes are outside the heap. So the items are
- * parked while a provider works, and parsed again if another attempt or step needs them.
+ * The input of a run: the items of the caller and those that its steps append. Parsed items take several times the
+ * memory of their bytes, and the garbage collector copies them repeatedly. The bytes are outside the heap. The items
+ * are therefore parked while a provider works, and parsed again if another attempt or step needs them.
  */
 export class Conversation {
   /** Undefined while it is parked. */

@@ -9,6 +9,6 @@ export interface ImageRun extends RunBase {
   readonly steps: Step<ImageAttempt>[];
   /** In the order of `input_references`, once they are loaded. */
   references: readonly (EncodedImage & Digested)[];
-  /** Whether the whole response was there. */
+  /** Whether the response is complete. */
   isComplete: boolean;
 }

@@ -41,17 +41,18 @@ export function createRouterMetadata(run: RunBase, region: string): RouterMetada
   if (Object.keys(params).length > 0) metadata.params = params;
   if (run.stages.length > 0) metadata.pipeline = run.stages;
   const sent = attempts.findLast(({ dispatchedAt }) => dispatchedAt !== undefined);
-  if (sent) metadata.generation_time = Math.round((sent.endedAt ?? performance.now()) - sent.dispatchedAt!); // it was sent
+  // `sent` has a `dispatchedAt`
+  if (sent) metadata.generation_time = Math.round((sent.endedAt ?? performance.now()) - sent.dispatchedAt!);
   return metadata;
 }
 
-/** What is shown of why an attempt failed. */
+/** Maximum characters of the message of a failed attempt. */
 const MAX_CHARACTERS = 300;
 
-/** No list of reasons is longer. */
+/** Maximum length of a list of reasons. */
 const MAX_REASONS = 100;
 
-/** The settings of the workspace that stood in for what the request leaves open, by their names. */
+/** Returns the workspace settings that replaced missing fields of the request, by name. */
 function describeDefaults({ modelDefault, steps }: RunBase): Record<string, string> | undefined {
   const plan = steps.at(-1)?.plan;
   const sort = plan?.usualSort;

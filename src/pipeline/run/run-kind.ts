@@ -8,16 +8,16 @@ import type { Attempt, AttemptTurn } from './attempt.ts';
 import type { AttemptCost } from '../accounting/attempt-cost.ts';
 import type { RunBase } from './run.ts';
 
-/** What differs between the kinds of runs that walk a plan: what output consists of, and how to request it. */
+/** The differences between the kinds of runs that walk a plan: the form of the output, and how to request it. */
 export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
   createAttempt(endpoint: Endpoint, turn: AttemptTurn, pipeline: P): A;
-  /** @throws {GatewayError} what went wrong; `retryable` if another endpoint may do better */
+  /** @throws {GatewayError} the failure; `retryable` if another endpoint may succeed */
   attempt(pipeline: P, run: R, attempt: A, out: Sink<C>): Promise<void>;
   /** Whether the client may see something of this chunk. The chunks before the first such chunk are buffered. */
   isOutput(run: R, chunk: C): boolean;
   /** Whether a chunk is passed on even if its attempt fails. */
   isKept(chunk: C): boolean;
-  /** What an ended attempt shows about its endpoint. */
+  /** Returns the outcome of an ended attempt, for the health of its endpoint. */
   describeOutcome(run: R, attempt: A): AttemptOutcome;
   /**
    * Finds the wire for another attempt, if the server does not have the path of this one. Absent: there is no other.
@@ -26,7 +26,7 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
    */
   findOtherWire?(attempt: A, failure: GatewayError): MaybePromise<Wire | GatewayError>;
   /**
-   * Measures an attempt that failed before the client saw any output of it. Absent: such failures cost nothing.
+   * Measures an attempt that failed before the client received any output. Absent: such failures cost nothing.
    *
    * @param held the buffered chunks
    */

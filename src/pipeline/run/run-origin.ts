@@ -10,7 +10,7 @@ import type { InputSource } from './conversation.ts';
 /** The facts about a request that the edge passes to its run. */
 export interface RunOrigin {
   caller: Caller;
-  /** Undefined if the gateway itself makes the request, to serve that of a caller. */
+  /** Undefined if the gateway itself makes the request, to serve a caller's request. */
   origin?: Origin | undefined;
   /** `gen-…`, the id in `X-Generation-Id` and in the ledger. */
   generationId: string;
@@ -32,7 +32,7 @@ export interface RunOrigin {
 
 /** The rate limits of models, as they apply to one run. */
 export interface ModelLimits {
-  /** @returns why the model must not be called now; a promise only if it is counted elsewhere */
+  /** @returns why the model must not be called now; a promise only if it is counted in another process */
   enter(model: string): MaybePromise<GatewayError | undefined>;
   /** @returns the limits for a run that serves this one */
   openInner(generationId: string): InnerLimits;

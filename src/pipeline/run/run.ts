@@ -19,9 +19,9 @@ export interface InnerRun {
 }
 
 /**
- * One request in progress, of any kind: its origin, its caller, the request and the steps that serve it. Routing, attempts,
- * money and telemetry know no more than this. Every field is set once; what an attempt learns
- * belongs to the attempt.
+ * One request in progress, of any kind: its origin, its caller, the request and the steps that serve it. Routing,
+ * attempts, costs and telemetry use only these fields. Every field is set once. Facts learned by an attempt belong to
+ * the attempt.
  */
 export interface RunBase extends RunOrigin {
   /** The fields that all requests have. */
@@ -39,7 +39,7 @@ export interface RunBase extends RunOrigin {
   readonly endUser: string | undefined;
   readonly stages: StageRecord[];
   readonly steps: Step[];
-  /** Provider names of the request that match nothing here; computed only if the metadata will show them. */
+  /** Unknown provider names in the request. Computed only if the metadata will show them. */
   unknownProviders?: readonly string[] | undefined;
   /** The reserved cost of the run, until it is closed. */
   reservation: CostReservation | undefined;

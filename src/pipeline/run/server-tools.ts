@@ -7,9 +7,9 @@ import type { TextAttempt } from './attempt.ts';
 import type { Run } from './run.ts';
 import type { Step } from './step.ts';
 
-/** What the next step of a run begins with. */
+/** The input of the next step of a run. */
 export interface NextStep {
-  /** Results of the calls. They are added to the input behind the output of the step that made the calls. */
+  /** Results of the calls. They are appended to the input after the output of the step that made the calls. */
   readonly items: readonly InputItem[];
   /** Settings of the request that are different in the next step, such as `tool_choice`. */
   readonly settings?: Partial<RequestSettings>;
@@ -17,12 +17,12 @@ export interface NextStep {
 
 /** Tools that the gateway runs itself between two steps of a run. */
 export interface ServerTools {
-  /** Whether a function of this name is run here; the client then does not see the call itself. */
+  /** Whether the gateway runs a function of this name. The client then does not see the call itself. */
   owns(run: Run, name: string): boolean;
   /**
    * Runs the calls of a step that has ended.
    *
-   * @param out takes items that show the client what the tools do
+   * @param out receives items that show the client the work of the tools
    * @returns undefined if no step follows: the response then ends as the step did
    */
   run(run: Run, step: Step<TextAttempt>, out: Sink<Chunk>): MaybePromise<NextStep | undefined>;

@@ -9,17 +9,17 @@ import type { Attempt } from './attempt.ts';
 export interface ToolCall {
   readonly callId: string;
   readonly name: string;
-  /** As the model wrote it; it may be no JSON. */
+  /** As the model wrote it. It may be invalid JSON. */
   readonly arguments: string;
-  /** As the next step has it in its input. */
+  /** The call as it appears in the input of the next step. */
   readonly item: OutputItem;
-  /** How many items of the response are before it. */
+  /** Number of items of the response before it. */
   readonly index: number;
 }
 
-/** One model call: where it may go, and the attempts to make it. Created for the call, and never reset. */
+/** One model call: its plan, and the attempts to make it. Created for the call, and never reset. */
 export interface Step<A extends Attempt = Attempt> {
-  /** Without endpoints if nothing was left; the run has failed then. */
+  /** Has no endpoints if all were excluded. The run has then failed. */
   readonly plan: Plan<Endpoint>;
   /** From 0. */
   readonly number: number;
@@ -30,13 +30,13 @@ export interface Step<A extends Attempt = Attempt> {
   readonly attempts: A[];
   /** Endpoints of the plan that were skipped, because the limit of their model was reached. */
   readonly skipped: Excluded<Endpoint>[];
-  /** The attempt whose output is passed on. From then on no other attempt can take its place, even if it fails. */
+  /** The attempt whose output is passed on. No other attempt can replace it, even if it fails. */
   committed: A | undefined;
   /** Calls of server tools that the committed attempt ended with. */
   readonly toolCalls: ToolCall[];
 }
 
-/** Anything that consists of steps: a run, or what an observer sees of it. */
+/** Anything that consists of steps: a run, or an observer's view of it. */
 interface Steps<A> {
   readonly steps: readonly { readonly attempts: readonly A[]; readonly committed: A | undefined }[];
 }
@@ -60,7 +60,7 @@ export const createStep = <A extends Attempt>(
 export const attemptsOf = <A>({ steps }: Steps<A>): readonly A[] =>
   steps.length === 1 ? steps[0]!.attempts : steps.flatMap(({ attempts }) => attempts);
 
-/** The attempt that was made last; undefined before there was one. */
+/** The last attempt. Undefined before the first one. */
 export const lastAttemptOf = <A>({ steps }: Steps<A>): A | undefined =>
   steps.findLast(({ attempts }) => attempts.length > 0)?.attempts.at(-1);
 

@@ -6,14 +6,14 @@ import { RetryBudget } from '../../routing/retry-budget.ts';
 import { planRetry } from './plan-retry.ts';
 import { wait } from './wait.ts';
 
-/** What retries need in addition to the policy of a provider. */
+/** The dependencies of retries, besides the policy of a provider. */
 export interface RetryParts {
   budget: Pick<RetryBudget, 'countRequest' | 'takeRetry'>;
   /** Rejects with the reason of the cancellation when it occurs. */
   wait: (ms: number, cancellation: Cancellation) => Promise<void>;
   /** 0 up to 1. */
   random: () => number;
-  /** Milliseconds of a clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number;
 }
 
@@ -31,7 +31,7 @@ export interface EndpointTurn {
   readonly isRetry: boolean;
   /** Before a retry. */
   readonly delayMs: number;
-  /** No other endpoint is left to try for the first time. */
+  /** Whether no other endpoint is left to try for the first time. */
   readonly isLast: boolean;
 }
 
@@ -42,7 +42,7 @@ interface Tried {
 }
 
 /**
- * Chooses the endpoint of a plan that is tried next: each once in the order of the plan, and when none is left those again
+ * Chooses the next endpoint of a plan: first each endpoint once, in the order of the plan. Then it chooses endpoints
  * whose failure was transient, the least tried first. A retry waits, and uses the retry budget of its provider.
  */
 export class EndpointQueue {
@@ -69,7 +69,7 @@ export class EndpointQueue {
     this.droppedModels.add(model);
   }
 
-  /** Notes that an endpoint was tried and failed, so that it may get another turn. */
+  /** Records the failure of an endpoint, so that it may get another turn. */
   fail(endpoint: Endpoint, failure: GatewayError): void {
     this.failed++;
     const known = this.tried.find((each) => each.endpoint === endpoint);
@@ -100,7 +100,7 @@ export class EndpointQueue {
   private nextRetry(): EndpointTurn | undefined {
     const { budget, random, now } = this.parts;
     const nowMs = now();
-    // The sort is stable: among those tried as often, the order of the plan holds.
+    // The sort is stable, so endpoints with the same number of attempts stay in the order of the plan.
     for (const { endpoint, attempts, failure } of this.tried.toSorted((a, b) => a.attempts - b.attempts)) {
       const { retry, id } = endpoint.provider;
       if (!retry || this.droppedModels.has(endpoint.model)) continue;

@@ -5,8 +5,8 @@ import { copyError } from '../copy-error.ts';
 import type { Step } from '../run/step.ts';
 
 /**
- * Returns the last failure of a step, with the others in its metadata, and whether a retry is worthwhile. That a provider
- * does not have the model is reported only if no endpoint failed otherwise: that one may serve it later.
+ * Returns the last failure of a step, with the others in its metadata, and whether a retry is worthwhile. A missing
+ * model is reported only if no endpoint failed otherwise, because that endpoint may serve the model later.
  */
 export function withHistory(step: Step, failure: GatewayError): GatewayError {
   const tried = step.attempts.filter((attempt) => attempt.error !== undefined);
@@ -33,8 +33,8 @@ export const describeErrors = (tried: readonly Attempt[]) =>
   }));
 
 /**
- * Set only if every attempt failed because of capacity, an outage or a missing model. The code follows the status that is
- * returned. @see docs/reference/errors.md#errormetadata
+ * Set only if every attempt failed because of capacity, an outage or a missing model. The code follows the status that
+ * is returned. @see docs/reference/errors.md#errormetadata
  */
 function describeAvailability(
   { plan }: Step,
@@ -46,7 +46,7 @@ function describeAvailability(
   const isDown = tried.every(
     ({ error }) => error !== undefined && (isEndpointFault(error) || error.kind === 'rate_limited'),
   );
-  // A path that is missing stays missing until the operator corrects the configuration.
+  // A missing path stays missing until the operator corrects the configuration.
   const isLasting = tried.every(({ error }) => error?.kind === 'upstream_path_missing');
   if (tried.length === 0 || !isDown || isLasting) return undefined;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);

@@ -43,7 +43,7 @@ function wantsAuto({ model, models = [] }: RequestSettings): boolean {
   return [model ?? '', ...models].some((slug) => /^router\/auto(?:-beta)?(?::|$)/i.test(slug));
 }
 
-/** Whether the conversation itself decides which model it goes to. */
+/** Whether the conversation itself selects its model. */
 const isPinned = (request: ResponseRequest): boolean =>
   findSetting(request, 'auto-router')?.['pin_model'] === true && findPinnedModel(request.input) !== undefined;
 
@@ -64,13 +64,13 @@ function writeQuestion(request: ResponseRequest, model: string): ResponseRequest
   };
 }
 
-/** A provider that must not see the conversation must not classify it either. Other preferences do not apply. */
+/** A forbidden provider must not classify the conversation either. Other preferences do not apply. */
 function narrow(provider: Record<string, unknown>): Record<string, unknown> {
   const { order: _, sort: __, allow_fallbacks: ___, require_parameters: ____, ...rest } = provider;
   return rest;
 }
 
-/** The turns as text, each cut, and the tools by name alone. */
+/** The turns as truncated texts, and the names of the tools. */
 function writeTranscript({ input, instructions, tools = [] }: ResponseRequest): string {
   const names = tools.map((tool) => ('name' in tool && typeof tool.name === 'string' ? tool.name : tool.type));
   const turns = input.flatMap(writeTurn);
@@ -97,6 +97,6 @@ function readTask({ output }: { output: readonly { type: string }[] }): string |
     const { task } = JSON.parse(String(message?.content?.[0]?.text)) as { task?: unknown };
     return isTask(task) ? task : undefined;
   } catch {
-    return undefined; // it did not keep to the schema
+    return undefined; // the response does not match the schema
   }
 }

@@ -2,15 +2,15 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Sink } from '../../domain/sink.ts';
 import type { Attempt } from '../run/attempt.ts';
 
-/** What the gate must know about the kind of its run. */
+/** The rules of a kind of runs that the gate needs. */
 interface OutputRules<R, C> {
   isOutput(run: R, chunk: C): boolean;
   isKept(chunk: C): boolean;
 }
 
 /**
- * Buffers the chunks of an attempt until one of them is output. While it is closed, the client does not notice a fallback
- * to another endpoint.
+ * Buffers the chunks of an attempt until one of them is output. While it is closed, the client does not notice a
+ * fallback to another endpoint.
  */
 export class Gate<R, C> implements Sink<C> {
   /** The buffered chunks. Empty once the gate is open. */

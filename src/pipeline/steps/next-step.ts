@@ -4,9 +4,9 @@ import type { ResponseStep, Run } from '../run/run.ts';
 import type { NextStep } from '../run/server-tools.ts';
 import { createStep } from '../run/step.ts';
 
-/** Adds the next step. It goes to the endpoint of the one before; the others of its plan are there for fallback. */
+/** Adds the next step. It uses the endpoint of the previous step. The others of that plan are fallbacks. */
 export function addStep(run: Run, { number, plan, committed }: ResponseStep, { settings }: NextStep): ResponseStep {
-  const { endpoint } = committed!; // a step that has ended has one
+  const { endpoint } = committed!; // a step that has ended has an attempt
   const endpoints = [endpoint, ...plan.endpoints.filter((other) => other !== endpoint)];
   const firstItem = run.builder?.items.length ?? 0;
   const next = createStep<TextAttempt>({ ...plan, endpoints, stages: [] }, { number: number + 1, firstItem, settings });
@@ -24,5 +24,5 @@ export function listOutput({ builder }: Run, { firstItem, toolCalls }: ResponseS
     from = index;
   }
   output.push(...items.slice(from));
-  return output as InputItem[]; // callers send output items back as they are, and so does the gateway
+  return output as InputItem[]; // callers send output items back unchanged, and so does the gateway
 }

@@ -9,8 +9,8 @@ import type { Step } from '../run/step.ts';
 /**
  * Plans the first step of a response.
  *
- * @returns a promise only if a model classifies first, or another process reserves the money
- * @throws {GatewayError} if no endpoint is left, or the money must not be spent
+ * @returns a promise only if a model classifies first, or another process reserves the cost
+ * @throws {GatewayError} if no endpoint is left, or the cost exceeds a spending limit
  */
 export function planResponse(pipeline: ResponsePipeline, run: Run): MaybePromise<Step<TextAttempt>> {
   const plan = (task: string | undefined): MaybePromise<Step<TextAttempt>> => {

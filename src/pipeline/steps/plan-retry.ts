@@ -14,8 +14,8 @@ export interface RetryState {
 }
 
 /**
- * Returns how long to wait before a request is sent to the same endpoint again: exponential backoff with full jitter, in
- * addition to what the provider requests.
+ * Returns how long to wait before a request is sent to the same endpoint again: exponential backoff with full jitter,
+ * in addition to the wait that the provider requests.
  *
  * @returns undefined if it must not be sent again
  * @see docs/reference/routing.md#retries

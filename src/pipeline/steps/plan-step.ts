@@ -8,12 +8,12 @@ import type { RunBase } from '../run/run.ts';
 import { createStep, type Step } from '../run/step.ts';
 
 /**
- * Plans the first step of a run and reserves what it may cost. If the reservation is rejected, the run has no such step,
- * so the metadata shows no route.
+ * Plans the first step of a run and reserves its maximum cost. If the reservation is rejected, the run has no such
+ * step, so the metadata shows no route.
  *
  * @param plan plans the route; `onRefused` gets the explanation if no endpoint is left
- * @returns a promise only if another process reserves the money
- * @throws {GatewayError} if no endpoint is left, or the money must not be spent
+ * @returns a promise only if another process reserves the cost
+ * @throws {GatewayError} if no endpoint is left, or the cost exceeds a spending limit
  */
 export function planStep<A extends Attempt, R extends RunBase & { readonly steps: Step<A>[] }>(
   pipeline: PipelineBase<R>,

@@ -9,8 +9,8 @@ import { attemptsOf } from '../run/step.ts';
 /**
  * Adds the cost of failed attempts to the reservation.
  *
- * @returns a promise only if the money is reserved elsewhere
- * @throws {GatewayError} if it must not be spent, with those attempts in its metadata
+ * @returns a promise only if the cost is reserved in another process
+ * @throws {GatewayError} if the cost exceeds a spending limit, with those attempts in its metadata
  */
 export function raiseReservation(run: RunBase): MaybePromise<void> {
   if (!run.reservation) return undefined;

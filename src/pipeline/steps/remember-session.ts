@@ -4,8 +4,10 @@ import { buildRequest, type Run } from '../run/run.ts';
 import { committedOf } from '../run/step.ts';
 
 /**
- * Remembers where a conversation went that succeeded. One that the caller did not name is only remembered if the provider
- * read from its cache: elsewhere there is nothing to read. @see docs/reference/routing.md#sessions
+ * Remembers the endpoint of a conversation after a success. A conversation that the caller did not name is remembered
+ * only if the provider read from its cache, because other endpoints do not have that cache.
+ *
+ * @see docs/reference/routing.md#sessions
  */
 export function rememberSession(run: Run, sticky: StickyMemory): void {
   const { error, usage, caller } = run;

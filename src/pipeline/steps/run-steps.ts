@@ -10,12 +10,12 @@ import type { Run } from '../run/run.ts';
 import { settleStep } from '../accounting/settle-run.ts';
 import { walkPlan } from './walk-plan.ts';
 
-/** Maximum number of steps of a run, whatever its tools decide. */
+/** Maximum number of steps of a run, regardless of its tools. */
 export const MAX_STEPS = 32;
 
 /**
- * Runs the steps of a response. Plans the first one and walks its plan. While a step ends with calls of server tools, runs
- * the tools and then another step, which sees their results.
+ * Runs the steps of a response. Plans the first one and walks its plan. While a step ends with calls of server tools,
+ * runs the tools and then another step, which sees their results.
  *
  * @param out receives chunks up to exactly one `finish`
  * @throws {GatewayError} of the step that failed

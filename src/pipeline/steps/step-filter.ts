@@ -7,21 +7,21 @@ import type { Run } from '../run/run.ts';
 import type { ServerTools } from '../run/server-tools.ts';
 import type { Step, ToolCall } from '../run/step.ts';
 
-/** A call of a server tool while its arguments come in. */
+/** A call of a server tool while its arguments arrive. */
 interface OpenCall {
   item: OutputItem;
   text: string;
-  /** How many items the client sees before it. */
+  /** Number of items that the client sees before it. */
   index: number;
 }
 
 /**
  * Passes the output of one attempt on to the events of the run. It commits its attempt with the first chunk that the
- * client sees, or with its finish. It takes out the calls of server tools, which the gateway runs itself, and the finish
- * of a step that has made some. Item keys of later steps are made different from those of earlier ones.
+ * client sees, or with its finish. It removes the calls of server tools, which the gateway runs itself, and the finish
+ * of a step with such calls. It makes item keys of later steps different from those of earlier ones.
  */
 export class StepFilter implements Sink<Chunk> {
-  /** Set once the attempt has ended in order and all of it has been passed on. */
+  /** Whether the attempt has ended regularly and all of its output has been passed on. */
   finish: FinishChunk | undefined;
   private readonly run: Run;
   private readonly step: Step<TextAttempt>;
@@ -46,7 +46,7 @@ export class StepFilter implements Sink<Chunk> {
     this.out = out;
   }
 
-  /** Passes nothing on any more: the attempt has failed, whatever a reviser still holds. */
+  /** Stops passing chunks on after the attempt has failed, even if a reviser still has some. */
   close(): void {
     this.isClosed = true;
   }
@@ -65,7 +65,7 @@ export class StepFilter implements Sink<Chunk> {
     return this.out.write(chunks);
   }
 
-  /** Whether the client sees anything of these chunks: of a buffered response it sees nothing before its end. */
+  /** Whether the client sees any of these chunks. It sees nothing of a buffered response before its end. */
   private isShown(chunks: readonly Chunk[]): boolean {
     const { stream } = this.run.request;
     return chunks.some((chunk) => isEnd(chunk) || (stream === true && (isVisible(chunk) || chunk.type === 'debug')));
@@ -80,7 +80,7 @@ export class StepFilter implements Sink<Chunk> {
       passed = [];
     };
     for (const chunk of chunks) {
-      if (this.beginsCall(chunk)) flush(); // so that the place of the call among the items is known
+      if (this.beginsCall(chunk)) flush(); // the position of the call among the items is then known
       if (this.takeCall(chunk)) continue;
       if (chunk.type === 'finish') passed.push(this.end(chunk));
       else passed.push(this.step.number > 0 ? withKey(chunk, this.step.number) : chunk);
@@ -89,7 +89,9 @@ export class StepFilter implements Sink<Chunk> {
     return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
   }
 
-  /** The finish of a step that calls server tools is for `run-steps.ts` to pass on or to follow by another step. */
+  /**
+   * Replaces the finish of a step with server-tool calls. `run-steps.ts` passes that finish on, or adds another step.
+   */
   private end(finish: FinishChunk): Chunk {
     this.finish = finish;
     if (!this.calls) return finish;
@@ -159,6 +161,6 @@ function readCall(item: OutputItem, text: string, index: number): ToolCall {
 /** Wires number items from 0 in each step. */
 function withKey(chunk: Chunk, step: number): Chunk {
   if (!('key' in chunk) || chunk.key === undefined) return chunk;
-  chunk.key = `${step}/${chunk.key}`; // chunks are made for this attempt alone
+  chunk.key = `${step}/${chunk.key}`; // chunks are created for this attempt alone
   return chunk;
 }

@@ -15,14 +15,14 @@ import type { Step } from '../run/step.ts';
  * response: until its end), so the client sees nothing of an attempt that fails before.
  *
  * An endpoint is tried again with its other keys if it rejects one, and with another wire of its provider if its server
- * does not have the path. After a failure, the next endpoint is tried at once. When no other endpoint is left, those with
- * a transient failure are retried, as their providers allow. A model whose limit (`limits.models`) is reached is skipped.
- * Failures caused by an endpoint affect its health.
+ * does not have the path. After a failure, the next endpoint is tried at once. When no other endpoint is left, those
+ * with a transient failure are retried, as their providers allow. A model whose limit (`limits.models`) is reached is
+ * skipped. Failures caused by an endpoint affect its health.
  *
  * @param open opens the sinks for the output of an attempt
  * @returns the sinks of the attempt that succeeded
- * @throws {GatewayError} of the last attempt, with the earlier ones in `metadata.previous_errors`; `rate_limited` if all
- *   models were skipped
+ * @throws {GatewayError} of the last attempt, with the earlier ones in `metadata.previous_errors`; `rate_limited` if
+ *   all models were skipped
  * @see docs/reference/routing.md#attempts
  */
 export async function walkPlan<
@@ -36,7 +36,7 @@ export async function walkPlan<
   const { retry } = pipeline;
   const { cancellation } = run;
   const queue = new EndpointQueue(step.plan.endpoints, pipeline.maxAttempts(), cancellation.deadlineAt, retry);
-  const kept: C[] = []; // chunks of failed attempts that the client still gets
+  const kept: C[] = []; // chunks of failed attempts that are still passed on
   let entered: string | undefined; // the model whose limit has admitted the run
   let limited: GatewayError | undefined; // the rejection of the first model whose limit was reached
   let failure: GatewayError | undefined;
@@ -92,11 +92,11 @@ export async function walkPlan<
       }
       const hasOtherKey = restKey(attempt, failure) && --keysLeft > 0;
       if (!hasOtherKey) health.record(endpoint.id, kind.describeOutcome(run, attempt));
-      if (step.committed) throw failure; // the client has seen some of it
+      if (step.committed) throw failure; // the client already has a part
       attempt.spent = kind.measureFailed?.(run, attempt, gate.held);
       const next = cancellation.reason ? 'nowhere' : whereNext(failure);
       if (next === 'nowhere') throw withHistory(step, failure);
-      if (next === 'model') queue.dropModel(endpoint.model); // it blamed the request
+      if (next === 'model') queue.dropModel(endpoint.model); // the provider blamed the request
       if (!hasOtherKey) break;
     }
     queue.fail(endpoint, failure);
@@ -110,11 +110,15 @@ async function finishOutput<C>(sink: AttemptSink<C>, gate: { passing: Promise<vo
   if (!sink.isFinished) throw new GatewayError('internal', 'A reviser did not pass on the end of the output.');
 }
 
-/** Lets the key of a failed attempt rest if it caused the failure. @returns whether another key is available */
+/**
+ * Disables the key of a failed attempt for a while if it caused the failure.
+ *
+ * @returns whether another key is available
+ */
 const restKey = ({ endpoint, key }: Attempt, failure: GatewayError): boolean =>
   failure.blamesKey && key !== undefined && endpoint.provider.keys.rest(key, failure);
 
-/** Notes why the endpoints of a model are not tried. */
+/** Records why the endpoints of a model are not tried. */
 function skipModel({ plan, skipped }: Step, model: string, { message }: GatewayError): void {
   for (const endpoint of plan.endpoints) {
     if (endpoint.model === model) skipped.push({ endpoint, code: 'limits', reason: message });
