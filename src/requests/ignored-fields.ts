@@ -3,7 +3,9 @@ import { fieldPath } from '../schema/report.ts';
 /** The number of ignored fields that a response names. */
 const MAX_NAMES = 50;
 
-/** Collects the unknown fields of a body for `params.ignored_fields`, which names the first of them and counts the rest. */
+/**
+ * Collects the unknown fields of a body for `params.ignored_fields`, which names the first of them and counts the rest.
+ */
 export class IgnoredFields {
   private readonly paths: string[] = [];
   private more = 0;

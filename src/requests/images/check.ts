@@ -4,7 +4,7 @@ import { explainIssues } from '../../schema/explain-issues.ts';
 import { Report, show } from '../../schema/report.ts';
 import { type ImageBody, imageSchema, isImageBody } from './schema.ts';
 
-/** How far the shape of pixels may be off the ratio that stands beside them. @see docs/reference/images.md#size */
+/** Maximum relative difference between the shape of `size` and `aspect_ratio`. @see docs/reference/images.md#size */
 const SHAPE_TOLERANCE = 0.02;
 
 /**
@@ -24,7 +24,7 @@ export function checkImageBody(body: unknown): Report {
   if (isImageBody(body)) checkTogether(body, report);
   else {
     explainIssues(imageSchema, body, '', report);
-    // The check decides, the explanation only words it: a body that failed never passes for lack of words.
+    // A body that failed its check is rejected, even if there is no explanation.
     if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
   }
   return report;
@@ -49,7 +49,7 @@ function checkTogether(body: ImageBody, report: Report): void {
 
 const isTier = (text: string): boolean => (resolutions as readonly string[]).includes(text);
 
-/** A tier or pixels; either must agree with what stands beside it. */
+/** Checks a tier against `resolution`, or pixels against the other size fields. */
 function checkSize({ size, resolution, aspect_ratio: ratio }: ImageBody, report: Report): void {
   if (size === undefined) return;
   if (isTier(size)) {

@@ -7,17 +7,17 @@ import { checkSessionId } from '../session-header.ts';
 import { checkImageBody } from './check.ts';
 import { type ImageBody, knownImageFields } from './schema.ts';
 
-/** A request in the one shape that everything after the edge reads. */
+/** A request in the shape that every stage after the edge reads. */
 export interface ParsedImageRequest {
   request: ImageRequest;
   /** Unknown fields of the body, for `params.ignored_fields`. */
   ignoredFields: string[];
-  /** The model is the default that was handed in. */
+  /** Whether the model is `defaultModel` of the hints. */
   hasDefaultModel: boolean;
 }
 
 /**
- * Checks a `POST /images` body and settles what it may say in several ways: header or field, tier as `size` or
+ * Checks a `POST /images` body and normalizes fields that have several forms: header or field, tier as `size` or
  * `resolution`.
  *
  * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`

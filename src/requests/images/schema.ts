@@ -5,7 +5,7 @@ import { anyObject, mapOf, maybe, oneOf, trace } from '../../schema/shapes.ts';
 import { providerNameList, providerSort } from '../responses/schema/plugins.ts';
 import { maxIdCharacters } from '../session-header.ts';
 
-/** @see docs/reference/images.md#request-body; an own key beyond these is named in the metadata, like one of the body */
+/** @see docs/reference/images.md#request-body; other keys are named in the metadata, like those of the body */
 const providerPreferences = Type.Object({
   only: maybe(providerNameList()),
   ignore: maybe(providerNameList()),
@@ -21,8 +21,8 @@ const reference = Type.Object({
 });
 
 /**
- * The body of `POST /images`. Open: unknown top-level fields are ignored and named in the metadata. What needs more than
- * one field to decide stands in `check.ts`.
+ * The body of `POST /images`. Open: unknown top-level fields are ignored and named in the metadata. `check.ts` has
+ * the rules that need more than one field.
  *
  * @see docs/reference/images.md#request-body
  */
@@ -53,5 +53,5 @@ export const knownImageFields: ReadonlySet<string> = new Set(Object.keys(imageSc
 
 const validator = Compile(imageSchema);
 
-/** Whether every shape of the body is right; `explain-issues.ts` says what is wrong when not. */
+/** Whether every field of the body has its shape. `explain-issues.ts` explains the problems. */
 export const isImageBody = (body: unknown): body is ImageBody => validator.Check(body);

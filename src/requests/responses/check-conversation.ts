@@ -1,10 +1,10 @@
 import { isObject } from '../../schema/by-kind.ts';
 import { type Report, show } from '../../schema/report.ts';
 
-/** The fields of the body, read with care: the shapes may be wrong, and every problem is to be found. */
+/** A body whose fields may have wrong shapes. Every problem must be found. */
 type Body = Record<string, unknown>;
 
-/** The 400 rules on model and conversation that need more than one field. @see docs/reference/errors.md */
+/** Checks the 400 rules on model and conversation that need more than one field. @see docs/reference/errors.md */
 export function checkConversation(body: Body, report: Report): void {
   checkModel(body, report);
   if (body.prompt === undefined || body.prompt === null) checkInput(body, report);
@@ -17,14 +17,14 @@ function checkModel(body: Body, report: Report): void {
   if (lacksModel(body)) report.add('model', 'is missing: name a model in `model`, or several in `models`');
 }
 
-/** Does a body leave its model open, in every field that could name one? */
+/** Whether no field of a body names a model. */
 export function lacksModel({ model, models, preset }: Body): boolean {
   if (model !== undefined) return false;
   const hasNoList = models === undefined || (Array.isArray(models) && models.length === 0);
   return hasNoList && (preset === undefined || preset === null); // a preset may name the model
 }
 
-/** A prompt template may stand for the input; without one there must be something to answer. */
+/** Checks the input of a request without a prompt template, which could replace the input. */
 function checkInput({ input, messages }: Body, report: Report): void {
   if (input === undefined) {
     const hint = messages === undefined ? '' : '; what chat completions call `messages` goes there';
@@ -37,7 +37,9 @@ function checkInput({ input, messages }: Body, report: Report): void {
   }
 }
 
-/** Null and missing content is allowed in one message, as long as another has some (docs/reference/items.md#messages). */
+/**
+ * Whether a message has no content. One is allowed if another message has content (docs/reference/items.md#messages).
+ */
 function isEmptyMessage(item: unknown): boolean {
   if (!isObject(item) || (item.type !== undefined && item.type !== 'message') || item.role === undefined) return false;
   const { content } = item;

@@ -61,7 +61,7 @@ function findOfferedTools({ tools = [], input, plugins = [] }: ResponseRequest):
 const isKind = <Kind extends Tool['type']>(tool: Tool, type: Kind): tool is Extract<Tool, { type: Kind }> =>
   tool.type === type;
 
-/** A tool as a choice may name it: a member of a namespace by its own name or by `<namespace>__<name>`. */
+/** Returns a tool as a choice may name it: a namespace member by its own name or by `<namespace>__<name>`. */
 function readTool(tool: Tool): ChosenTool[] {
   if (isKind(tool, 'function') || isKind(tool, 'custom')) return [tool];
   if (!isKind(tool, 'namespace')) return [{ type: tool.type }];
@@ -72,7 +72,7 @@ function readTool(tool: Tool): ChosenTool[] {
   return [{ type: 'namespace', name: tool.name }, ...members];
 }
 
-/** Types that name the same tool: any search kind is forced by the `preview` words, the prefixed tool by the shorthand. */
+/** Types that name the same tool. The `preview` words force any search kind. The shorthand forces the prefixed tool. */
 const families = new Map([
   ['web_search', 'search'],
   ['web_search_2025_08_26', 'search'],
@@ -86,7 +86,7 @@ const families = new Map([
 
 const familyOf = (type: string): string => families.get(type) ?? type;
 
-/** What must be equal for a choice to mean a tool: its family, and the name of a client's tool. */
+/** Returns the key that a choice and its tool share: the family, or the type and name of a client's tool. */
 function keyOf({ type, name }: ChosenTool): string {
   const isNamed = type === 'function' || type === 'custom' || type === 'namespace';
   return isNamed ? `${type} ${name}` : familyOf(type);
@@ -98,8 +98,8 @@ const isOfType = <Kind extends InputItem['type']>(
 ): item is Extract<InputItem, { type: Kind }> => item.type === type;
 
 /**
- * Every output of a client's tool answers a call of the same input, also when the call is asynchronous and came in an
- * earlier request. A reference may stand for the call: then nobody here can tell, and the output passes.
+ * Checks that every output of a client's tool belongs to a call in the same input, even if the call is asynchronous and
+ * was sent in an earlier request. A reference may replace the call. All outputs then pass.
  */
 function checkOutputs(input: InputItem[]): Issue[] {
   const callIds = new Set<string>();
@@ -121,7 +121,9 @@ function checkOutputs(input: InputItem[]): Issue[] {
   return issues;
 }
 
-/** Something must be left that the model sees. The search tool itself counts as such a tool (docs/reference/tools.md#server-tools). */
+/**
+ * Checks that the model sees at least one tool. The search tool counts as one (docs/reference/tools.md#server-tools).
+ */
 function checkDeferral(tools: Tool[] | undefined): Issue[] {
   if (tools === undefined || tools.length === 0) return [];
   const members = tools.flatMap((tool): object[] => (isKind(tool, 'namespace') ? tool.tools : [tool]));

@@ -11,8 +11,9 @@ import { isRequestBody, requestSchema } from './schema.ts';
  * field.
  *
  * @param body from `readJson`, which limits its depth and its numbers
- * @returns at most 100 issues; none when the body is a `RequestBody`
- * @see docs/reference/responses.md#request-body, docs/reference/items.md, docs/reference/tools.md, docs/reference/errors.md
+ * @returns at most 100 issues; none if the body is a `RequestBody`
+ * @see docs/reference/responses.md#request-body, docs/reference/items.md, docs/reference/tools.md
+ * @see docs/reference/errors.md
  */
 export function checkRequest(body: unknown): Issue[] {
   const report = new Report();
@@ -22,7 +23,7 @@ export function checkRequest(body: unknown): Issue[] {
   }
   if (!isRequestBody(body)) {
     explainIssues(requestSchema, body, '', report);
-    // The check decides, the explanation only words it: a body that failed never passes for lack of words.
+    // A body that failed its check is rejected, even if there is no explanation.
     if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
   }
   checkConversation(body, report);

@@ -1,13 +1,17 @@
 import { isObject } from '../../schema/by-kind.ts';
 import { type Report, show } from '../../schema/report.ts';
 
-/** A tool as it came, and where: the shapes may be wrong, and every problem is to be found. */
+/** A tool and its path. Its fields may have wrong shapes. Every problem must be found. */
 interface FoundTool {
   path: string;
   tool: Record<string, unknown>;
 }
 
-/** The 400 rules on tools that need more than one of them. @see docs/reference/errors.md, docs/reference/tools.md#server-tools */
+/**
+ * Checks the 400 rules that need more than one tool.
+ *
+ * @see docs/reference/errors.md, docs/reference/tools.md#server-tools
+ */
 export function checkTools(body: Record<string, unknown>, report: Report): void {
   const tools = findTools(body.tools, 'tools');
   const announced = Array.isArray(body.input) ? findAnnouncedTools(body.input) : [];
@@ -38,14 +42,17 @@ function findAnnouncedTools(input: readonly unknown[]): FoundTool[] {
   return found;
 }
 
-/** A namespace stands for its members. */
+/** Replaces each namespace with its members. */
 function flatten(tools: FoundTool[]): FoundTool[] {
   return tools.flatMap(({ path, tool }) =>
     tool.type === 'namespace' ? findTools(tool.tools, `${path}.tools`) : [{ path, tool }],
   );
 }
 
-/** Names are trimmed and unique, and one entry at most goes without. Identity is positional (docs/reference/items.md#replayed-output). */
+/**
+ * Checks that trimmed names are unique and that at most one entry has no name. Identity is positional
+ * (docs/reference/items.md#replayed-output).
+ */
 function checkInstanceNames(tools: FoundTool[], type: string, report: Report): void {
   const names = new Set<string | undefined>();
   for (const { path, tool } of tools) {
@@ -79,7 +86,7 @@ function checkInheritedFunctions(tools: FoundTool[], announced: FoundTool[], rep
 const findFunctionNames = (tools: FoundTool[]): Set<unknown> =>
   new Set(flatten(tools).flatMap(({ tool }) => (tool.type === 'function' ? [tool.name] : [])));
 
-/** With tool search the model must stay free to search (docs/reference/tools.md#tool-choice). */
+/** Checks that the model may search if there is a search tool (docs/reference/tools.md#tool-choice). */
 function checkSearchChoice(choice: unknown, report: Report): void {
   if (choice === undefined || choice === 'auto' || (isObject(choice) && choice.type === 'allowed_tools')) return;
   const given = isObject(choice) ? show(choice.type) : show(choice);
@@ -90,8 +97,8 @@ function checkSearchChoice(choice: unknown, report: Report): void {
 }
 
 /**
- * A deferred tool is found by tool search or never. When every tool is deferred, the body has a right shape that cannot
- * be meant: that is 422 and `check-meaning.ts` (docs/reference/errors.md).
+ * Rejects deferred tools without tool search, because the model could never find them. If every tool is deferred, the
+ * body is valid but contradictory: `check-meaning.ts` rejects it with 422 (docs/reference/errors.md).
  */
 function checkDeferredTools(tools: FoundTool[], announced: FoundTool[], report: Report): void {
   const own = flatten(tools);

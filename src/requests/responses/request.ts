@@ -12,10 +12,14 @@ import { dropNulls } from './drop-nulls.ts';
 import { pluginFields } from './schema/plugins.ts';
 import { knownRequestFields, type RequestBody } from './schema.ts';
 
-/** Maximum and default of the server-tool steps of one request. @see docs/reference/responses.md#limits, docs/reference/responses.md#request-body */
+/**
+ * Maximum and default of the server-tool steps of one request.
+ *
+ * @see docs/reference/responses.md#limits, docs/reference/responses.md#request-body
+ */
 const maxToolCalls = 30;
 
-/** A request in the one shape that everything after the edge reads, with the changes that were necessary. */
+/** A request in the shape that every stage after the edge reads, with the changes that were necessary. */
 export interface ParsedRequest {
   request: ResponseRequest;
   /** Unknown fields of the body and of its plugins, for `params.ignored_fields`. */
@@ -29,8 +33,8 @@ export interface ParsedRequest {
 }
 
 /**
- * Checks a `POST /responses` body and normalizes fields that have several forms: header or field, string or list, alias or
- * name. Changes the body in place and returns the same object.
+ * Checks a `POST /responses` body and normalizes fields that have several forms: header or field, string or list, alias
+ * or name. Changes the body in place and returns the same object.
  *
  * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`
  * @see docs/reference/responses.md#request-body
@@ -52,7 +56,8 @@ export function readRequest(body: unknown, { sessionId, defaultModel }: RequestH
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
   const clamped = clampToolCalls(checked);
   checked.input = readInput(checked.input);
-  return { request: checked as ResponseRequest, ignoredFields: ignored.list(), clamped, hasDefaultModel, hadNulls }; // input and tier are normalized above
+  // the input and the tier are normalized above
+  return { request: checked as ResponseRequest, ignoredFields: ignored.list(), clamped, hasDefaultModel, hadNulls };
 }
 
 /** The bytes of a body that `readRequest` has accepted. */
@@ -107,8 +112,8 @@ function clampToolCalls(body: RequestBody): string[] {
 }
 
 /**
- * Converts the deprecated `route` to `provider.sort.partition`: `fallback` to `model`, which is the default, and `sort` to
- * `none`. The newer field wins, and other values are ignored (docs/reference/responses.md#request-body).
+ * Converts the deprecated `route` to `provider.sort.partition`: `fallback` to `model`, which is the default, and `sort`
+ * to `none`. The newer field wins, and other values are ignored (docs/reference/responses.md#request-body).
  */
 function settleRoute(body: RequestBody, ignored: IgnoredFields): void {
   const { route } = body;

@@ -14,7 +14,7 @@ const promptVariable = Type.Union([
   byKind('a prompt variable', 'type', { input_text: inputText, input_image: inputImage, input_file: inputFile }),
 ]);
 
-/** The three last values are the compatible API's; its clients send them, so they pass without effect. */
+/** The last three values belong to the compatible API. Its clients send them, so they are accepted without effect. */
 const include = oneOf(
   'file_search_call.results',
   'message.input_image.image_url',
@@ -72,8 +72,9 @@ const metadata = mapOf(Type.String({ maxLength: 512 }), {
 const slug = () => Type.String({ minLength: 1 });
 
 /**
- * The body of `POST /responses`. Open: unknown top-level fields are dropped and named in the metadata (docs/reference/responses.md#request-body).
- * What needs more than one field to decide stands in `check-tools.ts` and `check-conversation.ts`.
+ * The body of `POST /responses`. Open: unknown top-level fields are dropped and named in the metadata
+ * (docs/reference/responses.md#request-body). `check-tools.ts` and `check-conversation.ts` have the rules that need
+ * more than one field.
  *
  * @see docs/reference/responses.md#request-body
  */
@@ -123,13 +124,13 @@ export const requestSchema = Type.Object({
   user: Type.Optional(Type.String({ maxLength: maxIdCharacters })),
 });
 
-/** A body that has passed `checkRequest`, as it came: `input` may be a string, a message may lack its `type`. */
+/** A body that has passed `checkRequest`, unchanged: `input` may be a string, and a message may lack its `type`. */
 export type RequestBody = Static<typeof requestSchema>;
 
-/** The top-level fields that some page knows. Everything else is named in `params.ignored_fields`. */
+/** The documented top-level fields. All others are named in `params.ignored_fields`. */
 export const knownRequestFields: ReadonlySet<string> = new Set(Object.keys(requestSchema.properties));
 
 const validator = Compile(requestSchema);
 
-/** Whether every shape of the body is right; `explain-issues.ts` says what is wrong when not. */
+/** Whether every field of the body has its shape. `explain-issues.ts` explains the problems. */
 export const isRequestBody = (body: unknown): body is RequestBody => validator.Check(body);

@@ -4,33 +4,33 @@ import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
 import type { RequestBody } from './schema.ts';
 
-/** A checked request with the fields that no stage reads yet, which is why the domain type has no word for them. */
+/** A checked request with the fields that no stage reads yet. The domain type does not have them. */
 export type CheckedRequest = ResponseRequest & Pick<RequestBody, 'preset' | 'stop_server_tools_when'>;
 
-/** One use of something that is not offered. */
+/** One use of an unsupported feature. */
 interface Hit {
   path: string;
   value: unknown;
 }
 
-/** Something the interface knows and this build does not offer yet. */
+/** A feature of the interface that this build does not support yet. */
 export interface UnsupportedFeature {
   /** The field, as `docs/reference/not-offered.md` names it. */
   field: string;
-  /** What is refused there, for the page: ends the sentence "Refused: …". */
+  /** The rejected values, for the page. Ends the sentence "Refused: …". */
   refused: string;
-  /** What the caller can do instead; ends the message. */
+  /** The remedy. Ends the message. */
   instead: string;
   /** Every place where the request uses it. */
   find: (request: CheckedRequest) => Hit[];
 }
 
 const onlinePattern = /:online(?=:|@|$)/i;
-/** Plugins that are read: one prepares, the others set up a router. */
+/** The supported plugins. One prepares the request, and the others configure a router. */
 const offeredPlugins = new Set(['response-healing', 'auto-router', 'auto-beta-router', 'pareto-router']);
 const presetPattern = /^@preset\/|@preset\//i;
 
-/** The one list. A test holds the page to it; a feature that arrives takes its row away. */
+/** All unsupported features. A test compares the page with this list. Remove the row of a feature that is added. */
 export const unsupportedFeatures: readonly UnsupportedFeature[] = [
   {
     field: 'plugins[].id',
@@ -108,7 +108,7 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
 ];
 
 /**
- * Refuses a request that uses what the interface knows and this build lacks, rather than to answer as if it had not asked.
+ * Rejects a request that uses unsupported features, because a response without them would be misleading.
  *
  * @throws {GatewayError} `not_offered`, with every such use in `metadata.issues`
  * @see docs/reference/not-offered.md
@@ -127,7 +127,7 @@ export function rejectUnsupportedFeatures(request: CheckedRequest): void {
 
 type AnyTool = { type: string; defer_loading?: boolean };
 
-/** The tools of `tools` and of the `additional_tools` items that are meant; a namespace with its members. */
+/** Returns the matching tools of `tools` and of the `additional_tools` items, including members of namespaces. */
 function findTools(
   { tools, input }: ResponseRequest,
   isMeant: (tool: AnyTool) => boolean,

@@ -13,7 +13,11 @@ import {
 } from '../../../schema/shapes.ts';
 import { containerFileCitation } from './parts.ts';
 
-/** What a patch does to one file; diffs are in the V4A dialect. @see docs/reference/items.md#patches-and-shells */
+/**
+ * The change that a patch makes to one file. Diffs are in the V4A dialect.
+ *
+ * @see docs/reference/items.md#patches-and-shells
+ */
 export const patchOperation = byKind('a patch operation', 'type', {
   create_file: Type.Object({ type: Type.Literal('create_file'), path: Type.String(), diff: Type.String() }),
   update_file: Type.Object({ type: Type.Literal('update_file'), path: Type.String(), diff: Type.String() }),
@@ -27,7 +31,7 @@ export const shellAction = Type.Object({
   max_output_length: maybe(Type.Integer()),
 });
 
-/** What one shell command gave. */
+/** The result of one shell command. */
 export const commandOutput = Type.Object({
   stdout: Type.String(),
   stderr: Type.String(),
@@ -260,5 +264,9 @@ const hostedCalls = {
   }),
 };
 
-/** Patches, shells, MCP and the hosted calls of the compatible API. @see docs/reference/items.md#patches-and-shells, docs/reference/items.md#input-items */
+/**
+ * Patches, shells, MCP and the hosted calls of the compatible API.
+ *
+ * @see docs/reference/items.md#patches-and-shells, docs/reference/items.md#input-items
+ */
 export const hostedItems = { ...patches, ...shells, ...mcp, ...hostedCalls };

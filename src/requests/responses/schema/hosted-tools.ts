@@ -125,7 +125,7 @@ const imageGeneration = Type.Object({
   size: Type.Optional(Type.String()),
 });
 
-/** The tool kinds of the compatible API; their settings stand beside `type`. @see docs/reference/tools.md#hosted-tools */
+/** The tool kinds of the compatible API; their settings are beside `type`. @see docs/reference/tools.md#hosted-tools */
 export const hostedTools = {
   web_search: webSearch('web_search'),
   web_search_2025_08_26: webSearch('web_search_2025_08_26'),

@@ -18,7 +18,7 @@ const inputMessage = <Role extends 'user' | 'system' | 'developer'>(role: Role) 
     phase,
   });
 
-/** Easy message and replayed output message in one: `id`, `status` and `content` may be missing. */
+/** An easy message or a replayed output message: `id`, `status` and `content` may be missing. */
 const assistantMessage = Type.Object({
   type: Type.Optional(Type.Literal('message')),
   role: Type.Literal('assistant'),

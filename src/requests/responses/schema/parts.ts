@@ -67,8 +67,8 @@ export const containerFileCitation = Type.Object({
 });
 
 /**
- * Annotations come back as some provider wrote them: `title` may be missing (a guide leaves it out), and kinds that no
- * page lists pass, such as the file annotation of docs/reference/plugins.md.
+ * Callers send annotations back as a provider wrote them. `title` may be missing, because a guide omits it. Unlisted
+ * kinds pass, such as the file annotation of docs/reference/plugins.md.
  */
 const annotation = byKind(
   'an annotation',
@@ -115,7 +115,7 @@ const inputParts = {
   input_video: inputVideo,
 };
 
-/** Names that are no new kinds: those of parts that belong elsewhere, and what chat completions call parts. */
+/** Names that are not new kinds: parts that belong elsewhere, and the names of parts in chat completions. */
 const reserved: ReadonlyMap<string, string | undefined> = new Map([
   ...[...partTypes, 'reasoning_text', 'summary_text'].map((type) => [type, undefined] as const),
   ...([
@@ -126,15 +126,15 @@ const reserved: ReadonlyMap<string, string | undefined> = new Map([
 ]);
 
 /**
- * A kind that no page lists passes, because a provider that has sent it takes it back. Wires without such parts reject
+ * Unlisted kinds pass, because a provider that has sent such a part accepts it back. Wires without such parts reject
  * it. choice 272
  */
 const unknownKinds = { other: unknownKind, reserved };
 
-/** What a user, system or developer message holds. */
+/** A part of a user, system or developer message. */
 export const inputPart = byKind('an input part', 'type', inputParts, unknownKinds);
 
-/** What an assistant message holds: its own parts, or input parts (docs/reference/items.md#messages). */
+/** A part of an assistant message: an output part or an input part (docs/reference/items.md#messages). */
 export const assistantPart = byKind(
   'a part of an assistant message',
   'type',
@@ -146,7 +146,7 @@ export const assistantPart = byKind(
   unknownKinds,
 );
 
-/** What the output of a client's tool holds, when it is no plain string. */
+/** A part of the output of a client's tool. The output may also be a plain string. */
 export const toolOutputPart = byKind(
   'a tool output part',
   'type',
@@ -158,7 +158,7 @@ export const toolOutputPart = byKind(
   unknownKinds,
 );
 
-/** What agents send one another. */
+/** A part of a message between agents. */
 export const agentPart = byKind(
   'an agent message part',
   'type',

@@ -31,7 +31,7 @@ const autoRouter = {
 
 const flatValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 
-/** An entry of `plugins`. Every one takes `enabled`, also where no page declares it. @see docs/reference/plugins.md */
+/** An entry of `plugins`. Each accepts `enabled`, even if no page declares it. @see docs/reference/plugins.md */
 export const pluginSetting = byKind('a plugin', 'id', {
   'auto-router': plugin('auto-router', { ...autoRouter, pin_model: Type.Optional(Type.Boolean()) }),
   'auto-beta-router': plugin('auto-beta-router', autoRouter),
@@ -115,7 +115,7 @@ const cutoffs = Type.Union([
   }),
 ]);
 
-/** Each is compared with every endpoint, so that a request may hold no more of them: choice 249. */
+/** A list of provider names. It is bounded, because each name is compared with every endpoint: choice 249. */
 export const providerNameList = () => Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 1024 });
 
 /** The closed object `provider`. @see docs/reference/routing.md#provider-preferences */

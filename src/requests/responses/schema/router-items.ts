@@ -22,7 +22,11 @@ const fusionAnalysis = Type.Object({
   blind_spots: strings(),
 });
 
-/** The calls of the gateway's own tools, as they come back in `input`. @see docs/reference/items.md#items-of-server-tools */
+/**
+ * The calls of the gateway's own tools, as callers send them back in `input`.
+ *
+ * @see docs/reference/items.md#items-of-server-tools
+ */
 export const routerItems = {
   'router:web_search': item('router:web_search', {
     ...head,

@@ -4,7 +4,7 @@ import { maybe, oneOf, strings } from '../../../schema/shapes.ts';
 /** @see docs/reference/tools.md#hosted-tools */
 export const searchEngine = oneOf('native', 'exa', 'parallel', 'firecrawl', 'perplexity', 'auto');
 
-/** Ignored where the engine has no such mode. */
+/** Ignored by engines without such a mode. */
 export const searchMode = oneOf(
   'instant',
   'fast',
@@ -17,7 +17,7 @@ export const searchMode = oneOf(
   'advanced',
 );
 
-/** How much text one result gives. */
+/** The amount of text per result. */
 export const searchContextSize = oneOf('low', 'medium', 'high');
 
 const place = {
@@ -27,15 +27,15 @@ const place = {
   timezone: maybe(Type.String()),
 };
 
-/** Where the user is, roughly. */
+/** The approximate location of the user. */
 export const userLocation = Type.Object({ type: Type.Optional(Type.Literal('approximate')), ...place });
 
-/** The same in the `preview` kinds and the `web` plugin, which need `type`. */
+/** The same for the `preview` kinds and the `web` plugin, which require `type`. */
 export const typedUserLocation = Type.Object({ type: Type.Literal('approximate'), ...place });
 
 const handles = () => Type.Optional(Type.Array(Type.String(), { maxItems: 20 }));
 
-/** One vendor's native search only. @see docs/reference/tools.md#hosted-tools */
+/** The native search of one vendor only. @see docs/reference/tools.md#hosted-tools */
 export const xSearch = Type.Refine(
   Type.Object({
     allowed_x_handles: handles(),
@@ -49,7 +49,7 @@ export const xSearch = Type.Refine(
   () => 'takes `allowed_x_handles` or `excluded_x_handles`, not both',
 );
 
-/** Domains that a hosted search may or may not use. */
+/** Domains that a hosted search may use, and domains that it must not use. */
 export const domainFilter = Type.Object({
   allowed_domains: maybe(strings()),
   blocked_domains: maybe(strings()),

@@ -61,7 +61,7 @@ const innerReasoning = Type.Optional(
   Type.Object({ effort: Type.Optional(reasoningEffort), max_tokens: Type.Optional(Type.Integer()) }),
 );
 
-/** Measured once trimmed; that names are unique is a rule of `check-tools.ts`. */
+/** The pattern applies to the trimmed name. `check-tools.ts` checks that names are unique. */
 const instanceName = Type.Optional(
   Type.Refine(
     Type.String(),
@@ -106,7 +106,7 @@ const webFetch = tool(
   }),
 );
 
-/** Any image setting passes to the image model: a string, a number or a list. */
+/** Any image setting is passed to the image model: a string, a number or a list. */
 const imageSettings = Type.Unsafe<Record<string, string | number | unknown[]>>({
   type: 'object',
   properties: { model: Type.String() },
@@ -143,7 +143,7 @@ const advisor = tool(
 
 const noParameters = Type.Unsafe<Record<string, never>>({ type: 'object', properties: {}, ...closed });
 
-/** What a subagent may use in turn: every server tool but another subagent. */
+/** The tools of a subagent: every server tool except another subagent. */
 const workerTools = {
   'router:web_search': webSearch,
   'router:web_fetch': webFetch,
@@ -191,5 +191,5 @@ export const serverTools = {
   tool_search: tool('tool_search', parameters({ max_results: integer() })),
 };
 
-/** The type of a server tool: `router:web_search` and its like. */
+/** The type of a server tool, such as `router:web_search`. */
 export type ServerToolType = Static<(typeof serverTools)[keyof typeof serverTools]>['type'];

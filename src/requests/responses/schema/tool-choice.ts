@@ -12,7 +12,7 @@ const serverToolChoices: Record<ServerToolChoice['type'], TUnsafe<ServerToolChoi
   Object.keys(serverTools)
     .filter((type) => type.startsWith('router:'))
     .map((type) => [type, Type.Unsafe<ServerToolChoice>(ofType(type))]),
-  // `fromEntries` forgets its keys; they are those of `serverTools` without the alias.
+  // The type of `fromEntries` loses the keys. They are those of `serverTools` without the alias.
 ) as Record<ServerToolChoice['type'], TUnsafe<ServerToolChoice>>;
 
 /** @see docs/reference/tools.md#tool-choice */

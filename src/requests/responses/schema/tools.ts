@@ -64,5 +64,5 @@ const tools = {
 /** An entry of `tools`. @see docs/reference/tools.md */
 export const tool = byKind('a tool', 'type', tools, { docs: docsUrl('reference/tools') });
 
-/** An entry of `additional_tools.tools`: a tool of a kind we know, or any object with a `type`. */
+/** An entry of `additional_tools.tools`: a tool of a known kind, or any object with a `type`. */
 export const announcedTool = byKind('a tool', 'type', tools, { other: Type.Object({ type: Type.String() }) });
