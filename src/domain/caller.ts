@@ -11,7 +11,7 @@ export interface Caller {
   keyName: string;
   kind: KeyKind;
   workspaceId: string;
-  /** The member who owns the key; null for a key that acts as the organization. */
+  /** The member that owns the key; null for a key that acts as the organization. */
   memberId: string | null;
   /** The share of its sessions whose inputs and outputs the workspace keeps. Undefined: none. */
   contentSampling?: number | undefined;

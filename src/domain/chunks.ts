@@ -8,7 +8,7 @@ export type ItemKey = string | number;
  * The meaning of a provider's frames. A reader creates chunks; only `pipeline/events/build-events.ts` turns them into
  * events.
  *
- * **Which item a chunk belongs to.** A simple wire omits `key`: text goes to the message in progress, reasoning to the
+ * **The item of a chunk.** A simple wire omits `key`: text goes to the message in progress, reasoning to the
  * reasoning item in progress, and a change of kind closes the previous item. A wire with items of its own (the native
  * one) opens each with an `item` chunk and names it by `key` afterwards. Only `item_done` closes such an item, so items
  * may overlap. Tool calls are named by their `callId`.
@@ -125,8 +125,8 @@ export interface PartChunk {
   part: { type: string; [field: string]: unknown };
 }
 /**
- * A content or summary part of a native item is complete, in its wire shape. What no delta contained becomes one
- * more.
+ * A content or summary part of a native item is complete, in its wire shape. Text that no delta contained becomes one
+ * more delta.
  */
 export interface PartDoneChunk {
   type: 'part_done';
@@ -171,7 +171,7 @@ export interface FinishChunk {
 }
 export type FinishReason = 'stop' | 'tool_calls' | 'length' | 'content_filter';
 
-/** Whether the provider ended in order, but the response is not complete. */
+/** Whether the provider ended regularly, but the response is not complete. */
 export const isIncomplete = ({ reason }: FinishChunk): boolean => reason === 'length' || reason === 'content_filter';
 
 /** Whether the chunk becomes events. */

@@ -1,8 +1,8 @@
 let aheadMs = 0;
 
 /**
- * Unix milliseconds by the clock that all hosts on one store go by: the clock of PostgreSQL, or that of this host where
- * there is no other. Windows of budgets, expiry and all times that are stored follow it.
+ * Unix milliseconds by the clock that all hosts on one store share: the clock of PostgreSQL, or that of this host
+ * without PostgreSQL. Windows of budgets, expiry and all stored times follow it.
  */
 export const currentTimeMs = (): number => Date.now() - aheadMs;
 

@@ -1,6 +1,6 @@
 /**
  * Coalesces calls: all calls during a run of `work` together cause one more run. A run that starts after a call
- * therefore always sees what was true at the time of that call.
+ * therefore always sees the state at the time of that call.
  *
  * @param work must not reject
  */

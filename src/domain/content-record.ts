@@ -1,4 +1,4 @@
-/** The input and output of one generation, as far as they are kept: redacted and truncated. */
+/** The stored parts of the input and output of one generation: redacted and truncated. */
 export interface ContentRecord {
   /** The generation id (`gen-…`). A content is kept once per id. */
   id: string;

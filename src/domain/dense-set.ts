@@ -33,7 +33,7 @@ export class DenseSet<Thing extends DenseSetItem> {
     return this.items.length;
   }
 
-  /** The items it contains now. The list stays the same when the set changes. */
+  /** Returns a copy of the items. Later changes of the set do not affect it. */
   list(): Thing[] {
     return [...this.items];
   }

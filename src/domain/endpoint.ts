@@ -131,7 +131,7 @@ export interface EndpointFacts {
   /** The slug at the gateway. */
   readonly model: string;
   readonly provider: { readonly id: string; readonly name: string };
-  /** What `provider.order`, `only` and `ignore` match: `openai`, `openai/flex`, `google-vertex/us-east5`. */
+  /** The name that `provider.order`, `only` and `ignore` match: `openai`, `openai/flex`, `google-vertex/us-east5`. */
   readonly tag: string;
   /** Undefined: the tier of the request is passed on unchanged. */
   readonly tier: Tier | undefined;
@@ -165,7 +165,7 @@ export interface EndpointFacts {
   readonly weight: number;
   /** Whether its wire carries a kind of tool, item or part. Absent: unknown. */
   readonly carries?: (special: Special) => boolean;
-  /** It serves requests that name its model, but it is in no list, and no router chooses it. */
+  /** Whether it is hidden: it serves requests that name its model, but no list contains it and no router chooses it. */
   readonly isUnlisted?: true;
 }
 

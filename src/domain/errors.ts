@@ -1,8 +1,8 @@
 import { docsUrl } from './docs-url.ts';
 
 /**
- * Every way a request can fail: kind → HTTP status, `error_type` of the wire, and whether the same request may succeed
- * elsewhere or later. `docs/reference/errors.md` has this table in words; a test compares the two.
+ * All kinds of failures of a request: kind → HTTP status, `error_type` of the wire, and whether the same request may
+ * succeed elsewhere or later. `docs/reference/errors.md` documents this table. A test compares the two.
  *
  * @see docs/reference/errors.md, docs/reference/errors.md#who-is-responsible
  */

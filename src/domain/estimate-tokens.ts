@@ -35,7 +35,7 @@ function weighPieces(texts: readonly string[], step: number): number {
       if (start >= text.length) break;
       weight += weigh(text, Math.max(0, start), Math.min(end, text.length));
       seen += Math.min(end, text.length) - Math.max(0, start);
-      if (end > text.length) break; // it goes on in the next text
+      if (end > text.length) break; // it continues in the next text
       piece++;
     }
     offset += text.length;
@@ -109,7 +109,7 @@ const weights = Uint8Array.from({ length: 256 }, (_, pair) => {
   return weightsOfKinds[own] + (before !== undefined && endsWord(before, own) ? 33 : 0);
 });
 
-/** Whether a word ends between two units without a space: `getName`, `4f7c`, and all of base64. */
+/** Whether a word ends between two units without a space: `getName`, `4f7c`, and anywhere in base64. */
 function endsWord(before: Kind, own: Kind): boolean {
   if (own === 'digit') return before === 'lower' || before === 'upper';
   if (own === 'lower') return before === 'digit';

@@ -25,7 +25,7 @@ export class GrowingText {
     this.tail += piece;
     if (this.tail.length < BLOCK_LENGTH) return;
     this.endBlock();
-    this.counter?.countBlock(this.blocks!.at(-1)!); // the one that has just ended
+    this.counter?.countBlock(this.blocks!.at(-1)!); // the block that has just ended
   }
 
   /** The text so far. */

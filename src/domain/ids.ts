@@ -21,7 +21,7 @@ function fillPool(): void {
     randomFillSync(random);
     for (let at = 0; at < random.length && filled < pool.length; at++) {
       const letter = random[at]! & 63;
-      if (letter < 62) pool[filled++] = alphabet[letter]!; // 62 and 63 are skipped, so that every character is equally likely
+      if (letter < 62) pool[filled++] = alphabet[letter]!; // skips 62 and 63: all characters are equally likely
     }
   }
   used = 0;

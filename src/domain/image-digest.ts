@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { EncodedImage } from './images.ts';
 
 /**
- * Describes an image without its content. It is a class, so that no value from a caller or a provider can be mistaken
+ * Describes an image without its content. It is a class, so that a value from a caller or a provider is never mistaken
  * for one.
  */
 export class ImageDigest {

@@ -2,8 +2,8 @@ import type { EncodedImage } from './images.ts';
 import type { RouterMetadata } from './router-metadata.ts';
 
 /**
- * What the client of an image generation receives, buffered or streamed. Images stay bytes until the end: only the
- * response writer encodes them as base64, piece by piece.
+ * The events that the client of an image generation receives, buffered or streamed. Images are bytes until the response
+ * writer encodes them as base64, piece by piece.
  *
  * @see docs/reference/images.md#streaming
  */

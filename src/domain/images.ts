@@ -254,7 +254,7 @@ export type ImageParameter = (typeof imageParameters)[number];
  */
 export type ImageParameters = Readonly<Partial<Record<ImageParameter, Capability>>>;
 
-/** What routing and fitting know about an endpoint that generates images. */
+/** The facts about an image endpoint that routing and fitting use. */
 export interface ImageFacts {
   readonly parameters: ImageParameters;
   /** Keys of `provider.options` that are passed on. */
@@ -286,7 +286,7 @@ const edges: Readonly<Record<Resolution, number>> = { '512': 512, '1K': 1024, '2
 export function ratioOf(ratio: AspectRatio): number | undefined {
   if (ratio === 'auto') return undefined;
   const [width, height] = ratio.split(':').map(Number);
-  return width! / height!; // each of the list has both
+  return width! / height!; // every ratio in the list has both
 }
 
 /** The tier whose square has the nearest area, on a logarithmic scale. @see docs/reference/images.md#size */

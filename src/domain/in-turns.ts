@@ -1,5 +1,5 @@
 /**
- * Runs one piece of work at a time. All calls during a run wait for the same next run, which sees what they added. The
+ * Runs one piece of work at a time. All calls during a run wait for the same next run, which sees their additions. The
  * queue therefore never grows, however slow the work is.
  *
  * @see coalesce, for calls that do not wait

@@ -12,8 +12,8 @@ export interface LedgerEntry {
   /** The kind of request. Absent: a response. */
   apiType?: 'image';
   /**
-   * The generation that this one served: the gateway itself made the request. Sums over entries need not look at it,
-   * since no entry contains what another one has used.
+   * The generation that this one served: the gateway itself made the request. Sums over entries need not consider it,
+   * because no entry contains the usage of another one.
    */
   parentId?: string;
   workspaceId: string;
@@ -73,7 +73,7 @@ export interface LedgerEntry {
 
 /** An entry with its corrections. */
 export interface RecordedEntry extends LedgerEntry {
-  /** What later corrections added to its cost or subtracted from it. Absent: there were none. */
+  /** The sum of later corrections of its cost. Absent: there were none. */
   correction?: {
     costNanoUsd: bigint;
     inputCostNanoUsd: bigint;
@@ -83,7 +83,7 @@ export interface RecordedEntry extends LedgerEntry {
   };
 }
 
-/** What an entry adds to all sums, with its corrections. It counts even if a price was unknown. */
+/** The amount that an entry adds to all sums, with its corrections. It counts even if a price was unknown. */
 export const summedCost = ({ costNanoUsd, correction }: RecordedEntry): bigint =>
   costNanoUsd + (correction?.costNanoUsd ?? 0n);
 

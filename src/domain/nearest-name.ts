@@ -1,11 +1,11 @@
-/** More edits make another word. */
+/** Maximum edits. More edits make a different word. */
 const MAX_EDITS = 3;
-/** Share of the letters of a name that may be wrong. */
+/** Maximum share of wrong letters in a name. */
 const MAX_SHARE = 0.4;
 
 /**
- * Returns the name that was probably meant, whatever the case: at most 3 edits away, and at most 40 percent of its
- * length. The first of equals; `undefined` if no name is that near.
+ * Returns the name that was probably meant, in any case: at most 3 edits away, and at most 40 percent of its length.
+ * Returns the first of several equally near names, and `undefined` if no name is that near.
  */
 export function findNearestName(typed: string, names: Iterable<string>): string | undefined {
   const word = typed.toLowerCase();

@@ -2,9 +2,9 @@
 export interface Origin {
   /** `X-Request-Id`. */
   readonly requestId: string;
-  /** When it arrived, as far as this process can tell. */
+  /** Arrival time, as observed by this process. */
   readonly receivedAt: number;
-  /** When its handler started. */
+  /** Start time of its handler. */
   readonly handledAt: number;
   /** The header of that name, not validated. */
   readonly traceparent: string | undefined;

@@ -1,6 +1,9 @@
 import type { EncodedImage, ImageMediaType } from './images.ts';
 
-/** The maximum for an image that is passed on. A larger one would fill the memory of its viewer, and be charged for. */
+/**
+ * The maximum for an image that is passed on. A larger one would exhaust the memory of its viewer, and still be
+ * charged.
+ */
 export const MAX_PIXELS = 64_000_000;
 
 /**
@@ -111,7 +114,7 @@ function measureWebp(bytes: Buffer) {
   }
 }
 
-/** What may precede the root element: a byte order mark, the XML declaration, comments, a document type. */
+/** The parts that may precede the root element: a byte order mark, the XML declaration, comments, a document type. */
 const beforeRoot = /^\uFEFF?(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^>[]*(?:\[[^\]]*\])?[^>]*>)*/i;
 const HEAD_BYTES = 4096;
 
@@ -149,6 +152,6 @@ function measureSvg(bytes: Buffer) {
   ];
   if (width === undefined || height === undefined) return { width, height };
   return (
-    sizeOf(Math.round(width), Math.round(height)) ?? { width: undefined, height: undefined } // a viewer draws it at any size
+    sizeOf(Math.round(width), Math.round(height)) ?? { width: undefined, height: undefined } // viewers scale it
   );
 }

@@ -5,7 +5,7 @@ export interface RetryPolicy {
   /** Maximum delay before the first retry. Doubles with each further one. */
   backoffMs: number;
   maxBackoffMs: number;
-  /** A provider with a longer `Retry-After` is not retried. */
+  /** Maximum `Retry-After`. A provider that sends a longer one is not retried. */
   maxRetryAfterMs: number;
   /** No retry starts later than this after the first attempt of the request. */
   budgetMs: number;

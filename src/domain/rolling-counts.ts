@@ -20,10 +20,10 @@ export class RollingCounts {
     const place = this.placeOf(this.roll(nowMs)) + kind;
     const before = this.counts[place]!;
     this.counts[place] = before + amount;
-    this.totals[kind]! += this.counts[place]! - before; // what the slice really accepted
+    this.totals[kind]! += this.counts[place]! - before; // the part that the slice accepted
   }
 
-  /** Takes back the last one that was added. */
+  /** Subtracts 1 from the newest slice that has counted this kind. */
   takeBack(kind: number, nowMs: number): void {
     const newest = this.roll(nowMs);
     for (let slice = newest; slice > newest - this.counts.length / this.kinds && slice >= 0; slice--) {
@@ -50,7 +50,7 @@ export class RollingCounts {
     return this.totals[kind]!;
   }
 
-  /** All of it as bytes, for `restore` of an instance with the same slices and kinds. */
+  /** Returns the whole state as bytes, for `restore` of an instance with the same slices and kinds. */
   save(): Uint8Array {
     const bytes = new Uint8Array(8 + this.counts.byteLength);
     new DataView(bytes.buffer).setFloat64(0, this.newest);
@@ -86,7 +86,7 @@ export class RollingCounts {
   }
 
   /**
-   * When the count of a kind falls below a limit, if nothing is added until then.
+   * Returns when the count of a kind falls below a limit, if nothing is added until then.
    *
    * @returns Unix milliseconds; now, if the count is below the limit already
    */

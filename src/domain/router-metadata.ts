@@ -14,7 +14,7 @@ export interface RouterMetadata {
   generation_time?: number;
 }
 
-/** What a stage of the pipeline did. Only stages that changed or checked something have a record. */
+/** The work of a pipeline stage. Only stages that changed or checked something have a record. */
 export interface StageRecord {
   type: string;
   name: string;

@@ -7,7 +7,7 @@ export interface Sink<Item> {
    * Writes the next batch, in order.
    *
    * @returns a promise if the next batch must wait until it is fulfilled; a slow client thereby slows down the provider
-   * @throws what is wrong with the batch; the writer then stops
+   * @throws the problem of the batch; the writer then stops
    */
   write(batch: Item[]): Promise<void> | undefined;
 }

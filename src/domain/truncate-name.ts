@@ -2,8 +2,8 @@
 const MAX_CHARACTERS = 200;
 
 /**
- * Shortens a name for the ledger, the log and the response. Goes by way of bytes: a slice of a long text keeps all of
- * it in memory.
+ * Truncates a name for the ledger, the log and the response. Converts it to bytes first, because a slice of a long text
+ * keeps the whole text in memory.
  */
 export const truncateName = (name: string): string =>
   name.length <= MAX_CHARACTERS ? name : Buffer.from(name.slice(0, MAX_CHARACTERS)).toString();

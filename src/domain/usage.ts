@@ -14,7 +14,7 @@ export interface Usage {
   reasoningTokens: number;
   /** Counts that few responses have. Absent: all of them are 0. */
   special?: SpecialCounts;
-  /** The cost that the provider reported, in nano-dollars. It is noted, but never recorded as ours. */
+  /** The cost that the provider reported, in nano-dollars. It is stored, but never recorded as our cost. */
   upstreamCostNanoUsd?: number;
   /** Whether the provider reported nothing and the counts are derived from the length of the texts. */
   estimated?: boolean;
