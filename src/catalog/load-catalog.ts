@@ -87,7 +87,8 @@ function readFetched(path: string, warn: (message: string) => void): CatalogFile
     if (problem === undefined) return tree as CatalogFile; // it has no problems
     warn(`${path} is skipped: ${problem}. "headgate models refresh" replaces it.`);
   } catch (error) {
-    warn(`${path} is skipped: ${(error as Error).message}. "headgate models refresh" replaces it.`); // JSON.parse throws Errors
+    // JSON.parse throws an Error
+    warn(`${path} is skipped: ${(error as Error).message}. "headgate models refresh" replaces it.`);
   }
   return undefined;
 }
@@ -97,7 +98,8 @@ function readOverrides(path: string): CatalogFile {
   try {
     tree = parse(readFileSync(path, 'utf8')) ?? {};
   } catch (error) {
-    throw new Error(`catalog.overrides: ${path} cannot be read: ${(error as Error).message}`, { cause: error }); // both throw Errors
+    // both calls throw an Error
+    throw new Error(`catalog.overrides: ${path} cannot be read: ${(error as Error).message}`, { cause: error });
   }
   const problems = checkCatalogFile(tree);
   if (problems.length === 0) return tree as CatalogFile; // it has no problems

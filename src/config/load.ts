@@ -110,7 +110,7 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
     const line = written.lineOf(path);
     return { line, text: `${showPath(file, cwd)}:${line}: ${where}: ${message}` };
   });
-  lines.sort((a, b) => (a.line ?? Number.MAX_SAFE_INTEGER) - (b.line ?? Number.MAX_SAFE_INTEGER)); // in the order of the file
+  lines.sort((a, b) => (a.line ?? Number.MAX_SAFE_INTEGER) - (b.line ?? Number.MAX_SAFE_INTEGER)); // by line
   const isSound = (needed: Path) =>
     problems.every(
       ({ path }) => !touches(path, needed) && (findOverride(overrides, needed) || !isMisspelled(path, needed)),

@@ -43,7 +43,7 @@ export interface Journal {
   begin(underway: InFlightEntry, before?: InFlightRequest): InFlightRequest;
   /**
    * @param begun the last attempt of its request; undefined if none was sent
-   * @throws the file system's error, for example ENOSPC; the entry is then not in the journal, and its request stays open
+   * @throws the file system's error, such as ENOSPC; the entry is then not in the journal, and its request stays open
    */
   append(entry: LedgerEntry, begun?: InFlightRequest): void;
   /** Closes a request whose entry is in the store without being in the journal. */
@@ -319,7 +319,7 @@ const endFields = [
 /** Serializes a start line: a list, half as long as an entry. */
 function serializeInFlight(underway: InFlightEntry): string {
   const { lines, parentId } = underway;
-  // trailing fields are left out, because few requests have lines or a parent
+  // trailing fields are omitted, because few requests have lines or a parent
   const isUsual = lines === undefined && parentId === undefined;
   const fields = isUsual ? underway : { apiType: null, ...underway, lines: lines ? writeLines(lines) : null };
   return writeList('underway', inFlightFields, fields as InFlightEntry); // for `readInFlight`

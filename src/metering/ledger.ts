@@ -70,8 +70,8 @@ const GATHER_MS = 100;
 const MAX_GROUP = 400;
 const RETRY_MS = 500;
 /**
- * Time within which every process has stored what it has recorded, once the store is reachable. A failed write is retried
- * after `RETRY_MS`; the rest is for the write.
+ * Time within which every process has stored what it has recorded, once the store is reachable. A failed write is
+ * retried after `RETRY_MS`; the rest is for the write.
  */
 export const STORED_WITHIN_MS = 2 * RETRY_MS;
 /** Entries in memory at which the gateway accepts no more requests. About 100 MB. */
@@ -219,7 +219,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     begin(underway, before) {
       try {
         const begun = journal.begin(underway, before);
-        recover('writing'); // only here: an end is a third as long, so it may fit on a full disk
+        recover('writing'); // only here: an end line is a third as long, so it may fit on a full disk
         return begun;
       } catch (error) {
         fail('writing', error);

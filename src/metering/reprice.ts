@@ -76,7 +76,7 @@ function lacksCounts({ pictures: images }: Part, endpoint: PricedEndpoint, apiTy
   return images === undefined || (images.made > 0 && images.madePixels === undefined && needsSizes(lines));
 }
 
-/** Without a report of the provider, the ledger has no tokens of a generation. */
+/** Without the provider's report, the ledger has no tokens of a generation. */
 function priceGeneration(part: Part, endpoint: PricedEndpoint): Cost {
   const used = readUsage(part);
   const isCounted = used.inputTokens > 0 || used.outputTokens > 0;

@@ -231,8 +231,8 @@ export class Spending {
    *
    * @param id of the generation
    * @returns undefined if no limit applies; a promise only if the counters are shared
-   * @throws {GatewayError} `payment_required` for a key, the organization and its credits, `permission_denied` for a member,
-   *   a guardrail and a workspace; names the broadest limit that is reached and when it resets
+   * @throws {GatewayError} `payment_required` for a key, the organization or its credits; `permission_denied` for a
+   *   member, a guardrail or a workspace; names the broadest limit that is reached and when it resets
    * @see docs/guides/limits.md
    */
   reserve(caller: Caller, id: string, estimate: Estimate): MaybePromise<CostReservation | undefined> {

@@ -84,7 +84,7 @@ export class ImageNeeds extends Needs {
   }
 }
 
-/** Returns the requested size in pixels, as far as it is known. */
+/** Returns the requested size in pixels. Unknown edges are undefined. */
 const sizeOf = ({ size, aspect_ratio: ratio, resolution }: ImageRequest): PixelSize =>
   size ?? pixelsOf(ratio, resolution);
 

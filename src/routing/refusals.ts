@@ -82,7 +82,7 @@ export function allExcluded(
     const why = [...new Set(excluded.map(({ reason }) => reason))].join('; ');
     return new GatewayError('permission_denied', `This key must not use ${model}: each endpoint ${why}.`);
   }
-  const otherCodes = codes.filter((code) => code !== 'allowed_providers'); // endpoints that the caller excluded do not count
+  const otherCodes = codes.filter((code) => code !== 'allowed_providers'); // without the caller's own exclusions
   const requestError = otherCodes.length === 1 ? createRequestError(otherCodes[0]!, model, shown, slugs) : undefined;
   if (requestError) return requestError;
   if (codes.length === 1 && codes[0] === 'context_length') {

@@ -169,7 +169,7 @@ function explainArray(rules: Keywords, value: unknown[], path: string, report: R
   }
   if (value.length > maxItems) report.add(path, `has ${value.length} entries; at most ${maxItems} are allowed`);
   if (items === undefined) return;
-  const last = Math.min(value.length, maxItems); // what is too much needs no second complaint
+  const last = Math.min(value.length, maxItems); // excess entries are already reported
   for (let index = 0; index < last && !report.isFull; index++) {
     explainIssues(items, value[index], `${path}[${index}]`, report);
   }

@@ -18,7 +18,7 @@ export class Report {
    */
   add(path: string, says: string): void {
     if (this.isFull) return;
-    // A question ends in its own mark.
+    // A question ends with its own mark.
     this.take({ path, message: `${fieldName(path)} ${says}${says.endsWith('?') ? '' : '.'}` });
   }
 
@@ -47,7 +47,7 @@ const fieldName = (path: string): string => (path === '' ? 'The body' : `\`${las
 
 /** Returns the last segment of a path: `content[0]` of `input[3].content[0]`, `["a.b"]` of `metadata["a.b"]`. */
 function lastSegment(path: string): string {
-  const afterQuotes = path.lastIndexOf('"]') + 1; // a quote inside a key is escaped, so the last one closes the last key
+  const afterQuotes = path.lastIndexOf('"]') + 1; // quotes inside a key are escaped, so this one closes it
   const dot = path.indexOf('.', afterQuotes) === -1 ? -1 : path.lastIndexOf('.');
   if (dot !== -1 || afterQuotes === 0) return path.slice(dot + 1);
   return path.slice(path.lastIndexOf('["'));

@@ -12,7 +12,7 @@ const readyWithinMs = 30_000;
 
 /** A server for tests. */
 export interface TestPostgres {
-  /** Of the database `postgres`, whose user may create others. */
+  /** URL of the database `postgres`, whose user may create other databases. */
   url: string;
   /** Creates an empty database. @returns its URL */
   createDatabase(): Promise<string>;
@@ -27,7 +27,7 @@ export interface TestPostgres {
 /**
  * Starts the installed PostgreSQL (the newest of Debian's, or the one on PATH) with a new, empty cluster in a temporary
  * folder, on a free port of the loopback. Its writes are not durable. As root it runs as user `postgres` or `nobody`,
- * because it refuses to run as root.
+ * because PostgreSQL rejects root.
  *
  * @returns `skipped`: the reason why this machine cannot run one
  * @throws if it is installed and does not start

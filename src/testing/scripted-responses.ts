@@ -17,7 +17,7 @@ export interface ScriptedResponse {
   readonly pieces: () => AsyncIterable<Buffer>;
   /** Before the headers: continue, reset the connection, or stay silent until the client disconnects. */
   readonly start: 'headers' | 'reset' | 'silence';
-  /** After the last piece: end in order, close without the end, reset the connection, or stay silent. */
+  /** After the last piece: end regularly, close without the end, reset the connection, or stay silent. */
   readonly end: 'complete' | 'close' | 'reset' | 'silence';
   /** Between two pieces. 0 yields to the event loop, so that pieces are rarely merged. Absent: no pause. */
   readonly pauseMs?: number;
@@ -59,7 +59,7 @@ export type SseFrame = object | string;
 
 /**
  * A stream of server-sent events. A string in place of the frames is sent verbatim, for comments, unusual line ends and
- * malformed frames. Frames of an async iterable are sent as they come, so a test can keep the stream open.
+ * malformed frames. Frames of an async iterable are sent as they arrive, so a test can keep the stream open.
  */
 export function sse(
   frames: string | Iterable<SseFrame> | AsyncIterable<SseFrame>,
@@ -131,7 +131,7 @@ export function resetBeforeHeaders(): ScriptedResponse {
   return { ...bytes(''), start: 'reset' };
 }
 
-/** The request is read and never answered. The connection stays open until the client disconnects. */
+/** The request is read and gets no response. The connection stays open until the client disconnects. */
 export function stallBeforeHeaders(): ScriptedResponse {
   return { ...bytes(''), start: 'silence' };
 }
@@ -180,12 +180,12 @@ export function gzip(answer: ScriptedResponse): ScriptedResponse {
   return { ...answer, headers: { ...answer.headers, 'content-encoding': 'gzip' }, contentLength: undefined, pieces };
 }
 
-/** Chunked, and the connection is closed in order instead of the terminating chunk. */
+/** Chunked. The connection is closed regularly, without the terminating chunk. */
 export function chunkedWithoutEnd(answer: ScriptedResponse): ScriptedResponse {
   return { ...answer, contentLength: undefined, end: 'close' };
 }
 
-/** Declares `excess` bytes more than the body has, and closes the connection in order after the body. */
+/** Declares `excess` bytes more than the body has, and closes the connection regularly after the body. */
 export function contentLengthTooLong(answer: ScriptedResponse, excess = 100): ScriptedResponse {
   if (answer.contentLength === undefined) throw new Error('contentLengthTooLong needs a body of known length.');
   return { ...answer, contentLength: answer.contentLength + excess, end: 'close' };

@@ -70,7 +70,7 @@ class LoopbackUpstream implements ScriptedUpstream {
   private readonly waiting: ((request: ScriptedRequest) => void)[] = [];
 
   constructor() {
-    // A timeout of the upstream would be a failure that no test asked for.
+    // A timeout of the upstream would be a failure that no test requested.
     this.server = createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, (incoming, response) => {
       this.exchange(incoming, response).catch(() => response.socket?.destroy());
     });
@@ -145,7 +145,7 @@ class LoopbackUpstream implements ScriptedUpstream {
   }
 }
 
-/** A script that throws is a mistake in the test. The response reports it, because tests look there. */
+/** A script that throws is a mistake in the test. The response reports it, because tests inspect the response. */
 async function answerOf(
   script: Exclude<Script, ScriptedResponse>,
   request: ScriptedRequest,
@@ -167,7 +167,7 @@ class Exchange {
 
   constructor(response: ServerResponse) {
     this.response = response;
-    response.on('error', () => {}); // writing to a client that disconnected; `close` follows and counts
+    response.on('error', () => {}); // a write to a disconnected client; `close` follows and is counted
     this.closed = new Promise((resolve) => {
       response.once('close', () => {
         this.aborted = !this.endedByUs && !response.writableFinished;

@@ -154,7 +154,7 @@ function readParts(parts: Record<string, unknown>, folder: string) {
   return loadConfig({ file, env: {}, flags: { data: folder } }).config;
 }
 
-/** Reads a streamed response to its end. A truncated body gives what arrived. */
+/** Reads a streamed response to its end. A truncated body returns the part that arrived. */
 export async function readStream(response: Response): Promise<StreamedResponse> {
   const text = await response.text();
   const answer: StreamedResponse = {

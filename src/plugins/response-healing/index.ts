@@ -62,7 +62,7 @@ function healChunks(chunks: Chunk[], run: PluginRun, mode: string): Chunk[] {
   const healed = heal(texts.map(({ delta }) => delta).join(''));
   let first: TextChunk | undefined = texts[0];
   return chunks.flatMap((chunk): Chunk[] => {
-    if (chunk.type === 'part_done' && chunk.part.type === 'output_text') return []; // the finished item has the same text
+    if (chunk.type === 'part_done' && chunk.part.type === 'output_text') return []; // its item has the same text
     if (chunk.type === 'item_done') return [{ ...chunk, item: healItem(chunk.item, heal) }];
     if (chunk.type !== 'text' || healed === undefined) return [chunk];
     const whole = chunk === first ? [{ ...chunk, delta: healed }] : [];

@@ -78,7 +78,7 @@ export interface LatestAlias {
   exclude?: readonly string[] | undefined;
 }
 
-/** Settings for fields that the request leaves out. Final settings win over the request. */
+/** Settings for fields that the request omits. Final settings win over the request. */
 export interface AutoSettings {
   /** Models by task, best first. `default` is for all other tasks. */
   rankings: Readonly<Record<string, readonly string[]>>;
