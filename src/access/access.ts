@@ -43,7 +43,9 @@ export interface Access {
   checkFresh(graceMs: number): void;
   /** Age in ms of the keys in memory; at most about half a second while the store responds. */
   readonly ageMs: number;
-  /** The rate limits of a key, its member and its workspace; undefined: the key is unknown, or none of them has a limit. */
+  /**
+   * The rate limits of a key, its member and its workspace; undefined: the key is unknown, or none of them has a limit.
+   */
   findRateLimits(keyHash: string): CallerRateLimits | undefined;
   /** Reloads the keys, whatever the revision. @throws the store's error */
   refresh(): Promise<void>;
@@ -57,7 +59,9 @@ export interface AccessOptions {
   onRecovery?: () => void;
   /** Called when a key is rejected, at a limited rate. The response does not say why. */
   onRefused?: (refused: RefusedKey) => void;
-  /** Called before changed keys, workspaces, members or limits take effect. Awaited: no key is known before its limit. */
+  /**
+   * Called before changed keys, workspaces, members or limits take effect. Awaited: no key is known before its limit.
+   */
   onChange?: () => Promise<void>;
 }
 
@@ -87,7 +91,7 @@ export async function openAccess(
       source.listAppliedSettings(),
       source.listMembers(),
     ]);
-    const guardrailsOf = applyGuardrails(await source.listAppliedGuardrails()); // after the keys: the guardrails of a new key are included
+    const guardrailsOf = applyGuardrails(await source.listAppliedGuardrails()); // after the keys, to include a new key
     if (turn < taken) return; // a later read was faster: this one is stale
     revoke(keys); // at once: reading limits may take longer
     if (started > 1) await onChange?.(); // at the start the limits have just been read

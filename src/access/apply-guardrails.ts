@@ -23,7 +23,7 @@ export interface KeyIdentity {
 /**
  * Prepares guardrails, each once for all its keys.
  *
- * @returns a function that returns the guardrails of a key: of its workspace, its member and itself; undefined if none has a rule
+ * @returns a function that returns the guardrails of a key, its member and its workspace; undefined if none has a rule
  * @see docs/guides/guardrails.md#rules
  */
 export function applyGuardrails({

@@ -88,8 +88,9 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
 const NAMED = 10;
 
 /**
- * Finds keys that an earlier `bootstrap` created, that this one no longer names, and that are still valid. Removing a key
- * from the file does not disable it, since other hosts may have another file, or the key may be managed otherwise by now.
+ * Finds keys that an earlier `bootstrap` created, that this one no longer names, and that are still valid. Removing a
+ * key from the file does not disable it, since other hosts may have another file, or the key may be managed otherwise
+ * by now.
  *
  * @returns a sentence that names them, and how to disable them; undefined if there are none
  * @throws the store's error

@@ -15,8 +15,8 @@ export const hashKey = (text: string): string => hash('sha256', text);
 export const deriveKeyNumber = (hash: string): number => Number.parseInt(hash.slice(0, 12), 16);
 
 /**
- * Creates the label of a key: prefix, dots, last characters, as in `sk-rt-v1-abc...789`. A generated key shows 3 + 3 of its
- * 64 digits. Any other key shows at most 2 + 2 characters, and none if it is shorter than 16.
+ * Creates the label of a key: prefix, dots, last characters, as in `sk-rt-v1-abc...789`. A generated key shows 3 + 3 of
+ * its 64 digits. Any other key shows at most 2 + 2 characters, and none if it is shorter than 16.
  *
  * @see docs/reference/http.md#authentication
  */

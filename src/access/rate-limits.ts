@@ -8,7 +8,9 @@ import { type CallerRateLimits, isRateLimited, type RateLimits } from '../domain
 import type { RequestSettings } from '../domain/request.ts';
 import type { Admission, Counters, RateRefusal, RateScope } from '../platform/counters/counters.ts';
 
-/** `limits` of the configuration: for each key, each member, each workspace, and for a model, whichever key requests it. */
+/**
+ * `limits` of the configuration: for each key, each member, each workspace, and for a model, whichever key requests it.
+ */
 export interface LimitSettings extends RateLimits {
   member: RateLimits;
   workspace: RateLimits;
@@ -25,8 +27,8 @@ export interface Ticket {
    */
   enter(model: string): MaybePromise<GatewayError | undefined>;
   /**
-   * Opens a ticket for a request that the gateway itself makes to serve this one. It counts for the limits of its models;
-   * its tokens also count for the limits of the caller, when this one ends.
+   * Opens a ticket for a request that the gateway itself makes to serve this one. It counts for the limits of its
+   * models; its tokens also count for the limits of the caller, when this one ends.
    *
    * @param id unique among requests
    */
@@ -34,7 +36,7 @@ export interface Ticket {
   /**
    * Ends the request. Call it once.
    *
-   * @param tokens that it used, as far as known
+   * @param tokens that it is known to have used
    * @param isTakenBack whether it was rejected before it was sent, and does not count
    */
   end(tokens: number, isTakenBack: boolean): void;
@@ -65,7 +67,9 @@ interface Scope extends RateScope {
   kind: ScopeKind;
   /** For messages. */
   name: string;
-  /** The limits of the configuration. Where `limits` differs, the limit is set for the key, member or workspace itself. */
+  /**
+   * The limits of the configuration. Where `limits` differs, the limit is set for the key, member or workspace itself.
+   */
   configured: RateLimits;
   /** Their place in the configuration. */
   path: string;
@@ -95,9 +99,10 @@ const units: Record<keyof RateLimits, string> = {
 };
 
 /**
- * Limits the requests and tokens of keys, members, workspaces and models within the last 60 seconds, and their open streams.
- * A rejected request does not count. Tokens are known when a response ends, so a token limit rejects the request
- * after the one that exceeded it. Counts belong to the key, member, workspace or model: a changed limit does not reset them.
+ * Limits the requests and tokens of keys, members, workspaces and models within the last 60 seconds, and their open
+ * streams. A rejected request does not count. Tokens are known when a response ends, so a token limit rejects the
+ * request after the one that exceeded it. Counts belong to the key, member, workspace or model: a changed limit does
+ * not reset them.
  */
 export class RateLimiter {
   private readonly parts: RateLimiterParts;

@@ -17,8 +17,8 @@ const QUIET_MS = 60_000;
 const MAX_DELETED = 1000;
 
 /**
- * Reports rejected keys at a rate that people can read: each known key once a minute, and all unknown keys together once a
- * minute, since there may be more of them than memory.
+ * Reports rejected keys at a rate that people can read: each known key once a minute, and all unknown keys together
+ * once a minute, since there may be more of them than memory.
  */
 export class RefusedKeys {
   private readonly report: (refused: RefusedKey) => void;

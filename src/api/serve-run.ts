@@ -55,8 +55,8 @@ export interface RunResponse {
 }
 
 /**
- * Serves every request that makes a run. The ledger and the rate limits admit it. A deadline, a shutdown or the end of its
- * connection cancels it. Its failure is reported once. The APIs differ in what they accept and write.
+ * Serves every request that makes a run. The ledger and the rate limits admit it. A deadline, a shutdown or the end of
+ * its connection cancels it. Its failure is reported once. The APIs differ in what they accept and write.
  *
  * @param accept checks the body. @throws {GatewayError} if it is invalid
  */

@@ -5,7 +5,9 @@ import { GatewayError } from '../domain/errors.ts';
 /** Requests whose client sends its body after a `100 Continue`, with the response that sends it. */
 const awaiting = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Routes requests with `Expect` like all others. By default Node answers them itself, before the key is checked. */
+/**
+ * Routes requests with `Expect` like all others. By default Node responds to them itself, before the key is checked.
+ */
 export function routeExpectations(app: FastifyInstance): void {
   app.server.on('checkContinue', (raw: IncomingMessage, response: ServerResponse) => {
     awaiting.set(raw, response);
@@ -29,6 +31,6 @@ export function sendContinue(raw: IncomingMessage): void {
   awaiting.delete(raw);
 }
 
-/** Whether the client still waits for `100 Continue`, so that its body may or may not come. */
+/** Whether the client still waits for `100 Continue`, so its body may never arrive. */
 export const isAwaitingContinue = (raw: IncomingMessage): boolean =>
   raw.headers.expect !== undefined && awaiting.has(raw);

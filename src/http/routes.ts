@@ -14,7 +14,7 @@ declare module 'fastify' {
     bodyShare: BodyShare | undefined;
     /** Set on every route that needs a key. */
     caller: Caller | undefined;
-    /** The time of arrival in performance.now(), as far as this process can tell. */
+    /** The arrival time in performance.now(), as observed by this process. */
     receivedAt: number;
     /** Whether it became a run, which logs itself. */
     hasRun: boolean;

@@ -73,7 +73,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       connectionsCheckingInterval: Math.min(1000, Math.max(50, options.receiveMs / 4)),
     },
     keepAliveTimeout: 72_000, // longer than that of load balancers, so that they close first
-    return503OnClosing: false, // `isDraining` answers with our envelope
+    return503OnClosing: false, // `isDraining` responds with our envelope
     forceCloseConnections: 'idle',
     requestIdHeader: false,
     genReqId: (raw) => {

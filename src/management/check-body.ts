@@ -24,7 +24,7 @@ export function createBodyCheck<Schema extends TSchema>(schema: Schema): BodyChe
     const report = new Report();
     if (body === undefined) report.add('', 'is missing; send a JSON object with content-type application/json');
     else explainIssues(schema, body, '', report);
-    // The check decides, the explanation only words it.
+    // A body that failed its check is rejected, even if there is no explanation.
     if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
     throw invalidRequest(report.issues);
   };
@@ -35,7 +35,10 @@ export function createBodyCheck<Schema extends TSchema>(schema: Schema): BodyChe
 export const strictBody = <Fields extends Parameters<typeof Type.Object>[0]>(fields: Fields) =>
   Type.Object(fields, { additionalProperties: false });
 
-/** A name, or an id of another system. It has no control characters and no half surrogate pairs, which some stores cannot hold. */
+/**
+ * A name, or an id of another system. It has no control characters and no half surrogate pairs, which some stores
+ * cannot hold.
+ */
 export const plainText = (limits: { minLength?: number; maxLength: number }) =>
   Type.Refine(
     Type.String(limits),

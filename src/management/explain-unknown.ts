@@ -1,8 +1,8 @@
 import { findNearestName } from '../domain/nearest-name.ts';
 
 /**
- * Explains a name that is stored although it matches nothing, with the nearest name that does: by its letters, or by its
- * end, since many users omit the author.
+ * Explains a name that is stored although it matches nothing, with the nearest name that does: by its letters, or by
+ * its end, since many users omit the author.
  *
  * @param what `model`, `provider`
  */

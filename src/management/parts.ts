@@ -2,7 +2,7 @@ import type { AccessStore } from '../platform/storage/ports/access.ts';
 import type { SpendingStore } from '../platform/storage/ports/spending.ts';
 import type { ManagementStore, ManagementTransaction } from '../platform/storage/ports/management.ts';
 
-/** What the use cases work on. */
+/** The dependencies of the use cases. */
 export interface ManagementParts {
   management: ManagementStore;
   access: Pick<AccessStore, 'listKeys' | 'listAppliedGuardrails'>;

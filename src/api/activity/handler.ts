@@ -29,7 +29,9 @@ export function createActivityHandler({ ledger }: Pick<ManagementApiParts, 'ledg
   };
 }
 
-/** Returns the days of the query: one, or the last 30 completed ones, with the current one if `include_today` is true. */
+/**
+ * Returns the days of the query: one, or the last 30 completed ones, with the current one if `include_today` is true.
+ */
 function readDays(reader: QueryReader, today: number): { fromMs: number; toMs: number } {
   const includesToday = reader.word('include_today', ['true', 'false']) === 'true';
   const all = { fromMs: today - DAYS * DAY_MS, toMs: includesToday ? today + DAY_MS : today };

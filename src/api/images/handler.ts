@@ -28,7 +28,7 @@ export function createImagesHandler(parts: ImagesParts): Route['handler'] {
       defaultModel: request.caller!.defaults?.imageModel,
     });
     const { request: asked, ignoredFields } = read;
-    request.body = undefined; // references are large, and `asked` has them
+    request.body = undefined; // `asked` has the references, which are large
     request.rawBody = undefined;
     const stream = asked.stream === true;
     return {

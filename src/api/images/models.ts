@@ -8,7 +8,7 @@ import { imagePriceLinesOf } from '../../metering/image-cost.ts';
 import { canUse, type ModelRow } from '../../routing/model-rows.ts';
 import { writeArchitecture } from '../models/write-model.ts';
 
-/** What the routes of image models read. */
+/** The data that the routes of image models read. */
 export interface ImageModelsParts {
   catalog: () => Catalog;
   rowsFor: (caller: Caller) => ModelRow[];

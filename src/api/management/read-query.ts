@@ -4,8 +4,8 @@ import type { Page } from '../../platform/storage/ports/page.ts';
 import { findNearestName } from '../../domain/nearest-name.ts';
 
 /**
- * Reads the parameters of a query one by one. An absent or empty parameter is undefined. A parameter that is never read is
- * unknown and rejected, so read all of them, whatever their values.
+ * Reads the parameters of a query one by one. An absent or empty parameter is undefined. A parameter that is never read
+ * is unknown and rejected, so read all of them, whatever their values.
  */
 export interface QueryReader {
   text(name: string): string | undefined;
@@ -18,7 +18,7 @@ export interface QueryReader {
 
 /** @throws {GatewayError} `invalid_request` that names every invalid parameter, its value and the valid values */
 export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryReader) => Result): Result {
-  const query = request.query as Record<string, unknown>; // Fastify's reading of a query string: a text, or several
+  const query = request.query as Record<string, unknown>; // as Fastify parses a query string: a text, or several
   const issues: Issue[] = [];
   const refuse = (path: string, value: string, rule: string): void => {
     issues.push({ path, message: `"${value.slice(0, 100)}" is not ${rule}.` });

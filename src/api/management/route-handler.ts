@@ -3,7 +3,7 @@ import type { Actor, ManagementParts } from '../../management/parts.ts';
 import type { ModelRoutingContext } from '../../management/workspaces/find-unknown-models.ts';
 import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
 
-/** What the handlers of the management API are given. */
+/** The dependencies of the handlers of the management API. */
 export interface ManagementApiParts extends ManagementParts {
   ledger: ManagementParts['ledger'] & Pick<LedgerStore, 'readActivity'>;
   /** Returns the models and providers that exist now. */

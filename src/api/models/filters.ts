@@ -5,7 +5,7 @@ import type { HealthFigures } from '../../routing/health.ts';
 import { matchesEndpoint } from '../../routing/preferences.ts';
 import type { ModelRow } from '../../routing/model-rows.ts';
 
-/** Ways to sort the list. There is no record of popularity that spans models, so `most-popular` is `newest`. */
+/** Ways to sort the list. Popularity across models is not recorded, so `most-popular` is `newest`. */
 export const sorts = [
   ...(['newest', 'most-popular', 'pricing-low-to-high', 'pricing-high-to-low', 'context-high-to-low'] as const),
   ...(['throughput-high-to-low', 'latency-low-to-high'] as const),
@@ -24,7 +24,7 @@ export interface ModelQuery {
   output: readonly string[] | undefined;
   /** Minimum, in tokens. */
   context: number | undefined;
-  /** Nano-dollars per million tokens of input. A row without a known price is neither above nor below. */
+  /** Nano-dollars per million tokens of input. A row without a known price does not match. */
   minPrice: number | undefined;
   maxPrice: number | undefined;
   /** Any of them, as `provider.only` names them. */
@@ -134,8 +134,8 @@ const authorOf = ({ model: { id } }: ModelRow): string => id.toLowerCase().repla
 type ReadFigures = (endpointId: string) => Pick<HealthFigures, 'latency30m' | 'throughput30m'>;
 
 /**
- * Sorts rows. A row without a figure to sort by comes last in either direction. Equal rows are sorted by age, the newest
- * first, then by slug.
+ * Sorts rows. A row without a figure to sort by comes last in either direction. Equal rows are sorted by age, the
+ * newest first, then by slug.
  *
  * @param figures of an endpoint; the best endpoint of a row counts, by its median of the last 30 minutes
  */

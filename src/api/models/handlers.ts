@@ -13,7 +13,7 @@ import { describeRow, listRows, type ModelRow, canUse } from '../../routing/mode
 import { writeEndpoint } from './write-endpoint.ts';
 import { writeArchitecture, writeModel } from './write-model.ts';
 
-/** What the routes of the catalog read. All of it may change while the gateway runs, hence the functions. */
+/** The data that the routes of the catalog read. They are functions, because the data may change at run time. */
 export interface ModelsParts {
   catalog: () => Catalog;
   health: Pick<Health, 'figures' | 'view'>;
@@ -134,8 +134,8 @@ export function createModelsHandlers(
   }
 
   /**
-   * Returns the endpoints of a slug that is not in the list. An unknown variant of a model has none, and never those of the
-   * model. Any other slug may match a wildcard.
+   * Returns the endpoints of a slug that is not in the list. An unknown variant of a model has none, and never those of
+   * the model. Any other slug may match a wildcard.
    */
   function findBeyondList(slug: Slug, caller: Caller): ModelRow {
     const base = slug.variant === undefined ? undefined : find(withoutVariant(slug), caller);
@@ -151,7 +151,10 @@ export function createModelsHandlers(
       .filter((endpoint) => canUse(endpoint, caller));
   }
 
-  /** Returns a 404 with the reason: an unknown variant, a slug that only a wildcard matches, an unknown provider or name. */
+  /**
+   * Returns a 404 with the reason: an unknown variant, a slug that only a wildcard matches, an unknown provider or
+   * name.
+   */
   function notFound(slug: Slug, caller: Caller): GatewayError {
     const base = withoutVariant(slug);
     if (slug.variant !== undefined && find(base, caller)) return noEndpoints(slug.model, slug.variant);

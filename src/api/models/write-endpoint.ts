@@ -7,8 +7,8 @@ import { filterKnown, writePricing, writeQuantization } from './write-model.ts';
 type EndpointStatus = 0 | -1 | -2;
 
 /**
- * An endpoint as `GET /models/{author}/{slug}/endpoints` shows it. An unknown `context_length` is 0, since the interface has
- * no null there. Unknown booleans are false.
+ * An endpoint as `GET /models/{author}/{slug}/endpoints` shows it. An unknown `context_length` is 0, since the
+ * interface has no null there. Unknown booleans are false.
  *
  * @see docs/reference/models.md#endpoints
  */
@@ -49,7 +49,11 @@ export function writeEndpoint(
   };
 }
 
-/** The health that routing uses: an endpoint in an outage is tried last, like one that is down. @see docs/reference/routing.md#health */
+/**
+ * The health that routing uses: an endpoint in an outage is tried last, like one that is down.
+ *
+ * @see docs/reference/routing.md#health
+ */
 export function readStatus(view: Pick<HealthView, 'isStable' | 'uptime'> | undefined): EndpointStatus {
   if (!view) return 0; // not used yet
   const { isStable, uptime } = view;

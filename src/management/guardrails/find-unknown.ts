@@ -3,8 +3,8 @@ import { explainUnknown } from '../explain-unknown.ts';
 import type { GuardrailSettingsBody } from './schema.ts';
 
 /**
- * Returns a warning for each entry of a body that matches nothing here, with the nearest name that does: a misspelled name
- * would guard nothing. The entries are stored anyway, since a model or a provider may be added later.
+ * Returns a warning for each entry of a body that matches nothing here, with the nearest name that does: a misspelled
+ * name would guard nothing. The entries are stored anyway, since a model or a provider may be added later.
  */
 export function findUnknownEntries(body: GuardrailSettingsBody, known: KnownNames): string[] {
   const isModel = (entry: string) => namesModel(entry, known);

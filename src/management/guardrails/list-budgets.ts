@@ -6,8 +6,8 @@ import type { ManagementParts } from '../parts.ts';
 import { writeLimitUsage } from '../write-limit-usage.ts';
 
 /**
- * Returns the limit of a guardrail and its usage for each key and member that has the guardrail, as the API shows it: keys
- * first, each kind by name. A guardrail without a limit has none.
+ * Returns the limit of a guardrail and its usage for each key and member that has the guardrail, as the API shows it:
+ * keys first, each kind by name. A guardrail without a limit has none.
  *
  * @throws the store's error
  */

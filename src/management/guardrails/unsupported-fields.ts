@@ -10,8 +10,8 @@ export const unsupportedFields = {
 } as const satisfies Partial<Record<keyof GuardrailSettingsBody, string>>;
 
 /**
- * Rejects rules that would have no effect. Null and an empty list of filters are accepted. An empty list of regions would
- * allow no region, so it is rejected.
+ * Rejects rules that would have no effect. Null and an empty list of filters are accepted. An empty list of regions
+ * would allow no region, so it is rejected.
  *
  * @throws {GatewayError} `not_offered`, with every such field in `metadata.issues`
  */

@@ -9,8 +9,8 @@ import { rejectUnsupportedFields } from './unsupported-fields.ts';
 import { readGuardrailSettings, writeGuardrailSettings } from './write-guardrail.ts';
 
 /**
- * Changes what the body names. If nothing differs, the guardrail stays as it is. The first change of a default guardrail
- * stores it.
+ * Changes what the body names. If nothing differs, the guardrail stays as it is. The first change of a default
+ * guardrail stores it.
  *
  * @throws {GatewayError} `not_found`; `invalid_request` for half a limit; `not_offered`
  */

@@ -21,7 +21,8 @@ export async function rejectTakenNames(
 }
 
 /**
- * Checks the keys whose contents are kept. Numbers that were in the list before may stay, since their keys may be deleted.
+ * Checks the keys whose contents are kept. Numbers that were in the list before may stay, since their keys may be
+ * deleted.
  *
  * @throws {GatewayError} `invalid_request` that names the numbers without a key of the workspace: nothing would be kept
  */

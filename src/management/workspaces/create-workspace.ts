@@ -15,7 +15,11 @@ export const createWorkspace = (
   body: CreateWorkspaceBody,
 ): Promise<WorkspaceDetails> => applyChange(parts, actor, (edit) => insertWorkspace(edit, body));
 
-/** Creates a workspace as a step of a change. @throws {GatewayError} `invalid_request` if the name or the slug is taken */
+/**
+ * Creates a workspace as a step of a change.
+ *
+ * @throws {GatewayError} `invalid_request` if the name or the slug is taken
+ */
 export async function insertWorkspace(
   { transaction, nowMs }: Edit,
   { name, slug, ...settings }: CreateWorkspaceBody,

@@ -12,8 +12,8 @@ import type { WorkspaceSettingsBody } from './schema.ts';
 export type ModelRoutingContext = Omit<RoutingContext<EndpointFacts>, 'catalog'> & { catalog: Catalog };
 
 /**
- * Returns a warning for each default model of a body that cannot serve a request: a misspelled one would fail every request
- * without a model. They are stored anyway, since a model may be added later. choice 226
+ * Returns a warning for each default model of a body that cannot serve a request: a misspelled one would fail every
+ * request without a model. They are stored anyway, since a model may be added later. choice 226
  *
  * @param workspaceId its BYOK endpoints count
  */
