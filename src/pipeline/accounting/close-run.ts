@@ -20,7 +20,7 @@ export function beginAttempt<R extends RunBase>(
 }
 
 /**
- * Records a run that has ended, however it ended. Idempotent.
+ * Records an ended run, regardless of its outcome. Idempotent.
  *
  * @returns a promise only if the entry must be on disk before the client has the whole response
  */

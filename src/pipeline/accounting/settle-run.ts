@@ -33,7 +33,7 @@ export function settleStep(run: Run, { committed, firstItem }: Step<TextAttempt>
 /** Whether the client disconnected while a provider worked. The provider may charge for the input. */
 const isAbandoned = (run: Run): boolean => run.error?.kind === 'client_closed' && isDispatched(run);
 
-/** The ledger entry of a response that has ended, however it ended. */
+/** Creates the ledger entry of an ended response, regardless of its outcome. */
 export function writeResponseEntry(run: Run): LedgerEntry {
   settleRun(run);
   const attempts = attemptsOf(run);

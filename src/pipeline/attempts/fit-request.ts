@@ -24,7 +24,7 @@ const removableFields = Object.entries(removable) as [keyof typeof removable, st
  * Fits a request to an endpoint: removes the parameters that it is known not to accept, and sets its tier and an effort
  * that its model supports.
  *
- * @param isAlias the model was named by an alias: reasoning that cannot be turned off then gets the lowest effort
+ * @param isAlias whether an alias named the model: reasoning that cannot be turned off then gets the lowest effort
  * @returns `request` itself if nothing changed, and the names of the omitted and changed fields
  * @throws {GatewayError} `invalid_request` if reasoning is turned off on a model that always reasons
  * @see docs/reference/routing.md#provider-preferences `require_parameters`, docs/reference/routing.md#service-tiers

@@ -91,7 +91,7 @@ class Fit {
     throw this.refuse('input_references', `there are ${asked.length}, and ${rule}`);
   }
 
-  /** Pixels, or a ratio and a tier, whichever the endpoint accepts. */
+  /** Returns pixels, or a ratio and a tier, depending on the endpoint. */
   shape({
     size,
     aspect_ratio: ratio,

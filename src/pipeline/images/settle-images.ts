@@ -27,7 +27,7 @@ function measure(run: ImageRun, { endpoint, finish, made }: ImageAttempt): Attem
   };
 }
 
-/** The ledger entry of a generation that has ended, however it ended. */
+/** Creates the ledger entry of an ended generation, regardless of its outcome. */
 export function createImageEntry(run: ImageRun): LedgerEntry {
   settle(run);
   const outcome = run.isComplete ? 'completed' : run.error?.kind === 'client_closed' ? 'cancelled' : 'failed';
