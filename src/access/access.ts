@@ -47,7 +47,7 @@ export interface Access {
    * The rate limits of a key, its member and its workspace; undefined: the key is unknown, or none of them has a limit.
    */
   findRateLimits(keyHash: string): CallerRateLimits | undefined;
-  /** Reloads the keys, whatever the revision. @throws the store's error */
+  /** Reloads the keys, regardless of the revision. @throws the store's error */
   refresh(): Promise<void>;
   close(): void;
 }

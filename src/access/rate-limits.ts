@@ -8,9 +8,7 @@ import { type CallerRateLimits, isRateLimited, type RateLimits } from '../domain
 import type { RequestSettings } from '../domain/request.ts';
 import type { Admission, Counters, RateRefusal, RateScope } from '../platform/counters/counters.ts';
 
-/**
- * `limits` of the configuration: for each key, each member, each workspace, and for a model, whichever key requests it.
- */
+/** `limits` of the configuration: for each key, each member, each workspace, and for a model across all keys. */
 export interface LimitSettings extends RateLimits {
   member: RateLimits;
   workspace: RateLimits;

@@ -49,7 +49,7 @@ export interface RunResponse {
     readonly begun: boolean;
     /** Ends a response that has begun. */
     fail(error: GatewayError): void;
-    /** Called once, however the run ended. */
+    /** Called once at the end of the run, regardless of its outcome. */
     close(): void;
   };
 }

@@ -325,7 +325,7 @@ export function nearestSize(wanted: PixelSize, known: readonly PixelSize[]): Pix
   );
 }
 
-/** Parses `1024x1536`. Undefined: it is no size. */
+/** Parses `1024x1536`. Undefined: it is not a size. */
 export function readPixelSize(text: string): PixelSize | undefined {
   const match = /^([1-9]\d{1,4})x([1-9]\d{1,4})$/.exec(text);
   return match ? { width: Number(match[1]), height: Number(match[2]) } : undefined;

@@ -1,6 +1,6 @@
 /**
  * Runs one piece of work at a time. All calls during a run wait for the same next run, which sees their additions. The
- * queue therefore never grows, however slow the work is.
+ * queue therefore never grows, even if the work is slow.
  *
  * @see coalesce, for calls that do not wait
  */

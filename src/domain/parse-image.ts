@@ -10,7 +10,7 @@ export const MAX_PIXELS = 64_000_000;
  * Detects the type of an image by its content, regardless of its declared type: PNG, JPEG, WebP, GIF or SVG. The image
  * must be complete. Pixels are not decoded.
  *
- * @returns undefined if it is no such image, its end is missing, or it declares more than `MAX_PIXELS`
+ * @returns undefined if it is not such an image, its end is missing, or it declares more than `MAX_PIXELS`
  */
 export function parseImage(bytes: Buffer): EncodedImage | undefined {
   for (const { mediaType, begins, measure } of formats) {

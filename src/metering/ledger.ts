@@ -182,7 +182,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     });
   }
 
-  /** Writes entries that only memory has, because the disk may have room by now. */
+  /** Writes entries that only memory has, because the disk may have free space again. */
   function journalLate(): void {
     if (notJournaled.length === 0) return;
     try {

@@ -28,7 +28,7 @@ const tokenPrices = {
 /** Token prices as written, in the unit of their source. */
 type WrittenPrices<Price> = { readonly [Name in keyof typeof tokenPrices]?: Price };
 
-/** @param read gives nano-dollars per million tokens */
+/** @param read returns nano-dollars per million tokens */
 export function readTokenPrices<Price>(
   written: WrittenPrices<Price>,
   read: (price: Price) => number,
@@ -41,7 +41,7 @@ export function readTokenPrices<Price>(
   return prices;
 }
 
-/** Prices beyond a prompt length, shortest first. @param read gives nano-dollars per million tokens */
+/** Prices beyond a prompt length, shortest first. @param read returns nano-dollars per million tokens */
 export const readPricesAbove = <Price>(
   written: readonly (WrittenPrices<Price> & { readonly prompt_tokens: number })[],
   read: (price: Price) => number,

@@ -114,7 +114,7 @@ export function listAliases(configured: readonly LatestAlias[]): LatestAlias[] {
 }
 
 /**
- * Returns a generator of pseudo-random numbers from 0 up to 1 (mulberry32). The same seed gives the same numbers.
+ * Returns a generator of pseudo-random numbers from 0 up to 1 (mulberry32). The same seed yields the same numbers.
  *
  * @param seed an integer
  */

@@ -8,7 +8,7 @@ export { type Recording, readRecording };
 /**
  * Feeds a recorded stream to a reader in pieces, as from a network.
  *
- * @param size bytes of a piece, 1 or more; several sizes are used in turn, repeatedly
+ * @param size bytes of a piece, 1 or more; several sizes are cycled through
  * @returns the chunks of the whole stream, including those of its end
  */
 export function replay<C = Chunk>(url: URL, reader: Reader<C>, size: number | readonly number[] = 1000): C[] {

@@ -147,8 +147,7 @@ export function stallAfter(byteCount: number, answer: ScriptedResponse): Scripte
 }
 
 /**
- * The body in writes of `bytesPerWrite` bytes, one every `everyMs` milliseconds. Several sizes are used in turn,
- * repeatedly.
+ * The body in writes of `bytesPerWrite` bytes, one every `everyMs` milliseconds. Several sizes are cycled through.
  */
 export function throttle(
   answer: ScriptedResponse,

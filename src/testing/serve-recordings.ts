@@ -4,7 +4,7 @@ import type { ScriptedRequest } from './scripted-upstream.ts';
 
 /** How a recorded body is written. Absent: in one piece. */
 export interface Pace {
-  /** Bytes of a write. Several sizes are used in turn, repeatedly. */
+  /** Bytes of a write. Several sizes are cycled through. */
   sizes?: number | readonly number[];
   /** Between two writes. Absent: no pause. */
   everyMs?: number;

@@ -33,7 +33,7 @@ const writeSince = (ms: number): string => `since ${new Date(ms).toISOString()}`
  * `GET /ready`: whether this process accepts requests. 503 if every request would be rejected: while draining, if no
  * entry can be recorded, if keys and limits are older than `storage.grace_ms`, or if all requests need counters that do
  * not respond. Otherwise 200, and the body names problems. Hosts share their store: if a load balancer removed all of
- * them, a disturbance would become an outage.
+ * them, a minor failure would become an outage.
  */
 export function createReadyHandler(parts: ReadyParts) {
   let storeState: string | undefined;

@@ -5,7 +5,7 @@ import { findNearestName } from '../../domain/nearest-name.ts';
 
 /**
  * Reads the parameters of a query one by one. An absent or empty parameter is undefined. A parameter that is never read
- * is unknown and rejected, so read all of them, whatever their values.
+ * is unknown and rejected, so read all of them, regardless of their values.
  */
 export interface QueryReader {
   text(name: string): string | undefined;

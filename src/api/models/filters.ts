@@ -42,7 +42,7 @@ const MAX_LIMIT = 1000;
 /**
  * Reads the query of `GET /models`. Unknown and empty parameters are ignored.
  *
- * @param query as Fastify reads it: a text, or several if the parameter is repeated
+ * @param query as Fastify parses it: a text, or several if the parameter is repeated
  * @throws {GatewayError} `invalid_request` that names each invalid parameter, its value and the valid values
  */
 export function readModelQuery(query: Readonly<Record<string, unknown>>): ModelQuery {

@@ -45,7 +45,7 @@ export function createModelsHandlers(
     );
   /** Returns the page of rows that matches the query. */
   const answer = (request: FastifyRequest, all: readonly ModelRow[]) => {
-    const given = request.query as Record<string, unknown>; // Fastify's reading of a query string
+    const given = request.query as Record<string, unknown>; // as Fastify parses a query string
     const query = readModelQuery(given);
     const rows = sortRows(listed(all, query), query.sort, (id) => health.figures(id));
     const { page, next } = cutPage(rows, query);
@@ -75,7 +75,7 @@ export function createModelsHandlers(
 
     /** `GET /models/count`: the number of rows of `GET /models` with the same filters. */
     async countModels(request) {
-      const query = readModelQuery(request.query as Record<string, unknown>); // Fastify's reading of a query string
+      const query = readModelQuery(request.query as Record<string, unknown>); // as Fastify parses a query string
       return { data: { count: listed(rowsFor(request.caller!), query).length } };
     },
 

@@ -20,7 +20,7 @@ export interface Assignees {
  * Assigns a guardrail to keys and members. It replaces the guardrail that they have.
  *
  * @returns the number of keys and members that did not have it before
- * @throws {GatewayError} `not_found`; `invalid_request` if one of them must not have it: then none gets it
+ * @throws {GatewayError} `not_found`; `invalid_request` if one of them must not have it; no assignment then changes
  */
 export const assignGuardrail = (
   parts: ManagementParts,

@@ -13,7 +13,7 @@ import type { CreateGuardrailBody } from './schema.ts';
 import { rejectUnsupportedFields } from './unsupported-fields.ts';
 import { readGuardrailSettings, writeGuardrailSettings } from './write-guardrail.ts';
 
-/** @throws {GatewayError} `invalid_request` for an unknown workspace or half a limit; `not_offered` */
+/** @throws {GatewayError} `invalid_request` for an unknown workspace or an incomplete limit; `not_offered` */
 export const createGuardrail = async (
   parts: ManagementParts,
   actor: Actor,
@@ -35,7 +35,7 @@ async function findWorkspaceId(transaction: ManagementTransaction, id: string | 
   const found = await (id === undefined
     ? transaction.findDefaultWorkspace(DEFAULT_WORKSPACE)
     : transaction.findWorkspace(id));
-  if (found && (id === undefined || found.id === id)) return found.id; // a slug is no id
+  if (found && (id === undefined || found.id === id)) return found.id; // a slug is not an id
   const message =
     id === undefined ? 'There is no workspace yet; create one first.' : explainUnknownWorkspace(id, found);
   throw invalidRequest([{ path: 'workspace_id', message }]);

@@ -12,7 +12,7 @@ import { readGuardrailSettings, writeGuardrailSettings } from './write-guardrail
  * Changes what the body names. If nothing differs, the guardrail stays as it is. The first change of a default
  * guardrail stores it.
  *
- * @throws {GatewayError} `not_found`; `invalid_request` for half a limit; `not_offered`
+ * @throws {GatewayError} `not_found`; `invalid_request` for an incomplete limit; `not_offered`
  */
 export const updateGuardrail = async (
   parts: ManagementParts,

@@ -92,6 +92,6 @@ export const writeMemberAssignment = (assignment: ListedAssignment): Record<stri
 const writeAssignment = ({ kind, holder, guardrailId, createdAtMs }: ListedAssignment) => ({
   id: deriveUuid('assignment', kind, holder, guardrailId),
   guardrail_id: guardrailId,
-  assigned_by: null, // a management key is no member
+  assigned_by: null, // a management key is not a member
   created_at: writeTime(createdAtMs),
 });

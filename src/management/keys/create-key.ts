@@ -88,7 +88,7 @@ async function findBodyWorkspace(
     return found;
   }
   const found = await transaction.findWorkspace(id);
-  if (found?.id === id) return found; // a slug is no id
+  if (found?.id === id) return found; // a slug is not an id
   issues.push({ path: 'workspace_id', message: explainUnknownWorkspace(id, found) });
   return undefined;
 }

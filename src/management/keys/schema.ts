@@ -42,7 +42,7 @@ const createKey = strictBody({
   ...creation,
   workspace_id: Type.Optional(plainText({ minLength: 1, maxLength: maxNameLength })),
 });
-/** For `provisionKey`: the name has a default, and the workspace is no part of the body. */
+/** For `provisionKey`: the name has a default, and the workspace is not part of the body. */
 const provisionKey = strictBody({ name: Type.Optional(name), ...creation });
 
 const updateKey = strictBody({ name: Type.Optional(name), disabled: Type.Optional(Type.Boolean()), ...limits });

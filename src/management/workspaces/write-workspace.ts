@@ -11,7 +11,7 @@ export function writeWorkspace(workspace: WorkspaceDetails): Record<string, unkn
     ...writeWorkspaceSettings(workspace),
     default_guardrail_id: defaultGuardrailId(workspace.id),
     created_at: writeTime(workspace.createdAtMs),
-    created_by: null, // a management key is no member
+    created_by: null, // a management key is not a member
     updated_at: writeNullableTime(workspace.updatedAtMs),
   };
 }

@@ -4,7 +4,7 @@ import { jsonrepair } from 'jsonrepair';
 
 /** Milliseconds that the repairs of one response may take. The parser needs quadratic time for some malformed texts. */
 const MAX_MS = 200;
-/** The longest text that is fast to repair, whatever its mistakes. */
+/** Maximum length of a text that is fast to repair, regardless of its errors. */
 const SHORT = 4096;
 
 /** Repairs the texts of one response while there is time. */
