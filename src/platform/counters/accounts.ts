@@ -1,6 +1,6 @@
 import type { BudgetRefusal, Claim, Settlement } from './counters.ts';
 
-/** The period of a sum. `lifetime`: without end. */
+/** The period of a sum. `lifetime` has no end. */
 export type SpendingWindow = 'lifetime' | 'monthly' | 'weekly' | 'daily';
 
 /** The broadest first. */
@@ -9,9 +9,9 @@ export const spendingWindows: readonly SpendingWindow[] = ['lifetime', 'monthly'
 /**
  * The spending of an account in each window, and the amount that is reserved for requests in flight.
  *
- * Spending is counted twice: here at once, and durably in the ledger some seconds later. Each can lack a part of the other
- * (a host was killed before it settled, or an entry is not stored yet). Both only grow within a window. So the greater
- * value applies.
+ * Spending is counted twice: here at once, and durably in the ledger some seconds later. Each count can lack a part of
+ * the other (a host was killed before it settled, or an entry is not stored yet). Both counts only grow within a
+ * window, so the greater one applies.
  */
 export interface AccountState {
   reservedNanoUsd: bigint;
@@ -26,12 +26,12 @@ export const openAccount = (): AccountState => ({
   spentNanoUsd: spendingWindows.map(() => 0n),
 });
 
-/** A host whose clock is ahead by at most this starts a window for all hosts. */
+/** Maximum clock error of a host that may start a window for all hosts. */
 export const MAX_AHEAD_MS = 3_600_000;
 
 /**
- * Resets windows that have ended, and applies the sums of the ledger. A host whose clock is late changes nothing. A window
- * in the future was started by a wrong clock and is replaced by the current one.
+ * Resets windows that have ended, and applies the sums of the ledger. A host whose clock is behind changes nothing. A
+ * wrong clock started any window that lies in the future, so the current window replaces it.
  *
  * @param nowMs by the clock of the counters
  */
@@ -49,7 +49,10 @@ export function updateAccount(state: AccountState, { startsMs, recordedNanoUsd }
   }
 }
 
-/** @param states of the claims, updated @returns the limit of the first claim that exceeds one, the broadest of them */
+/**
+ * @param states of the claims, updated
+ * @returns the broadest exceeded limit of the first claim that exceeds one
+ */
 export function findBudgetRefusal(
   states: readonly AccountState[],
   claims: readonly Claim[],

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { noRateLimits, type RateLimits } from '../../domain/rate-limits.ts';
 import type { Admission, Claim, Counters, Reservation, SharedCounters } from './counters.ts';
 
-/** One scope; its name is new unless it is given. */
+/** Creates an admission with one scope, whose name is unique unless it is given. */
 const createAdmission = (
   limits: Partial<RateLimits>,
   { scope = randomUUID(), ...more }: Partial<Admission> & { scope?: string } = {},
@@ -16,7 +16,7 @@ const createAdmission = (
 });
 
 const day = 86_400_000;
-/** When the windows of a Wednesday began: lifetime, month, week, day. */
+/** Starts of the windows of a Wednesday: lifetime, month, week, day. */
 const startsMs = [0, 20_000 * day - 13 * day, 20_000 * day - 2 * day, 20_000 * day];
 
 const createClaim = (account: string, nanoUsd: bigint, limitNanoUsd?: bigint, more: Partial<Claim> = {}): Claim => ({
@@ -33,7 +33,7 @@ const createReservation = (...claims: Claim[]): Reservation => ({ id: randomUUID
 const settlement = (...costsNanoUsd: bigint[]) => ({ atMs: startsMs[3]! + 1000, costsNanoUsd });
 
 /**
- * What all counters must do. Tests make names of their own.
+ * Tests the contract of all counters. Each test creates unique names.
  *
  * @param open opens the same counts at each call, as another process does
  */
@@ -43,11 +43,12 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
     let other: Counters | SharedCounters;
     beforeAll(async () => {
       [counters, other] = await Promise.all([open(), open()]);
-      await vi.waitFor(() => Promise.all([counters.ping(), other.ping()]), { timeout: 15_000 }); // a client connects by itself
+      // A client connects in the background.
+      await vi.waitFor(() => Promise.all([counters.ping(), other.ping()]), { timeout: 15_000 });
     });
     afterAll(() => Promise.all([counters.close(), other.close()]));
 
-    /** @returns how many of them were let in, or held */
+    /** @returns how many of the calls were admitted or reserved */
     const count = async (answers: unknown[]) =>
       (await Promise.all(answers)).filter((refusal) => refusal === undefined).length;
 
@@ -96,7 +97,8 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
         const first = admission();
         expect(await counters.admit(first)).toBeUndefined();
         await other.leave(first, 0, true);
-        await other.leave(createAdmission({ requests_per_minute: 1 }), 0, true); // of nothing there is nothing to take
+        // This scope has no request to take back.
+        await other.leave(createAdmission({ requests_per_minute: 1 }), 0, true);
         expect(await other.admit(admission())).toBeUndefined();
         expect(await counters.admit(admission())).toMatchObject({ limit: 'requests_per_minute' });
       });
@@ -153,7 +155,7 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
         await counters.settle(first, settlement(30n));
         const second = createReservation(createClaim(account, 60n, 100n));
         expect(await other.reserve(second)).toBeUndefined();
-        await other.settle(second, settlement(70n)); // it cost more than was held
+        await other.settle(second, settlement(70n)); // it cost more than was reserved
         expect(await counters.reserve(createReservation(createClaim(account, 0n, 100n)))).toEqual({
           claim: 0,
           limit: 0,
@@ -166,7 +168,8 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
         const account = randomUUID();
         const told = createReservation(createClaim(account, 40n));
         expect(await counters.reserve(told)).toBeUndefined();
-        expect(await count([counters.reserve(told), other.reserve(told), other.reserve(told)])).toBe(3); // its answer was lost
+        // As after a lost response.
+        expect(await count([counters.reserve(told), other.reserve(told), other.reserve(told)])).toBe(3);
         const ask = () => counters.reserve(createReservation(createClaim(account, 61n, 100n)));
         expect(await ask()).toMatchObject({ spentNanoUsd: 0n, reservedNanoUsd: 40n });
         await other.settle(told, settlement(39n));
@@ -228,13 +231,13 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
           spentNanoUsd: 0n,
           reservedNanoUsd: 50n,
         });
-        await counters.settle(late, settlement(50n)); // it began the day before
+        await counters.settle(late, settlement(50n)); // the request started the day before
         expect(await counters.reserve(createReservation(claim(9n)))).toMatchObject({
           spentNanoUsd: 0n,
           reservedNanoUsd: 0n,
         });
         expect(await counters.reserve(createReservation(claim(100n, 'monthly')))).toMatchObject({ spentNanoUsd: 100n });
-        // A host whose clock is late does not bring the day before back.
+        // A host whose clock is behind does not restore the window of the day before.
         expect(await other.reserve(createReservation(createClaim(account, 100n, 100n)))).toBeUndefined();
       });
 
@@ -291,7 +294,7 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
       });
 
       it('free what a process held that has ended, if they outlive it, and take over what the ledger says of it', async () => {
-        if (!counters.release) return; // in memory it ends with the process
+        if (!counters.release) return; // counts in memory end with their process
         const account = randomUUID();
         const first = createReservation(createClaim(account, 40n, 100n));
         const further = { ...createReservation(createClaim(account, 10n, 100n)), id: `${first.id}.12` };
@@ -310,7 +313,8 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
         }
         const told = { spentNanoUsd: 50n, reservedNanoUsd: 20n };
         expect(await counters.reserve(createReservation(createClaim(account, 31n, 100n)))).toMatchObject(told);
-        await counters.settle(lost[0]!, settlement(40n)); // it was not dead: the ledger tells
+        // Its process is still alive, and the ledger already has its cost.
+        await counters.settle(lost[0]!, settlement(40n));
         expect(await counters.reserve(createReservation(createClaim(account, 30n, 100n)))).toBeUndefined();
       });
 
@@ -335,10 +339,10 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
 }
 
 /**
- * What counters must do, besides, that several processes share.
+ * Tests the further contract of counters that several processes share.
  *
  * @param open opens the same counts at each call, as another process does
- * @param empty makes them lose everything
+ * @param empty makes the counters lose everything
  */
 export function testSharedCounters(
   name: string,
@@ -380,7 +384,7 @@ export function testSharedCounters(
       expect(await reserve(counters, claim(account, true, 30n))).toBeUndefined();
       expect(await reserve(counters, claim(account, false))).toBeUndefined();
       for (let time = 0; time < 2; time++) expect(await reserve(other, claim(account, false))).toBe('forgotten');
-      expect(await reserve(third, claim(account, false))).toBeUndefined(); // it has nothing to tell
+      expect(await reserve(third, claim(account, false))).toBeUndefined(); // this process has nothing to announce
       expect(await reserve(other, claim(account, true, 40n))).toBeUndefined();
       expect(await reserve(other, claim(account, false))).toBeUndefined();
       expect(await reserve(counters, createClaim(account, 11n, 100n))).toMatchObject({

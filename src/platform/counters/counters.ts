@@ -3,9 +3,9 @@ import type { RateLimits } from '../../domain/rate-limits.ts';
 import type { SpendingWindow } from './accounts.ts';
 
 /**
- * State that requests share: the requests of the last minute, open streams, and the money that is reserved for requests in
- * flight. `memory/` counts in the process and returns at once. The others count for several processes and return promises.
- * All run `contract.ts`.
+ * State that requests share: the requests of the last minute, open streams, and the money that is reserved for requests
+ * in flight. `memory/` counts in the process and returns at once. The others count for several processes and return
+ * promises. All run `contract.ts`.
  *
  * A shared adapter rejects if its server is unreachable. `guarded-counters.ts` handles that.
  */
@@ -15,7 +15,7 @@ export interface Counters {
   /**
    * Ends an admitted request.
    *
-   * @param tokens that it used, as far as is known
+   * @param tokens number of tokens that it used, as far as known
    * @param isTakenBack whether it was rejected for another reason, so that it does not count as a request
    */
   leave(admission: Admission, tokens: number, isTakenBack?: boolean): MaybePromise<void>;
@@ -26,16 +26,16 @@ export interface Counters {
    */
   reserve(reservation: Reservation): MaybePromise<BudgetRefusal | undefined>;
   /**
-   * Atomically replaces the reservation with the amount spent. Idempotent. After the reservation has expired, it changes
-   * nothing, and the sums of the ledger include the amount.
+   * Atomically replaces the reservation with the amount spent. Idempotent. After the reservation has expired, it
+   * changes nothing, and the sums of the ledger include the amount.
    */
   settle(reservation: Reservation, settlement: Settlement): MaybePromise<void>;
   /**
-   * Releases the reservations of processes that have ended, and takes over the current sums of the ledger, in one step.
-   * Creates no account. Absent if counts end with their process: the memory of a primary drops what a worker had.
+   * Atomically releases the reservations of ended processes and applies the current sums of the ledger. Creates no
+   * account. Absent if counts end with their process: the memory of a primary drops the counts of an ended worker.
    *
-   * @param ids of reservations. That of the first one of a request releases all of the request
-   * @param claims one for each account that may have reservations of them
+   * @param ids of reservations; the id of the first reservation of a request releases all of the request
+   * @param claims one for each account that may have such reservations
    */
   release?(ids: readonly string[], claims: readonly Claim[]): MaybePromise<void>;
   /** Resolves if the counters are reachable. */
@@ -63,13 +63,13 @@ export interface SharedCounters extends Omit<Counters, 'reserve' | 'release'> {
   /** As `Counters.reserve`. If it is not ready, nothing is reserved. */
   reserve(reservation: Reservation): MaybePromise<BudgetRefusal | Unready | undefined>;
   release(ids: readonly string[], claims: readonly Claim[]): MaybePromise<void>;
-  /** Calls back if the connection is lost. The counts may be older afterwards. */
+  /** Calls the listener if the connection is lost. The counts may be older afterwards. */
   onLost?(listener: () => void): void;
 }
 
 /**
- * `unknown`: an account of the claims is missing. `forgotten`: it is missing, or was created again, since this process used
- * it. Claims that are `isCurrent` create an account.
+ * `unknown`: an account of the claims is missing. `forgotten`: it is missing, or was created again, since this process
+ * used it. Claims that are `isCurrent` create an account.
  */
 export type Unready = 'unknown' | 'forgotten';
 
@@ -86,10 +86,10 @@ export interface Admission {
   leaseMs: number;
 }
 export interface RateRefusal {
-  /** Index of the scope that rejected it. */
+  /** Index of the scope that rejected the request. */
   scope: number;
   limit: keyof RateLimits;
-  /** Time until it may be admitted. */
+  /** Milliseconds until the request may be admitted. */
   freeInMs: number;
 }
 
@@ -101,7 +101,7 @@ export interface Reservation {
   reservationMs: number;
 }
 /**
- * The most that a request can cost in one account, and the limits of the account. Lists by window have the order of
+ * The maximum cost of a request in one account, and the limits of the account. Lists by window have the order of
  * `spendingWindows`.
  */
 export interface Claim {
@@ -109,9 +109,11 @@ export interface Claim {
   nanoUsd: bigint;
   /** Start of each current window, Unix milliseconds. */
   startsMs: readonly number[];
-  /** Spending in each of them by the ledger: complete, but some seconds late. */
+  /** Spending in each window by the ledger: complete, but some seconds late. */
   recordedNanoUsd: readonly bigint[];
-  /** When they were read, Unix milliseconds. They include all that this process had recorded by then. */
+  /**
+   * Time at which the sums were read, Unix milliseconds. They include all that this process had recorded at that time.
+   */
   readAtMs: number;
   /** Whether the sums were read after the counters lost the account, or may have lost it. */
   isCurrent?: boolean;
@@ -120,7 +122,7 @@ export interface Claim {
 export interface AccountLimit {
   window: SpendingWindow;
   nanoUsd: bigint;
-  /** Whether an account that has spent exactly this much rejects requests that cost nothing, too. */
+  /** Whether an account that has spent exactly this amount also rejects requests that cost nothing. */
   isExhaustedWhenReached: boolean;
 }
 export interface BudgetRefusal {
@@ -131,7 +133,7 @@ export interface BudgetRefusal {
   reservedNanoUsd: bigint;
 }
 export interface Settlement {
-  /** When the request began, Unix milliseconds. Its ledger entry has this time. */
+  /** Start of the request, Unix milliseconds. Its ledger entry has this time. */
   atMs: number;
   /** The amount spent, for each of the claims. */
   costsNanoUsd: readonly bigint[];

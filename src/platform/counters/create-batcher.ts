@@ -2,8 +2,8 @@
 const MAX_BATCH = 200;
 
 /**
- * Runs jobs in batches. Jobs that arrive while a batch runs form the next one, so that a remote server gets one call at a
- * time.
+ * Runs jobs in batches. Jobs that arrive while a batch runs form the next batch, so that a remote server gets one call
+ * at a time.
  *
  * @param run returns the results of a batch in the order of its jobs, or rejects for all of them
  */

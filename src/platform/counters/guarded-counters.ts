@@ -21,28 +21,28 @@ import { MemoryCounters } from './memory/memory-counters.ts';
 export interface GuardSettings {
   /** Time limit of a call. */
   timeoutMs: number;
-  /** `closed`: requests that cannot be counted are rejected. */
+  /** `closed`: rejects requests that cannot be counted. */
   onFailure: 'open' | 'closed';
-  /** How long money is reserved in this process alone. */
+  /** How long this process may reserve money without the shared counters. */
   graceMs: number;
 }
 /** The sums of the ledger, as in claims. */
 export interface LedgerSums {
-  /** Stores what this process has recorded, and reads all sums. */
+  /** Stores the records of this process, and reads all sums. */
   refresh(): Promise<void>;
-  /** The same for the accounts of a reservation. */
+  /** Does the same for the accounts of a reservation. */
   refreshFor(reservation: Reservation): Promise<void>;
-  /** The claims with the sums that were read last. */
+  /** Returns the claims with the sums that were read last. */
   update(claims: readonly Claim[]): Claim[];
 }
 export interface GuardParts {
   /** The counters that several processes share. */
   store: SharedCounters;
   sums: LedgerSums;
-  /** How long other processes may take to store what they have recorded, once the ledger's store is reachable. */
+  /** Time in which other processes store their records once the ledger's store is reachable. */
   storedMs: number;
   settings: () => GuardSettings;
-  /** Gets a line when a streak of failures begins, and one when it ends. */
+  /** Logs the start and the end of a streak of failures. */
   log: WriteLog;
   /** Called for every call that fails. */
   onFailure?: () => void;
@@ -50,26 +50,27 @@ export interface GuardParts {
 }
 
 const RETRY_MS = 1000;
-/** Maximum calls to repeat later. Beyond it, leases and reservations expire by themselves. */
+/** Maximum calls to repeat later. Beyond it, leases and reservations expire. */
 const MAX_LATE = 10_000;
 
 /** Reservations that are announced or released at once. */
 const BATCH = 200;
 /** How long a request waits while the sums of the ledger are read. */
 const CATCH_UP_MS = 5000;
-/** Processes read the sums at different moments: after so long, each reads them once more. */
+/** Processes read the sums at different moments. After this time, each process reads them once more. */
 const REREAD_MS = 1500;
 
 /**
- * Shared counters with a bounded effect of failures. If a call fails or is late, the memory of this process decides: it has
- * the requests and reservations of this process, and the last sums of the ledger. Further calls do not wait at all until a
- * ping in the background reaches the store again.
+ * Shared counters with a bounded effect of failures. If a call fails or is late, the memory of this process decides.
+ * The memory has the requests and reservations of this process, and the last sums of the ledger. Further calls use the
+ * memory at once, until a ping in the background reaches the store again.
  *
- * Then this process stores what it has recorded, reads the sums of the ledger, announces what it still has reserved,
- * whatever the limits, and releases what has ended. If the store has lost an account, or may have, nothing is reserved
- * until the other processes have had time to store what they have recorded, too, and the sums were read after that.
+ * This process then stores its records, reads the sums of the ledger, announces its open reservations, whatever the
+ * limits, and releases those that have ended. If the store has lost an account, or may have lost one, no money is
+ * reserved until the other processes have had time to store their records and the sums are read again.
  *
- * `onFailure: closed` rejects instead. Money is reserved in memory for `graceMs`. Afterwards such requests are rejected, too.
+ * `onFailure: closed` rejects instead. Otherwise, memory reserves money for `graceMs`. After that time, requests with a
+ * budget are rejected, too.
  */
 export class GuardedCounters implements Counters {
   private readonly parts: GuardParts;
@@ -79,7 +80,7 @@ export class GuardedCounters implements Counters {
   private readonly alone = new WeakSet<Admission>();
   /** Reservations that the store has. Only the memory has the others. */
   private readonly stored = new WeakSet<Reservation>();
-  /** Calls without a response: the store may or may not have executed them. */
+  /** Calls without a response. It is unknown whether the store executed them. */
   private readonly unsure = new WeakSet<Admission | Reservation>();
   /** Reserved and not settled yet. */
   private readonly inFlight = new Set<Reservation>();
@@ -91,10 +92,10 @@ export class GuardedCounters implements Counters {
   /** Whether the store may have lost counts that this process has not announced again. */
   private isBehind = false;
   private catchingUp: Promise<void> | undefined;
-  /** performance.now() from which other processes have stored what they recorded during the last outage. */
+  /** performance.now() after which other processes have stored their records of the last outage. */
   private storedAt = 0;
   private rereading: NodeJS.Timeout | undefined;
-  /** Whether the last failure was an error and no timeout, so that another try takes no time. */
+  /** Whether the last failure was an error and not a timeout, so that a retry takes no time. */
   private failsAtOnce = false;
   private brokenSince: number | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -110,7 +111,10 @@ export class GuardedCounters implements Counters {
     });
   }
 
-  /** Waits for the store for a while, so that the first request can use it. Never rejects: the gateway also works without it. */
+  /**
+   * Waits for the store for a limited time, so that the first request can use it. Never rejects, because the gateway
+   * also works without the store.
+   */
   async open(limitMs: number): Promise<void> {
     try {
       await withTimeout(limitMs, Promise.resolve(this.parts.store.ping()));
@@ -174,7 +178,7 @@ export class GuardedCounters implements Counters {
       this.inFlight.add(reservation);
       return undefined;
     }
-    // A call may fail although the counters are back by now.
+    // A call may fail although the counters have recovered since.
     const isClosed = this.outage ? this.outage.rejectsBudgets : this.parts.settings().onFailure === 'closed';
     const refusal = isClosed ? undefined : this.memory.reserve(reservation);
     if ((isClosed || refusal) && isAsked) this.releaseLater(reservation);
@@ -215,7 +219,9 @@ export class GuardedCounters implements Counters {
   }
 
   /**
-   * @param onLate gets a response that comes too late
+   * Calls the store.
+   *
+   * @param onLate receives a late response
    * @returns undefined if there is no response in time, or if the store is known to be unreachable
    */
   private async ask<Value>(
@@ -257,26 +263,30 @@ export class GuardedCounters implements Counters {
     if (this.brokenSince === undefined) this.schedule(0);
   }
 
-  /** The ledger has its cost by then. */
+  /** Releases the reservation during the next recovery. The ledger has its cost at that time. */
   private releaseLater(reservation: Reservation): void {
     if (this.ended.size < MAX_LATE) this.ended.add(reservation);
     if (this.brokenSince === undefined) this.schedule(0);
   }
 
   /**
-   * Reserves in the store. If it failed at once, it is tried again, because it may be back.
+   * Reserves in the store. Retries a call that failed at once, because the store may be reachable again.
    *
    * @returns undefined if there is no response in time
    */
   private async reserveThere(reservation: Reservation): Promise<{ value: BudgetRefusal | undefined } | undefined> {
     const answer = this.isWhole ? await this.reserveReadily(reservation) : undefined;
     if (answer || !this.failsAtOnce) return answer;
-    await withTimeout(CATCH_UP_MS, this.tryRecover()).catch(() => {}); // logged when it began
+    await withTimeout(CATCH_UP_MS, this.tryRecover()).catch(() => {}); // the start of the outage is logged
     if (!this.isWhole) return undefined;
     return this.reserveReadily({ ...reservation, claims: this.parts.sums.update(reservation.claims) });
   }
 
-  /** Reserves in the store, after lost accounts are announced. @returns undefined if there is no response in time */
+  /**
+   * Reserves in the store, after lost accounts are announced.
+   *
+   * @returns undefined if there is no response in time
+   */
   private async reserveReadily(reservation: Reservation): Promise<{ value: BudgetRefusal | undefined } | undefined> {
     const { store, sums } = this.parts;
     const ask = (asked: Reservation) =>
@@ -309,7 +319,7 @@ export class GuardedCounters implements Counters {
     }
   }
 
-  /** Waits for announcements in progress. After a lost connection announces everything, as after an outage. */
+  /** Waits for announcements in progress. After a lost connection, announces everything, as after an outage. */
   private async catchUp(): Promise<void> {
     if (this.isBehind && !this.catchingUp) {
       this.isBehind = false;
@@ -332,7 +342,7 @@ export class GuardedCounters implements Counters {
     await this.announce([...this.inFlight], true);
   }
 
-  /** Reads the sums of the accounts of a reservation, and announces what this process has reserved in them. */
+  /** Reads the sums of the accounts of a reservation, and announces the reservations of this process in them. */
   private remind(reservation: Reservation, isForgotten: boolean): Promise<void> {
     const accounts = new Set(reservation.claims.map(({ account }) => account));
     const name = JSON.stringify([...accounts]);
@@ -359,12 +369,12 @@ export class GuardedCounters implements Counters {
   private rereadLater(): void {
     this.rereading ??= setTimeout(() => {
       this.rereading = undefined;
-      this.parts.sums.refresh().catch(() => {}); // it is read every ten seconds anyway
+      this.parts.sums.refresh().catch(() => {}); // the sums are read every ten seconds anyway
     }, REREAD_MS).unref();
   }
 
   /**
-   * Reserves what this process has reserved, whatever the limits. The store counts each once.
+   * Announces the reservations of this process, whatever the limits. The store counts each once.
    *
    * @param isCurrent whether the sums are complete, so that the store may create accounts from them
    * @returns whether the store has all of their accounts
@@ -374,7 +384,7 @@ export class GuardedCounters implements Counters {
     let isComplete = true;
     for (let at = 0; at < reservations.length; at += BATCH) {
       const batch = reservations.slice(at, at + BATCH).filter((each) => this.inFlight.has(each));
-      for (const each of batch) this.unsure.add(each); // it may end meanwhile
+      for (const each of batch) this.unsure.add(each); // it may end in the meantime
       const asked = batch.map(async (each) => {
         const claims = sums.update(each.claims).map((claim) => ({ ...claim, isCurrent, limits: [] }));
         return store.reserve({ ...each, claims });
@@ -383,7 +393,7 @@ export class GuardedCounters implements Counters {
       for (const [index, each] of batch.entries()) {
         if (isUnready(answers[index])) isComplete = false;
         else this.stored.add(each);
-        if (!this.inFlight.has(each)) this.releaseLater(each); // its end may have come before its announcement
+        if (!this.inFlight.has(each)) this.releaseLater(each); // it may have ended before its announcement
       }
     }
     return isComplete;
@@ -396,7 +406,7 @@ export class GuardedCounters implements Counters {
     this.brokenSince = this.now();
     const { onFailure, graceMs } = this.parts.settings();
     this.parts.log('counters unavailable', { err: error, on_failure: onFailure, grace_ms: graceMs });
-    this.schedule(0); // perhaps only a connection was lost
+    this.schedule(0); // possibly only a connection was lost
   }
 
   private schedule(ms: number): void {
@@ -412,7 +422,7 @@ export class GuardedCounters implements Counters {
     this.timer.unref();
   }
 
-  /** @throws as `recover`; it is tried again a second later */
+  /** @throws as `recover`, which runs again a second later */
   private tryRecover(): Promise<void> {
     const startedAt = performance.now();
     this.recovering ??= this.recover()
@@ -433,7 +443,7 @@ export class GuardedCounters implements Counters {
     const call = (ask: () => MaybePromise<unknown>) => withTimeout(settings().timeoutMs, Promise.resolve(ask()));
     await call(() => store.ping());
     while (this.late.length > 0) {
-      await call(this.late[0]!); // a call that fails is made again at the next time: the store counts each once
+      await call(this.late[0]!); // a failed call is repeated next time, and the store counts each once
       this.late.shift();
     }
     const ended = [...this.ended]; // the sums that are read now include them

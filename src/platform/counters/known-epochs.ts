@@ -1,7 +1,7 @@
-/** Maximum accounts to remember. Others count as not used before. */
+/** Maximum accounts to remember. Other accounts count as unused. */
 const MAX_ACCOUNTS = 50_000;
 
-/** When accounts were created that this process has used, in Unix milliseconds by the clock of the counters. */
+/** Creation times of the accounts that this process has used, in Unix milliseconds by the clock of the counters. */
 export class KnownEpochs {
   private readonly epochs = new Map<string, number>();
 

@@ -6,10 +6,10 @@ export const WINDOW_MS = 60_000;
 const SLICES = 60;
 const REQUESTS = 0;
 const TOKENS = 1;
-/** When a stream will end nobody knows. */
+/** Retry delay of the stream limit. The end of a stream cannot be predicted. */
 const STREAM_RETRY_MS = 1000;
 
-/** What one scope did in the last 60 seconds, in slices of one, and its open streams. */
+/** The counts of one scope in the last 60 seconds, in slices of one second, and its open streams. */
 export class RateWindow {
   readonly counts = new RollingCounts(WINDOW_MS / SLICES, SLICES, 2);
   /** Admission → when it counts as closed, Unix milliseconds. */

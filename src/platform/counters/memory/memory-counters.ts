@@ -5,7 +5,9 @@ import { admitTo, leaveFrom, RateWindow } from '../rates.ts';
 
 /** Maximum number of keys, workspaces and models. Beyond it, the least recent one is removed. 1 KB each. */
 const MAX_SCOPES = 50_000;
-/** Number of accounts that are always kept. Beyond it, each new account removes others that are not needed. 1 KB each. */
+/**
+ * Number of accounts that are always kept. Beyond it, each new account removes others that are not needed. 1 KB each.
+ */
 const KEPT_ACCOUNTS = 10_000;
 /** Maximum delay until a worker reads what another one has settled. Journals are stored every tenth of a second. */
 const STORED_MS = 60_000;
@@ -20,14 +22,15 @@ interface HeldAccount extends AccountState {
 /**
  * Counts in this process, and returns at once. After a restart, rates start over, and sums are those of the ledger.
  *
- * An account may be forgotten when nothing is held in it and the ledger's sums have all that was settled: the next claim
- * brings them. Time alone does not say so, since the store may be away for long; what says so is when the sums were read
- * that claims come with, the oldest of the last minutes, as workers read each for itself. While the store is away nobody
- * reads, and nothing is forgotten; new limits, which would need new accounts, are then not read either.
+ * Removes an account only if nothing is reserved in it and the sums of the ledger contain all settled amounts. The next
+ * claim restores these sums. Elapsed time proves nothing, because the store may be unreachable for long. The check
+ * therefore uses the times at which the sums in claims were read. It uses the oldest time of the last minutes, because
+ * each worker reads the sums separately. While the store is unreachable, no process reads sums, so no account is
+ * removed. New limits, which would need new accounts, are not read during that time, either.
  */
 export class MemoryCounters implements Counters {
   private readonly now: () => number;
-  /** The least recent first, if there are too many. */
+  /** Ordered from the least recently used one, if there are too many. */
   private readonly windows = new Map<string, RateWindow>();
   private readonly accounts = new Map<string, HeldAccount>();
   private readonly keptAccounts: number;
@@ -99,7 +102,7 @@ export class MemoryCounters implements Counters {
       const known = this.windows.get(id);
       if (known && this.windows.size < MAX_SCOPES) return known;
       const window = known ?? new RateWindow();
-      this.windows.delete(id); // it is added again, as the most recent
+      this.windows.delete(id); // added again below, as the most recent
       this.windows.set(id, window);
       if (this.windows.size > MAX_SCOPES) this.windows.delete(this.windows.keys().next().value!);
       return window;

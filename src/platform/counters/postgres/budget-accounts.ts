@@ -3,7 +3,7 @@ import type { AccountState } from '../accounts.ts';
 
 /** A row of the table `budget_accounts`: the spending in each window, and the sum of its rows in `budget_holds`. */
 export interface StoredAccount extends AccountState {
-  /** Time of creation, Unix milliseconds; 0: it has a row but no sums yet. */
+  /** Time of creation, Unix milliseconds. 0: the row has no sums yet. */
   epoch: number;
 }
 
@@ -13,7 +13,7 @@ export interface LockedAccounts {
   nowMs: number;
 }
 
-/** An account with an older day has not been used since. The sums of the ledger contain the same. */
+/** Age after which an account is removed. The sums of the ledger contain the same amounts. */
 const FORGOTTEN_MS = 2 * 86_400_000;
 
 /** Removes rows of deleted keys, of counts that a correction reset, and of reservations of killed hosts. */

@@ -20,8 +20,8 @@ const readHold = ({ id, account, nano_usd }: HoldColumns): ReservationRow => ({
 /**
  * Deletes the rows of reservations that are settled, whose requests have ended, or that have expired in these accounts.
  *
- * @param accounts are locked
- * @returns the deleted rows; none of a reservation that was settled before
+ * @param accounts locked accounts
+ * @returns the deleted rows; none for a reservation that was settled before
  */
 export async function takeReservations(
   client: ClientBase,
@@ -39,7 +39,11 @@ export async function takeReservations(
   return rows.map(readHold);
 }
 
-/** Inserts rows. @returns the new ones; a host repeats a reservation to which it got no response */
+/**
+ * Inserts rows.
+ *
+ * @returns the new rows; a host retries a reservation without a response
+ */
 export async function addReservations(
   client: ClientBase,
   holds: readonly (ReservationRow & { expiresAtMs: number })[],

@@ -22,18 +22,21 @@ const CONNECTIONS = 3;
 const FORGET_EVERY_MS = 600_000;
 
 type RateJob = { admission: Admission; left?: { tokens: number; isTakenBack: boolean } };
-/** `released`: reservations of ended requests, in the accounts of the reservation, which itself reserves nothing. */
+/**
+ * `released`: reservations of ended requests in the accounts of the reservation. The reservation itself reserves
+ * nothing.
+ */
 type BudgetJob = { reservation: Reservation; settlement?: Settlement; released?: readonly string[] };
-/** For a successful reservation: when its accounts were created. */
+/** The result of a successful reservation has the creation times of its accounts. */
 type BudgetAnswer = { epochs: number[] } | { refusal: BudgetRefusal } | Unready | undefined;
 
 /**
- * Counts in the PostgreSQL that several hosts share, by the rules of `rates.ts` and `accounts.ts`. A transaction locks the
- * rows of all its scopes in a fixed order, decides and writes. Calls that arrive while one runs share the next one, so a
- * host has at most one transaction of each kind, and many requests share its round trips. Counts are exact under
- * contention, because the hosts change an account one after the other.
+ * Counts in the PostgreSQL that several hosts share, by the rules of `rates.ts` and `accounts.ts`. A transaction locks
+ * the rows of all its scopes in a fixed order, decides and writes. Calls that arrive while one runs share the next one.
+ * Therefore a host has at most one transaction of each kind, and many requests share its round trips. Counts are exact
+ * under contention, because the hosts change an account one after the other.
  *
- * The tables come with the migrations of `storage/`.
+ * The migrations of `storage/` create the tables.
  *
  * @param limitMs time limit of a connection and of a query
  */
@@ -45,7 +48,7 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
     application_name: 'headgate counters',
     connectionTimeoutMillis: limitMs,
     query_timeout: limitMs,
-    // The server also ends such queries, so that the locks of an unreachable host do not stay.
+    // The server also ends such queries, so that it releases the locks of an unreachable host.
     statement_timeout: limitMs,
     idle_in_transaction_session_timeout: limitMs,
     keepAlive: true,
@@ -71,7 +74,8 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
   );
   const known = new KnownEpochs();
   const runBudgets = createBatcher((jobs: BudgetJob[]) => transact(pool, (client) => keepBooks(client, jobs, known)));
-  const forget = () => Promise.all([forgetWindows(pool), forgetAccounts(pool)]).catch(() => {}); // repeated at the next interval
+  // Repeated at the next interval.
+  const forget = () => Promise.all([forgetWindows(pool), forgetAccounts(pool)]).catch(() => {});
   const forgetting = setInterval(() => void forget(), FORGET_EVERY_MS).unref();
 
   return {
@@ -160,7 +164,7 @@ function findUnready(
   return unready;
 }
 
-/** A connection with a failure is not used again: a late result could be taken for that of the next query. */
+/** Closes a connection after a failure, because a late result could be mistaken for that of the next query. */
 async function transact<Answer>(pool: Pool, work: (client: PoolClient) => Promise<Answer>): Promise<Answer> {
   const client = await pool.connect();
   let failure: Error | undefined;

@@ -2,8 +2,8 @@ import type { ClientBase, Pool } from 'pg';
 import { RateWindow } from '../rates.ts';
 
 /**
- * A row of the table `rate_windows`: the counts of a scope in the last minute, as bytes of `RollingCounts`, and its open
- * streams as JSON, admission → when it counts as closed.
+ * A row of the table `rate_windows`: the counts of a scope in the last minute, as bytes of `RollingCounts`, and its
+ * open streams as JSON, admission → when it counts as closed.
  */
 export interface LockedWindows {
   windows: Map<string, RateWindow>;
@@ -11,7 +11,7 @@ export interface LockedWindows {
   nowMs: number;
 }
 
-/** A row that is unchanged for this long has no counts any more, unless a stream is open. */
+/** Age after which a row has no counts, unless a stream is open. */
 const FORGOTTEN_MS = 3_600_000;
 
 /** Locks the rows of these scopes until the end of the transaction. Inserts missing ones. */

@@ -15,13 +15,16 @@ import type {
 import { KnownEpochs } from '../known-epochs.ts';
 import { admitScript, CURRENT, FIRST_USE, leaveScript, releaseScript, reserveScript, settleScript } from './scripts.ts';
 
-/** The braces put all keys into one slot of a cluster, which scripts require. */
+/** The braces put all keys into one slot of a cluster, because scripts require that. */
 const prefix = '{headgate}:';
 const LONGEST_PAUSE_MS = 1000;
-/** A network that drops packets does not close the connection. After this time without a response, it is replaced. */
+/**
+ * Time without a response after which a connection is replaced. A network that drops packets does not close the
+ * connection.
+ */
 const LONGEST_SILENCE_MS = 5000;
 
-/** The scripts as methods. They are sent by their hash, and again as text if the server does not know them. */
+/** The scripts as methods. The client sends their hash, and their text if the server does not know the hash. */
 interface Scripts {
   headgateAdmit(keys: number, ...values: (string | number)[]): Promise<number[]>;
   headgateLeave(keys: number, ...values: (string | number)[]): Promise<unknown>;
@@ -51,14 +54,14 @@ export function openRedisCounters(url: string, connectMs: number): RedisCounters
     autoResendUnfulfilledCommands: false, // their outcome is unknown
     retryStrategy: (times) => Math.min(times * 50, LONGEST_PAUSE_MS),
   });
-  client.on('error', () => {}); // every call rejects with it, too
+  client.on('error', () => {}); // every call also rejects with it
   const known = new KnownEpochs();
   client.defineCommand('headgateAdmit', { lua: admitScript });
   client.defineCommand('headgateLeave', { lua: leaveScript });
   client.defineCommand('headgateReserve', { lua: reserveScript });
   client.defineCommand('headgateSettle', { lua: settleScript });
   client.defineCommand('headgateRelease', { lua: releaseScript });
-  const scripts = client as unknown as Scripts; // as just defined
+  const scripts = client as unknown as Scripts; // the commands are defined above
 
   return {
     async admit(admission): Promise<RateRefusal | undefined> {

@@ -1,13 +1,16 @@
 import { MAX_AHEAD_MS } from '../accounts.ts';
 
 /*
- * The rules of `rates.ts` and `accounts.ts` as scripts for Redis and Valkey. Each script is atomic. `contract.ts` requires
- * the same behavior of both.
+ * The rules of `rates.ts` and `accounts.ts` as scripts for Redis and Valkey. Each script is atomic. `contract.ts`
+ * requires the same behavior of both.
  *
- * Keys of a scope: a hash of counts (`r<second>`, `t<second>`) and a sorted set of open streams by when they count as
- * closed. Keys of an account: a hash (`e` when it was created; `held`; by window `s1`… when it began and `n1`… what was
- * spent) and a sorted set of holds, `<nano-dollars> <reservation>`, by when they expire. Money is integer nano-dollars in Lua's doubles: exact up to
- * nine million dollars, the most a limit may be, and above that to the last nano-dollar or two.
+ * A scope has two keys: a hash of counts (`r<second>`, `t<second>`), and a sorted set of open streams by the time at
+ * which they count as closed. An account has two keys: a hash, and a sorted set of reservations (`<nano-dollars>
+ * <reservation>`) by expiry. The hash has the creation time `e`, the reserved sum `held`, and for each window its start
+ * `s1`… and its spending `n1`….
+ *
+ * Money is integer nano-dollars in Lua's doubles. It is exact up to nine million dollars, which is the maximum limit.
+ * Above that, the error is one or two nano-dollars.
  */
 
 const now = `
@@ -19,7 +22,7 @@ const write = `
 local function write(number) return number == 0 and '0' or string.format('%.0f', number) end
 `;
 
-/** As `updateAccount`. Needs `now`. Returns the spending in the window. */
+/** Works like `updateAccount`. Needs `now`. Returns the spending in the window. */
 const update = `
 local function update(account, window, start, booked)
   local known = redis.call('HMGET', account, 's' .. window, 'n' .. window)
@@ -34,7 +37,7 @@ end
 /**
  * KEYS: counts and streams of each scope. ARGV: id, whether it is a stream (1, 0), lease (ms), then for each scope its
  * limits of requests, tokens and streams. Returns nothing, or the scope (from 0), the limit (0: requests, 1: tokens, 2:
- * streams) and the ms until it may admit a request again.
+ * streams) and the milliseconds until it may admit a request again.
  */
 export const admitScript = `${now}
 local slice = math.floor(now / 1000)
@@ -92,7 +95,7 @@ end
 return {}
 `;
 
-/** KEYS: as above. ARGV: id, tokens, and whether it does not count as a request either (1, 0): the newest is taken back. */
+/** KEYS: as above. ARGV: id, tokens, and whether to take back the newest request (1, 0), so that it does not count. */
 export const leaveScript = `${now}
 for at = 1, #KEYS, 2 do
   if ARGV[3] == '1' then
@@ -113,16 +116,17 @@ for at = 1, #KEYS, 2 do
 end
 `;
 
-/** Sent instead of the time at which an account was created. */
+/** Sent instead of the creation time of an account. */
 export const FIRST_USE = 0;
 export const CURRENT = -1;
 
 /**
- * KEYS: the account and the holds of each claim. ARGV: id, how long it is held (ms), when each account was created as far
- * as the process knows (`FIRST_USE`: it has not used the account; `CURRENT`: the sums are current), then of each claim:
- * nano-dollars, start and booked sum of each of the four windows, the number of limits, and of each limit its window (1 to
- * 4), its nano-dollars and whether it is exhausted when reached (1, 0). Returns `held` and when each account was created;
- * `unknown` or `forgotten`; or `refused`, the claim and its limit (from 0), what was spent and what is held.
+ * KEYS: the account and the reservations of each claim. ARGV: id, how long it is reserved (ms), the creation time of
+ * each account as far as the process knows it (`FIRST_USE`: it has not used the account; `CURRENT`: the sums are
+ * current), then for each claim: nano-dollars, start and recorded sum of each of the four windows, the number of
+ * limits, and for each limit its window (1 to 4), its nano-dollars and whether it is exhausted when reached (1, 0).
+ * Returns `held` and the creation time of each account; `unknown` or `forgotten`; or `refused`, the claim and its limit
+ * (from 0), the amount spent and the amount reserved.
  */
 export const reserveScript = `${now}${write}${update}
 local created = { 'held' }
@@ -196,7 +200,9 @@ for claim = 1, #KEYS / 2 do
 end
 `;
 
-/** KEYS: as above. ARGV: for each claim the start and the recorded sum of each of the four windows, then the ended ids. */
+/**
+ * KEYS: as above. ARGV: for each claim the start and the recorded sum of each of the four windows, then the ended ids.
+ */
 export const releaseScript = `${now}${write}${update}
 local ended = {}
 for at = #KEYS * 4 + 1, #ARGV do ended[ARGV[at]] = true end

@@ -3,10 +3,13 @@ import type { Peer } from '../../cluster/peer.ts';
 import type { Admission, Counters } from '../counters.ts';
 import type { CountersService } from './serve.ts';
 
-/** Its name among the services of the primary. */
+/** The name of the service in the primary. */
 export const countersService = 'counters';
 
-/** The counters of the primary, as a worker sees them. Requests that end after the primary need not be ended. */
+/**
+ * Opens the counters of the primary in a worker. Ignores failures to end a request, because the counts end with the
+ * primary.
+ */
 export function openRemoteCounters(primary: Peer): Counters {
   const service = primary.use<CountersService>(countersService);
   return {
@@ -29,7 +32,7 @@ const trim = ({ id, scopes, isStream, leaseMs }: Admission): Admission => ({
   }),
 });
 
-/** A worker ends with its primary. */
+/** Converts the error: a worker shuts down with its primary. */
 function explain(cause: unknown): never {
   const message = 'The gateway is shutting down; send the request to another one.';
   throw new GatewayError('unavailable', message, { cause, retryAfterSeconds: 1 });

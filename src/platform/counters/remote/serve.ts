@@ -5,8 +5,8 @@ import type { MemoryCounters } from '../memory/memory-counters.ts';
 export type CountersService = Omit<Counters, 'close'>;
 
 /**
- * Offers the counters of this process to a worker. When the worker ends, its streams are closed and its reservations are
- * released. Its spending is in its journal, and counts once the sums of the ledger contain it.
+ * Offers the counters of this process to a worker. When the worker ends, closes its streams and releases its
+ * reservations. The journal of the worker has its spending, which counts once the sums of the ledger contain it.
  */
 export function serveCounters(counters: MemoryCounters, { gone }: Pick<WorkerLink, 'gone'>): CountersService {
   const streams = new Map<string, Admission>();
