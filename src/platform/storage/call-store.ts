@@ -1,6 +1,10 @@
 import { GatewayError } from '../../domain/errors.ts';
 
-/** Calls the store. @throws {GatewayError} `unavailable` if the store fails; a GatewayError passes unchanged */
+/**
+ * Calls the store. Does not change a GatewayError.
+ *
+ * @throws {GatewayError} `unavailable` if the store fails
+ */
 export async function callStore<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();

@@ -18,14 +18,14 @@ import { testWorkspaces } from './contract/workspaces.ts';
 import type { Storage } from './storage.ts';
 
 /**
- * The contract of all drivers. Its tests share one database and create unique ids.
+ * Tests the contract of all drivers. The tests share one database and create unique ids.
  *
- * @param open opens the same database at each call, empty and without a schema at the first
+ * @param open opens the same database at each call; the first call finds it empty and without a schema
  */
 export function testStorage(name: string, open: () => Promise<Storage>): void {
   describe(`storage: ${name}`, () => {
     let storage: Storage;
-    let other: Storage; // of another process
+    let other: Storage; // as in another process
 
     beforeAll(async () => {
       [storage, other] = await Promise.all([open(), open()]);

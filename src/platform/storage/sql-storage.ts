@@ -24,9 +24,9 @@ import { foldSpendingRows, readSpending } from './tables/spending.ts';
 import { listAppliedSettings, listWorkspaceRows, putWorkspace, setWorkspaceRates } from './tables/workspaces.ts';
 
 /**
- * The port over either dialect: all SQL is in `tables/`.
+ * Creates the store over either dialect. All SQL is in `tables/`.
  *
- * @param db both drivers set to read 64-bit integers as `bigint`; closed with the storage
+ * @param db reads 64-bit integers as `bigint` with both drivers; closed with the storage
  * @param append records entries; a dialect may have a faster way
  */
 export async function createSqlStorage(

@@ -4,7 +4,7 @@ import type { LedgerStore } from './ports/ledger.ts';
 import type { ManagementStore } from './ports/management.ts';
 
 /**
- * The durable state. `ports/` has one interface for each store; a consumer takes the one that it uses. There is an
+ * The durable state. `ports/` has one interface for each store, and a consumer takes the one that it uses. There is an
  * embedded adapter (`sqlite/`), one for several hosts (`postgres/`), and one that uses the store of another process
  * (`remote/`). All of them run `contract.ts`. The hot path waits for none of them: `access/` and `metering/` work in
  * memory and use the store in the background.
@@ -16,13 +16,13 @@ export interface Storage {
   readonly ledger: LedgerStore;
   readonly management: ManagementStore;
   readonly contents: ContentStore;
-  /** Brings the schema up to date. Several processes can do it at once. */
+  /** Brings the schema up to date. Several processes can do so concurrently. */
   migrate(): Promise<void>;
   /** Compares the schema with that of this build. Changes nothing. */
   compareSchema(): Promise<SchemaState>;
-  /** Resolves if the store responds. A database is read-only on a standby, for example. */
+  /** Resolves if the store responds. A standby database is read-only, for example. */
   ping(): Promise<'writable' | 'read-only'>;
-  /** Unix milliseconds by the clock of the store. For the embedded store, that is the clock of its host. */
+  /** Reads Unix milliseconds by the clock of the store. The embedded store uses the clock of its host. */
   readTime(): Promise<number>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export interface Storage {
 export interface SchemaState {
   /** Whether the store has no schema yet. */
   isEmpty: boolean;
-  /** Whether it lacks something of this build. */
+  /** Whether the schema lacks a migration of this build. */
   isOlder: boolean;
   /** Why this build cannot use it; undefined: it can. */
   problem: SchemaProblem | undefined;

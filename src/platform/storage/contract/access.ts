@@ -4,7 +4,7 @@ import { noRateLimits } from '../../../domain/rate-limits.ts';
 import type { Storage } from '../storage.ts';
 import { createKeyRecord, type StoragePair } from './samples.ts';
 
-/** The contract of the revision, rate limits and order of keys, workspaces and members. */
+/** Tests the contract of the revision, rate limits and order of keys, workspaces and members. */
 export function testAccess(pair: () => StoragePair): void {
   describe('access', () => {
     it('sets the given rate limits of a member and a workspace, and keeps the others', async () => {

@@ -4,7 +4,7 @@ import { createId } from '../../../domain/ids.ts';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import { createTestEntry, readSpent, readByokSpent, type StoragePair } from './samples.ts';
 
-/** The contract of statistics of requests. */
+/** Tests the contract of statistics of requests. */
 export function testActivity(pair: () => StoragePair): void {
   describe('activity', () => {
     it('keeps money and tokens above 2^53, and sums them exactly', async () => {
@@ -24,7 +24,7 @@ export function testActivity(pair: () => StoragePair): void {
         outputTokens: 3n,
         costNanoUsd: 3n * large,
       });
-      await ledger.append([createTestEntry({ workspaceId, costNanoUsd: -3n * large })]); // so that the sum over all stays small
+      await ledger.append([createTestEntry({ workspaceId, costNanoUsd: -3n * large })]); // keeps the overall sum small
     });
 
     it('sums over one workspace, or over all', async () => {
@@ -53,14 +53,14 @@ export function testActivity(pair: () => StoragePair): void {
       const sinceMs = 2_000_000_000_000;
       const [small, large, unknown] = ['small', 'large', 'unknown'].map((name) => `${randomUUID()}/${name}`);
       const make = (model: string | null, task: string | null, fields: Partial<LedgerEntry> = {}) =>
-        // Ids sort by time: these are of the latest.
+        // Ids sort by time. These ids are among the latest.
         createTestEntry({ id: `gen-zzz${createId('')}`, createdAtMs: sinceMs, model, task, ...fields });
       await ledger.append([
         make(small!, 'code'),
         make(small!, 'code', { outcome: 'incomplete', costNanoUsd: 5n, inputCostNanoUsd: 2n, inputTokens: 8 }),
         make(small!, null, { createdAtMs: sinceMs + 1e9, workspaceId: 'another' }),
         make(large!, 'code', { costNanoUsd: 2n ** 61n, inputTokens: Number.MAX_SAFE_INTEGER }),
-        // None of these is a response since that time with a price.
+        // None of these is a priced response since that time.
         make(small!, 'code', { createdAtMs: sinceMs - 1 }),
         make(small!, 'code', { outcome: 'failed' }),
         make(small!, 'code', { outcome: 'cancelled' }),
@@ -87,7 +87,8 @@ export function testActivity(pair: () => StoragePair): void {
       const { ledger } = pair().storage;
       const sinceMs = 2_100_000_000_000;
       const model = `${randomUUID()}/busy`;
-      const times = [0, 1, 1, 2, 5, 5, 5, 900].map((ms) => sinceMs + ms); // in thousands: slices end within and between
+      // In thousands: slices end within and between them.
+      const times = [0, 1, 1, 2, 5, 5, 5, 900].map((ms) => sinceMs + ms);
       const idOf = (at: number) => `gen-zz${String(at).padStart(8, '0')}${model.slice(0, 8)}`; // ids sort by time
       const entries = times.flatMap((createdAtMs, slot) =>
         Array.from({ length: 1000 }, (_, at) =>
@@ -118,7 +119,7 @@ export function testActivity(pair: () => StoragePair): void {
       const [workspaceId, keyHash, memberId, model] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
       let count = 0;
       const make = (createdAtMs: number, fields: Partial<LedgerEntry> = {}) =>
-        // Ids sort by time: these are of the latest.
+        // Ids sort by time. These ids are among the latest.
         createTestEntry({ id: `gen-zzz${model.slice(0, 8)}${count++}`, workspaceId, model, createdAtMs, ...fields });
       await ledger.append([
         make(day * dayMs),

@@ -4,7 +4,7 @@ import type { BudgetInterval } from '../ports/budgets.ts';
 import type { WorkspaceDetails } from '../ports/workspaces.ts';
 import { createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
 
-/** The contract of budgets. */
+/** Tests the contract of budgets. */
 export function testBudgets(pair: () => StoragePair): void {
   describe('budgets', () => {
     const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };

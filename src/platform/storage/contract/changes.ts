@@ -4,7 +4,7 @@ import type { WorkspaceDetails } from '../ports/workspaces.ts';
 import type { Storage } from '../storage.ts';
 import { createKeyRecord, createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
 
-/** The contract of changes and their audit entries. */
+/** Tests the contract of changes and their audit entries. */
 export function testChanges(pair: () => StoragePair): void {
   describe('changes', () => {
     const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };

@@ -3,7 +3,7 @@ import type { ContentRecord } from '../../../domain/content-record.ts';
 import { createTimedId } from '../../../domain/ids.ts';
 import { createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
 
-/** The contract of stored inputs and outputs. */
+/** Tests the contract of stored inputs and outputs. */
 export function testContents(pair: () => StoragePair): void {
   describe('contents', () => {
     const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };

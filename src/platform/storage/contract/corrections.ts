@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { LedgerEntry, RecordedEntry } from '../../../domain/ledger-entry.ts';
 import { createTestEntry, createTestLine, readSpent, readByokSpent, type StoragePair } from './samples.ts';
 
-/** The contract of corrections of ledger entries. */
+/** Tests the contract of corrections of ledger entries. */
 export function testCorrections(pair: () => StoragePair): void {
   describe('corrections', () => {
     it('records the part of a correction for lines of other keys in their sum, with the rest or not at all', async () => {
@@ -76,7 +76,7 @@ export function testCorrections(pair: () => StoragePair): void {
       expect(await ledger.readActivity({ fromMs: sinceMs, toMs: sinceMs + 1, keyHash })).toMatchObject([
         { requests: 3, inputTokens: 36n, costNanoUsd: 12_345n - 340n + 1n, byokNanoUsd: 15n },
       ]);
-      // The sums of responses leave out one without a price, before and after.
+      // The sums of responses exclude a response without a price, before and after.
       expect((await ledger.readTraffic(sinceMs)).filter((row) => row.model === model)).toMatchObject([
         { answers: 2, inputTokens: 24n, costNanoUsd: 12_345n - 340n + 15n, inputCostNanoUsd: 2n * 2_345n + 7n },
       ]);

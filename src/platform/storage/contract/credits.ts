@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { happening, type StoragePair } from './samples.ts';
 
-/** The contract of credits. */
+/** Tests the contract of credits. */
 export function testCredits(pair: () => StoragePair): void {
   describe('credits', () => {
     const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };

@@ -4,7 +4,7 @@ import { createId } from '../../../domain/ids.ts';
 import { isRefusedData } from '../refused-data.ts';
 import { createTestEntry, createTestLine, readSpent, readByokSpent, type StoragePair } from './samples.ts';
 
-/** The contract of ledger entries. */
+/** Tests the contract of ledger entries. */
 export function testEntries(pair: () => StoragePair): void {
   describe('ledger entries', () => {
     it('keeps an entry with all its fields', async () => {
@@ -149,7 +149,8 @@ export function testEntries(pair: () => StoragePair): void {
       const { ledger } = pair().storage;
       const workspaceId = randomUUID();
       const entries = Array.from({ length: 2500 }, () => createTestEntry({ workspaceId }));
-      const wrong = createTestEntry({ id: 'gen-~', workspaceId, costNanoUsd: 2n ** 63n }); // sorts last, and is too much
+      // Sorts last, and is out of range.
+      const wrong = createTestEntry({ id: 'gen-~', workspaceId, costNanoUsd: 2n ** 63n });
 
       await expect(ledger.append([...entries, wrong])).rejects.toSatisfy(isRefusedData);
       await expect(ledger.append([createTestEntry({ workspaceId, keyHash: null! })])).rejects.toSatisfy(isRefusedData);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { RecordedEntry } from '../../../domain/ledger-entry.ts';
 import { createTestEntry, type StoragePair } from './samples.ts';
 
-/** The contract of lists of ledger entries. */
+/** Tests the contract of lists of ledger entries. */
 export function testEntryLists(pair: () => StoragePair): void {
   describe('lists of ledger entries', () => {
     it('lists entries page by page, the oldest first, by time, model and provider', async () => {
@@ -12,7 +12,7 @@ export function testEntryLists(pair: () => StoragePair): void {
       const entries = Array.from({ length: 25 }, (_, at) =>
         createTestEntry({ id: `gen-y${model.slice(0, 8)}${at + 100}`, model, createdAtMs: 1_000 + at }),
       );
-      entries[3]!.providerId = null; // of a build that did not know it
+      entries[3]!.providerId = null; // as from a build that did not know the field
       entries[4]!.providerId = 'bolt';
       await ledger.append(entries.toReversed());
       await ledger.correct([{ entry: entries[9]!, costNanoUsd: 1n, inputCostNanoUsd: 0n }], 1);

@@ -4,7 +4,7 @@ import { createTimedId } from '../../../domain/ids.ts';
 import type { FeedbackRecord } from '../ports/feedback.ts';
 import { createTestEntry, type StoragePair } from './samples.ts';
 
-/** The contract of feedback. */
+/** Tests the contract of feedback. */
 export function testFeedback(pair: () => StoragePair): void {
   describe('feedback', () => {
     const makeFeedback = (generationId: string, fields: Partial<FeedbackRecord> = {}): FeedbackRecord => ({

@@ -5,7 +5,7 @@ import type { GuardrailRecord } from '../ports/guardrails.ts';
 import type { WorkspaceDetails } from '../ports/workspaces.ts';
 import { createKeyRecord, createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
 
-/** The contract of guardrails. */
+/** Tests the contract of guardrails. */
 export function testGuardrails(pair: () => StoragePair): void {
   describe('guardrails', () => {
     const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };

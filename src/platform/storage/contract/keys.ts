@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { noRateLimits } from '../../../domain/rate-limits.ts';
 import { createKeyRecord, happening, type StoragePair } from './samples.ts';
 
-/** The contract of keys. */
+/** Tests the contract of keys. */
 export function testKeyStore(pair: () => StoragePair): void {
   describe('keys', () => {
     const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
@@ -36,7 +36,7 @@ export function testKeyStore(pair: () => StoragePair): void {
       await access.putKey(other);
       const revision = await access.readRevision();
       await access.markBootstrapKey(key.hash);
-      await access.markBootstrapKey(createKeyRecord().hash); // there is none
+      await access.markBootstrapKey(createKeyRecord().hash); // this key does not exist
       expect(await access.readRevision()).toBe(revision);
       await access.putKey({ ...key, name: 'renamed' });
       const marked = await pair().other.access.listBootstrapKeys();

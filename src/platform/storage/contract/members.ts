@@ -4,7 +4,7 @@ import { noRateLimits } from '../../../domain/rate-limits.ts';
 import type { WorkspaceDetails } from '../ports/workspaces.ts';
 import { createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
 
-/** The contract of members. */
+/** Tests the contract of members. */
 export function testMembers(pair: () => StoragePair): void {
   describe('members', () => {
     const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };

@@ -7,7 +7,7 @@ import type { SpendingScope } from '../ports/spending.ts';
 import type { Storage } from '../storage.ts';
 import { createTestEntry, createTestLine, readSpent, type StoragePair } from './samples.ts';
 
-/** The contract of sums of spending. */
+/** Tests the contract of sums of spending. */
 export function testSpending(pair: () => StoragePair): void {
   describe('spending', () => {
     it('sums the spending of a member over all keys and workspaces', async () => {
@@ -48,7 +48,7 @@ export function testSpending(pair: () => StoragePair): void {
       expect(await readSpent(storage.ledger, { workspaceId }, 0, c)).toEqual([2n ** 60n + 32n, 2n]);
       expect(await readSpent(storage.ledger, { keyHash: 'nobody\0' }, 0, 1)).toEqual([0n, 0n]);
       expect(await readSpent(storage.ledger, 'everything', 0)).toEqual([before! + 2n ** 60n + 132n]);
-      await storage.ledger.append([make(a, -(2n ** 60n))]); // so that the sum over all stays small
+      await storage.ledger.append([make(a, -(2n ** 60n))]); // keeps the overall sum small
       expect(await readSpent(storage.ledger, { keyHash }, a, b)).toEqual([125n, 125n]);
     });
 
@@ -123,11 +123,13 @@ export function testSpending(pair: () => StoragePair): void {
         const of = (count: bigint) => each.map((sum) => sum * times * count);
         return [150n, 150n, 1n].map((count) => ({ costNanoUsd: of(count), byokNanoUsd: of(count) }));
       };
-      const fold = (each: Storage) => each.ledger.foldSpending(starts).catch(() => 0); // others may hold the table for too long
+      // Other processes may lock the table for too long.
+      const fold = (each: Storage) => each.ledger.foldSpending(starts).catch(() => 0);
 
       const first = [makeBatch(false), makeBatch(true)];
       for (const batch of first) await storage.ledger.append(batch);
-      expect(await storage.ledger.foldSpending(starts)).toBeGreaterThanOrEqual(150 * 7); // of ten days three are starts
+      // Three of the ten days are starts.
+      expect(await storage.ledger.foldSpending(starts)).toBeGreaterThanOrEqual(150 * 7);
       expect(await other.ledger.readSpending(scopes, sinceMs)).toEqual(sums(1n));
       await Promise.all([
         ...[storage, other, storage, other].map(fold),

@@ -4,7 +4,7 @@ import { createId } from '../../../domain/ids.ts';
 import type { WorkspaceDetails, WorkspaceSettings } from '../ports/workspaces.ts';
 import { createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
 
-/** The contract of workspaces. */
+/** Tests the contract of workspaces. */
 export function testWorkspaces(pair: () => StoragePair): void {
   describe('workspaces', () => {
     const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };

@@ -2,11 +2,11 @@ import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /**
- * The first schema. Integers are 64 bits wide and flags are 0 or 1 in both dialects. Ids sort by their bytes, as
- * SQLite does by default. PostgreSQL needs a collation for it, whatever the locale of the database.
+ * The first schema. Integers are 64 bits wide and flags are 0 or 1 in both dialects. Ids sort by their bytes, which is
+ * the default of SQLite. PostgreSQL needs a collation for that, whatever the locale of the database.
  *
- * Keys and entries reference workspaces without a foreign key: a management key belongs to none, and entries stay after
- * their workspace is deleted.
+ * Keys and entries reference workspaces without a foreign key. A management key belongs to no workspace, and entries
+ * stay after their workspace is deleted.
  */
 export const first: Migration = {
   async up(db: Kysely<unknown>) {

@@ -3,14 +3,14 @@ import type { Migration } from 'kysely/migration';
 import { createSlug } from '../tables/workspace-slug.ts';
 
 /**
- * What the management API keeps: limits of keys, settings, budgets and members of workspaces, the audit log, and what was
- * spent day by day. What is there gets what the new columns and sums must hold.
+ * The data of the management API: limits of keys, settings, budgets and members of workspaces, the audit log, and
+ * spending by day. Fills the new columns and sums from existing rows.
  */
 export const management: Migration = {
   async up(db: Kysely<unknown>) {
     const bytewise = db.getExecutor().adapter instanceof PostgresAdapter ? 'C' : 'binary';
     const id = sql`text collate ${sql.id(bytewise)}`;
-    // SQLite adds one column to a statement.
+    // SQLite adds only one column per statement.
     const add = (table: string, column: string, type: 'text' | 'bigint', byDefault?: string | number) =>
       db.schema
         .alterTable(table)

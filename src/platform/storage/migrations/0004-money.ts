@@ -2,13 +2,13 @@ import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /**
- * What it takes to price an entry again: who served it in which tier, the counts that are priced apart, and what the
- * provider itself said. Corrections are rows of their own, which name the entry they correct; what own keys have cost
- * is summed apart. Of older entries it is not known, and they stay as they are.
+ * The data for pricing an entry again: its provider, endpoint and tier, the counts with separate prices, and the cost
+ * that the provider itself reported. A correction is a separate row that names the entry that it corrects. The cost of
+ * BYOK keys is summed separately. Older entries lack these data and stay unchanged.
  */
 export const money: Migration = {
   async up(db: Kysely<unknown>) {
-    // SQLite adds one column to a statement.
+    // SQLite adds only one column per statement.
     const add = (table: string, column: string, type: 'text' | 'bigint', byDefault?: number) =>
       db.schema
         .alterTable(table)

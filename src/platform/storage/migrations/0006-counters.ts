@@ -2,8 +2,9 @@ import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /**
- * An index for what members have spent; and what hosts on one PostgreSQL count together: rates, and money that is held. Unlogged: a crash of the server empties
- * these tables, and the ledger's sums fill them again. On SQLite there is one process, which counts in its memory.
+ * An index for the spending of members, and the shared counters of hosts on one PostgreSQL: rates and reserved money.
+ * The tables are unlogged. A crash of the server empties them, and the sums of the ledger fill them again. SQLite has
+ * one process, which counts in memory.
  *
  * @see platform/counters/postgres/
  */

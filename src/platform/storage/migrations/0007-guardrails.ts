@@ -1,7 +1,9 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Guardrails and their assignments. Both are deleted with their workspace, and assignments with their guardrail. */
+/**
+ * Guardrails and their assignments. Deleting a workspace deletes both. Deleting a guardrail deletes its assignments.
+ */
 export const guardrails: Migration = {
   async up(db: Kysely<unknown>) {
     const bytewise = db.getExecutor().adapter instanceof PostgresAdapter ? 'C' : 'binary';

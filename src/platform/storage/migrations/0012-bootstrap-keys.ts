@@ -1,7 +1,10 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Whether a configuration has defined a key, which remains if it is removed there. 0: unknown, as in all earlier rows. */
+/**
+ * Whether a configuration has defined a key. The key remains if it is removed there. 0: unknown, as in all earlier
+ * rows.
+ */
 export const bootstrapKeys: Migration = {
   async up(db: Kysely<unknown>) {
     await db.schema

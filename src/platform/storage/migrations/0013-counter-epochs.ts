@@ -1,7 +1,7 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** When an account of shared budgets was created, so that hosts notice that the counts were lost. */
+/** The creation time of an account of shared budgets, so that hosts detect lost counts. */
 export const counterEpochs: Migration = {
   async up(db: Kysely<unknown>) {
     if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return;

@@ -39,11 +39,11 @@ const migrations: Record<string, Migration> = {
 const migrationTable = 'headgate_migrations';
 
 /**
- * Runs the missing migrations. Several processes can do it at once: each dialect takes a lock, and the later processes find
- * nothing missing.
+ * Runs the missing migrations. Several processes can do so concurrently: each dialect takes a lock, and the later
+ * processes find nothing missing.
  *
  * @param last the name of the last one to run; absent: all
- * @throws if another build made the schema and it cannot be brought up to date, with the remedy
+ * @throws with the remedy if another build made the schema and it cannot be brought up to date
  */
 export async function migrate<T>(db: Kysely<T>, last?: string): Promise<void> {
   const migrator = new Migrator({

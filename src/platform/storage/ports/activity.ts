@@ -38,7 +38,7 @@ export interface ActivityQuery {
   workspaceId?: string | undefined;
   keyHash?: string | undefined;
   memberId?: string | undefined;
-  /** Whether each workspace has rows of its own. Otherwise `workspaceId` is null in all rows. */
+  /** Whether each workspace has separate rows. Otherwise `workspaceId` is null in all rows. */
   byWorkspace?: boolean;
 }
 

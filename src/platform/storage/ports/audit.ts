@@ -8,7 +8,7 @@ export interface AuditEvent {
   objectId: string;
   /** Null if the object belongs to no workspace. */
   workspaceId: string | null;
-  /** The fields that changed, by their names in the API; never a secret. */
+  /** The changed fields, by their names in the API; never a secret. */
   changes: Record<string, FieldChange>;
 }
 
@@ -25,7 +25,7 @@ export interface AuditEntry extends AuditEvent {
 }
 
 export interface AuditReader {
-  /** The newest first. */
+  /** Lists the newest first. */
   listAudit(page: Page): Promise<Listed<AuditEntry>>;
 }
 

@@ -15,7 +15,11 @@ export interface BudgetRecord {
 }
 
 export interface BudgetReader {
-  /** The broadest first. @param workspaceId undefined: of all workspaces */
+  /**
+   * Lists the broadest first.
+   *
+   * @param workspaceId undefined: of all workspaces
+   */
   listBudgets(workspaceId?: string): Promise<BudgetRecord[]>;
 }
 

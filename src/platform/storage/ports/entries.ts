@@ -2,7 +2,7 @@ import type { LedgerEntry, RecordedEntry } from '../../../domain/ledger-entry.ts
 
 /** Ledger entries and their corrections. */
 export interface EntryStore {
-  /** Records entries. Idempotent: an id that exists is left as it is. All or none of them are durable on return. */
+  /** Records entries. Idempotent: does not change an existing id. All or none of them are durable on return. */
   append(entries: readonly LedgerEntry[]): Promise<void>;
   /**
    * @param workspaceId undefined: in any workspace
@@ -11,16 +11,18 @@ export interface EntryStore {
   find(workspaceId: string | undefined, id: string): Promise<RecordedEntry | undefined>;
   /** Lists entries with their corrections applied, the oldest first. */
   list(query: EntryQuery): Promise<RecordedEntry[]>;
-  /** Lists one page of matching entries with their corrections, the newest first. Reads a bounded part of the ledger. */
+  /**
+   * Lists one page of matching entries with their corrections, the newest first. Reads a bounded part of the ledger.
+   */
   listRecent(query: RecentQuery): Promise<RecentPage>;
   /**
-   * Records corrections, all or none of them: entries of their own, on the day of the entry that they correct. Skips
+   * Records corrections, all or none of them, as separate entries on the day of the entry that they correct. Skips
    * entries that were corrected since they were read.
    *
-   * @returns how many were recorded
+   * @returns the number of recorded corrections
    */
   correct(corrections: readonly Correction[], atMs: number): Promise<number>;
-  /** Number of corrections that reduced a cost. Each makes a sum smaller that otherwise only grows. */
+  /** Reads the number of corrections that reduced a cost. Each one reduces a sum that otherwise only grows. */
   readReductions(): Promise<number>;
 }
 
@@ -32,15 +34,15 @@ export interface EntryQuery {
   model?: string | undefined;
   /** Matches the id, or the display name if the entry has no id. */
   provider?: { id: string; name: string } | undefined;
-  /** Id of the last entry of the page before. */
+  /** Id of the last entry of the previous page. */
   after?: string | undefined;
   /** At least 1. */
   limit: number;
 }
 
-/** Filters of `listRecent`. An absent one matches every entry. */
+/** Filters of `listRecent`. An absent filter matches every entry. */
 export interface RecentQuery {
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   before?: string | undefined;
   /** Unix milliseconds, inclusive. */
   fromMs?: number | undefined;
@@ -60,13 +62,13 @@ export interface RecentQuery {
 }
 
 export interface RecentPage {
-  /** Can be fewer than the limit, or none, although there are more. */
+  /** May be fewer than the limit, or none, although there are more. */
   entries: RecordedEntry[];
-  /** For `before` of the next page. Undefined: this is the last page. */
+  /** Used as `before` of the next page. Undefined: this is the last page. */
   next: string | undefined;
 }
 
-/** Amounts by which an entry, as it was read, costs too little; below 0: too much. */
+/** Amounts to add to an entry, as it was read. Negative: the entry cost too much. */
 export interface Correction {
   entry: RecordedEntry;
   costNanoUsd: bigint;

@@ -15,8 +15,8 @@ export interface FeedbackQuery extends Page {
 }
 
 export interface FeedbackStore {
-  /** @returns false if the ledger has no such generation; then nothing is stored */
+  /** @returns false, and stores nothing, if the ledger has no such generation */
   addFeedback(feedback: FeedbackRecord): Promise<boolean>;
-  /** The newest first. */
+  /** Lists the newest first. */
   listFeedback(query: FeedbackQuery): Promise<Listed<FeedbackRecord & { workspaceId: string }>>;
 }

@@ -2,14 +2,17 @@ import type { GuardrailRules } from '../../../domain/guardrail.ts';
 import type { LimitReset } from './keys.ts';
 import type { Listed, Page } from './page.ts';
 
-/** The id of a default guardrail is derived from that of its workspace. It applies to all keys of the workspace. */
+/**
+ * A guardrail. The id of a default guardrail is derived from that of its workspace. It applies to all keys of the
+ * workspace.
+ */
 export interface GuardrailRecord {
   id: string;
   workspaceId: string;
   name: string;
   description: string | null;
   rules: GuardrailRules;
-  /** Nano-dollars that each key and each member that has it may spend in a window; both null: no limit. */
+  /** Nano-dollars that each key and each member with this guardrail may spend in a window; both null: no limit. */
   limitNanoUsd: bigint | null;
   resetInterval: LimitReset | null;
   includeByokInBudgets: boolean;
@@ -21,10 +24,10 @@ export interface GuardrailQuery extends Page {
   workspaceId?: string | undefined;
 }
 
-/** A key or a member that has a guardrail of its own. */
+/** A key or a member that has an assigned guardrail. */
 export interface GuardrailAssignee {
   kind: 'key' | 'member';
-  /** The hash of the key, the id of the member. */
+  /** The hash of the key, or the id of the member. */
   holder: string;
 }
 
@@ -58,9 +61,9 @@ export interface AccessGuardrails {
 
 export interface GuardrailReader {
   findGuardrail(id: string): Promise<GuardrailRecord | undefined>;
-  /** Oldest first. */
+  /** Lists the oldest first. */
   listGuardrails(query: GuardrailQuery): Promise<Listed<GuardrailRecord>>;
-  /** Oldest first. */
+  /** Lists the oldest first. */
   listAssignments(query: AssignmentQuery): Promise<Listed<ListedAssignment>>;
 }
 

@@ -14,18 +14,18 @@ export interface KeyRecord {
   memberId: string | null;
   disabled: boolean;
   createdAtMs: number;
-  /** Time of the last change of its settings; null before the first. */
+  /** Time of the last change of its settings; null before the first change. */
   updatedAtMs: number | null;
   expiresAtMs: number | null;
-  /** Nano-dollars that it may spend in a window; null: no limit of its own. */
+  /** Nano-dollars that the key may spend in a window; null: no limit for the key. */
   limitNanoUsd: bigint | null;
-  /** When the window starts over, in UTC, weeks on Monday; null: never. */
+  /** When the window resets, in UTC, weeks on Monday; null: never. */
   limitReset: LimitReset | null;
   includeByokInLimit: boolean;
   rateLimits: RateLimits;
   /** The member that it was created for, or that created it. */
   creatorUserId: string | null;
-  /** The user of the operator's application that it was created for, as that application names them. */
+  /** The user of the operator's application for whom the key was created, by the name in that application. */
   externalUser: string | null;
 }
 
@@ -54,7 +54,7 @@ export interface AccessKeys {
   putKey(key: KeyRecord): Promise<void>;
   /** Hashes of the existing keys that were passed to `markBootstrapKey`, in any order. */
   listBootstrapKeys(): Promise<string[]>;
-  /** Records that a configuration defined the key. The mark stays, whatever happens to the key. */
+  /** Records that a configuration defined the key. The mark stays even if the key changes. */
   markBootstrapKey(hash: string): Promise<void>;
   /** @returns the key after the change, or undefined if none has this hash */
   setKeyDisabled(hash: string, disabled: boolean): Promise<KeyRecord | undefined>;
@@ -63,7 +63,7 @@ export interface AccessKeys {
 export interface KeyReader {
   /** Finds inference and management keys alike. */
   findKey(hash: string): Promise<KeyRecord | undefined>;
-  /** Only inference keys, the newest first. */
+  /** Lists only inference keys, the newest first. */
   listKeys(query: KeyQuery): Promise<KeyRecord[]>;
 }
 

@@ -7,7 +7,7 @@ import type { MemberReader, MemberWriter } from './members.ts';
 import type { WorkspaceReader, WorkspaceWriter } from './workspaces.ts';
 
 /**
- * Everything that the management API reads and changes. Keys and workspaces are those of `AccessStore`, with all their
+ * All data that the management API reads and changes. Keys and workspaces are those of `AccessStore`, with all their
  * settings. Every change raises the revision of `AccessStore` and writes its audit entries in the same transaction.
  */
 export interface ManagementStore
@@ -19,10 +19,10 @@ export interface ManagementStore
     CreditReader,
     AuditReader {
   /**
-   * Runs a change in one transaction. All processes run one change at a time. It is rolled back if `work` throws, and
+   * Runs a change in one transaction. All processes together run one change at a time. Rolls back if `work` throws, and
    * also if it records no audit entry.
    *
-   * @param work must use only its transaction: the embedded store has one connection
+   * @param work must use only its transaction, because the embedded store has one connection
    */
   change<Result>(change: Change, work: (transaction: ManagementTransaction) => Promise<Result>): Promise<Result>;
 }

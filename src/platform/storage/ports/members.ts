@@ -18,7 +18,7 @@ export interface WorkspaceMemberRecord {
 /** Members as the gateway and the bootstrap configuration use them. */
 export interface AccessMembers {
   listMembers(): Promise<MemberRecord[]>;
-  /** Creates a member without limits if none has this id. */
+  /** Creates a member without limits if the id does not exist. */
   putMember(member: Pick<MemberRecord, 'id' | 'createdAtMs'>): Promise<void>;
   /** Makes the member belong to exactly these workspaces. */
   setMemberships(memberId: string, workspaceIds: readonly string[]): Promise<void>;
@@ -27,9 +27,9 @@ export interface AccessMembers {
 
 export interface MemberReader {
   findMember(id: string): Promise<MemberRecord | undefined>;
-  /** Oldest first. */
+  /** Lists the oldest first. */
   listMembers(page: Page): Promise<Listed<MemberRecord>>;
-  /** Oldest first. */
+  /** Lists the oldest first. */
   listWorkspaceMembers(workspaceId: string, page: Page): Promise<Listed<WorkspaceMemberRecord>>;
 }
 

@@ -1,9 +1,10 @@
 /** Sums of the costs in the ledger. They change in the transactions that write the ledger. */
 export interface SpendingStore {
   /**
-   * Reads the spending of each scope since each of the days. Takes at most one statement for every 500 scopes of a kind.
+   * Reads the spending of each scope since each of the days. Uses at most one statement for every 500 scopes of a kind.
    *
-   * @param sinceMs at least one; Unix milliseconds of midnights (UTC) that `foldSpending` keeps apart; 0: since the start
+   * @param sinceMs at least one; Unix milliseconds of midnights (UTC) that `foldSpending` keeps separate; 0: since the
+   * start
    * @returns in the order of the scopes
    */
   readSpending(scopes: readonly SpendingScope[], sinceMs: readonly number[]): Promise<SpendingSums[]>;
@@ -12,7 +13,7 @@ export interface SpendingStore {
    * every day of its life. Sums since one of these times, or since any day after the last one, stay the same.
    *
    * @param startsMs Unix milliseconds of midnights (UTC), the earliest first; 0 is one of them
-   * @returns how many rows were deleted
+   * @returns the number of deleted rows
    */
   foldSpending(startsMs: readonly number[]): Promise<number>;
 }

@@ -50,7 +50,7 @@ export interface AppliedSettings
   workspaceId: string;
   /** Null: no contents are stored. */
   ioLogging: IoLogging | null;
-  /** Null: it has none. */
+  /** Null: no limits. */
   rateLimits: RateLimits | null;
 }
 
@@ -58,23 +58,27 @@ export interface AppliedSettings
 export interface IoLogging {
   /** From 0.0001 to 1. */
   samplingRate: number;
-  /** Null: those of all keys. @see access/key-text.ts, `deriveKeyNumber` */
+  /**
+   * Null: all keys.
+   *
+   * @see access/key-text.ts, `deriveKeyNumber`
+   */
   apiKeyIds: readonly number[] | null;
 }
 
 /** Workspaces as the gateway and the bootstrap configuration use them. */
 export interface AccessWorkspaces {
   listWorkspaces(): Promise<WorkspaceRecord[]>;
-  /** Creates or renames, by id. A new workspace gets a unique slug, made of its name. */
+  /** Creates or renames, by id. A new workspace gets a unique slug, derived from its name. */
   putWorkspace(workspace: WorkspaceRecord): Promise<void>;
-  /** Lists the settings that apply to requests, in any order. Leaves out workspaces that have only defaults. */
+  /** Lists the settings that apply to requests, in any order. Omits workspaces that have only defaults. */
   listAppliedSettings(): Promise<AppliedSettings[]>;
 }
 
 export interface WorkspaceReader {
   /** @param id or slug; an id takes precedence over a slug */
   findWorkspace(id: string): Promise<WorkspaceDetails | undefined>;
-  /** Oldest first. */
+  /** Lists the oldest first. */
   listWorkspaces(page: Page): Promise<Listed<WorkspaceDetails>>;
 }
 

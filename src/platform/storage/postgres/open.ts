@@ -6,7 +6,7 @@ import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
 import { RenewablePool } from './renewable-pool.ts';
 
-const int8 = 20; // the type's oid, fixed in PostgreSQL's catalog
+const int8 = 20; // the type's oid, which is fixed in PostgreSQL's catalog
 const oldestVersion = 15;
 /** Time limit of a query. Reports that read all of a large ledger take some seconds. */
 const LONGEST_QUESTION_MS = 30_000;
@@ -14,12 +14,12 @@ const LONGEST_QUESTION_MS = 30_000;
 const LONGEST_PAUSE_MS = 20_000;
 
 /**
- * Connects to the store that several hosts share. Its schema comes with `migrate()`.
+ * Connects to the store that several hosts share. `migrate()` creates its schema.
  *
  * @param url `postgres://user:password@host:port/database`
- * @param options.poolSize connections of this process at most, 1 or more; 10 by default
+ * @param options.poolSize maximum connections of this process, at least 1; 10 by default
  * @param options.limitMs time limit of every query except migrations
- * @throws when the server cannot be reached or is older than PostgreSQL 15, with what to do; never with the password
+ * @throws with the remedy, and never with the password, if the server is unreachable or older than PostgreSQL 15
  */
 export async function openPostgresStorage(
   url: string,
@@ -48,7 +48,7 @@ export async function openPostgresStorage(
         ...settings,
         max: options.poolSize ?? 10,
         Client,
-        // Sent after connecting, because a pooler in between may not accept the parameter before that.
+        // Sent after connecting, because a pooler in between may not accept the parameter earlier.
         onConnect: async (client) => {
           await client.query(`set idle_in_transaction_session_timeout = ${LONGEST_PAUSE_MS}`);
         },
@@ -108,7 +108,7 @@ export async function openPostgresStorage(
 
 const openDatabase = (pool: PostgresPool) => new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
 
-/** Such as 150004 for 15.4. */
+/** Reads the version, such as 150004 for 15.4. */
 async function readVersion(pool: RenewablePool): Promise<number> {
   const client = await pool.connect();
   try {
@@ -128,13 +128,16 @@ function listenForErrors(pool: Pool): Pool {
   return pool.on('connect', (client) => client.on('error', () => {}));
 }
 
-/** Host and database, without user and password. */
+/** Returns host and database, without user and password. */
 function describe(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? 'storage.url' : `${parsed.host}${parsed.pathname}`;
 }
 
-/** Node joins the failures of a host's several addresses in an AggregateError, whose own message is empty. */
+/**
+ * Returns the reason. Node joins the failures of a host's several addresses in an AggregateError, whose message is
+ * empty.
+ */
 function reason(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reason).join('; ');
   return error instanceof Error ? error.message : String(error);

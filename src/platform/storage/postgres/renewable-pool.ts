@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Pool, PoolClient, PoolOptions } from 'pg';
 
-/** A pool that can drop all its connections at once. A network that drops packets closes none of them. */
+/** A pool that can replace all its connections at once. A network that drops packets does not close them. */
 export class RenewablePool {
   private readonly create: () => Pool;
   private readonly pauseMs: number;

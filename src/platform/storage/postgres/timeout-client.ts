@@ -4,9 +4,9 @@ import pg from 'pg';
 export type TimeoutClient = new (config?: string | pg.ClientConfig) => pg.Client;
 
 /**
- * A network that drops packets does not close a connection: TCP gives up after a quarter of an hour, and later queries wait
- * behind one without a response. This client ends its connection if the server sends nothing for this long, and the pool
- * opens another one.
+ * Creates a client class that ends its connection if the server sends nothing for this long. The pool then opens
+ * another connection. A network that drops packets does not close a connection: TCP gives up after a quarter of an
+ * hour, and later queries wait behind one without a response.
  */
 export function createTimeoutClient(limitMs: number): TimeoutClient {
   return class extends pg.Client {

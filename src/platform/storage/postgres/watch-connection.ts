@@ -7,8 +7,9 @@ const MIN_LIMIT_MS = 1000;
 const MAX_LIMIT_MS = 8000;
 
 /**
- * A connection for short queries that must not wait for others. A network that drops packets does not close a connection, so
- * a query without a response after a second is cancelled with its connection and sent once more over a new one.
+ * A connection for short queries that must not wait for others. A network that drops packets does not close a
+ * connection. A query without a response after a second is therefore cancelled with its connection and sent once more
+ * over a new one.
  */
 export class WatchConnection {
   private readonly settings: pg.ClientConfig;
@@ -45,7 +46,7 @@ export class WatchConnection {
   private async connect(): Promise<pg.Client> {
     if (this.closed) throw new Error('The store is closed.');
     const client = new pg.Client({ ...this.settings, connectionTimeoutMillis: this.limitMs });
-    client.on('error', () => {}); // the query rejects with it, too
+    client.on('error', () => {}); // the query also rejects with it
     await client.connect();
     return client;
   }

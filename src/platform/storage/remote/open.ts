@@ -3,12 +3,12 @@ import type { Change, ManagementStore, ManagementTransaction } from '../ports/ma
 import type { Storage } from '../storage.ts';
 import type { StorageService } from './serve.ts';
 
-/** Its name among the services of the primary. */
+/** The name of the service in the primary. */
 export const storageService = 'storage';
 
 /**
- * The store of the primary, as a worker sees it. Only one process writes the embedded store: four writers stalled one
- * another's event loops for up to 236 ms.
+ * Opens the store of the primary in a worker. Only one process writes the embedded store, because four writers blocked
+ * each other's event loops for up to 236 ms.
  *
  * Rejects with the error of the store, and with a `PeerClosedError` if the primary has ended.
  */

@@ -2,15 +2,19 @@ import type { WorkerLink } from '../../cluster/hub.ts';
 import type { Change, ManagementStore, ManagementTransaction } from '../ports/management.ts';
 import type { Storage } from '../storage.ts';
 
-/** The store as a worker calls it. Every method except `change` is one call. */
+/** The store from the view of a worker. Every method except `change` is one call. */
 export interface StorageService extends Omit<Storage, 'management' | 'close'> {
   readonly management: Omit<ManagementStore, 'change'>;
   readonly changes: ChangeService;
 }
 
-/** A change in several calls. Its work runs in the worker, and its transaction is open here. */
+/** A change in several calls. Its work runs in the worker, and its transaction is open in this process. */
 export interface ChangeService {
-  /** Begins a change when no other one is open. @returns its number for the other calls */
+  /**
+   * Begins a change when no other change is open.
+   *
+   * @returns its number for the other calls
+   */
   begin(change: Change): Promise<number>;
   ask(id: number, method: keyof ManagementTransaction, args: readonly unknown[]): unknown;
   /** Ends a change. Resolves when it is durable, or rolled back because nothing was recorded. */
@@ -25,7 +29,10 @@ interface OpenChange {
   done: Promise<void>;
 }
 
-/** The embedded store does nothing else during a change, so an unresponsive worker must not block the others. */
+/**
+ * Maximum duration of a change. The embedded store does nothing else meanwhile, so an unresponsive worker must not
+ * block the others.
+ */
 const LONGEST_CHANGE_MS = 10_000;
 
 /** Offers a store to a worker. Rolls back its open changes when the worker ends. */
@@ -74,7 +81,7 @@ function serveChanges(management: ManagementStore, gone: AbortSignal, longestMs:
     },
     ask(id, method, args) {
       const { transaction } = find(id);
-      return Reflect.apply(transaction[method], transaction, args); // the worker's side has typed them
+      return Reflect.apply(transaction[method], transaction, args); // the types of the worker's end ensure this
     },
     async commit(id) {
       const { end, done } = find(id);

@@ -5,9 +5,9 @@ import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import { openSqliteStorage } from './open.ts';
 
 /**
- * A process that `sqlite.test.ts` kills: makes the database of its first argument and appends batches to it. Writes a
- * line with the ids of each batch as soon as the store said that it is durable. All entries of a batch have a workspace
- * of their own and say in `inputTokens` how many they are.
+ * A process that `sqlite.test.ts` kills. It creates the database of its first argument and appends batches to it. It
+ * writes a line with the ids of each batch as soon as the store reports the batch as durable. Each batch has a unique
+ * workspace, and `inputTokens` of each entry is the size of the batch.
  */
 const storage = await openSqliteStorage(process.argv[2]!);
 await storage.migrate();

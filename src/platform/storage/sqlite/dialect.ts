@@ -11,14 +11,14 @@ import {
 import { readResultCode, resultCodes } from './result-codes.ts';
 import { waitWhileBusy } from './wait-while-busy.ts';
 
-/** Maximum length of cached texts. Longer ones are inserts of many rows, whose text is rarely used again. */
+/** Maximum length of cached texts. Longer texts are inserts of many rows, which are rarely used again. */
 const maxCachedTextLength = 4000;
 const maxCachedStatements = 200;
 
 /**
- * Kysely's SQLite dialect over `node:sqlite`.
+ * Creates Kysely's SQLite dialect over `node:sqlite`.
  *
- * @param database opened with `readBigInts`; closed, and its log folded back into the file, with the Kysely instance
+ * @param database opened with `readBigInts`; closed with the Kysely instance, which also merges its log into the file
  */
 export function createSqliteDialect(database: DatabaseSync): SqliteDialect {
   return new NodeSqliteDialect(adapt(database), () => database.isTransaction);
@@ -40,14 +40,20 @@ class NodeSqliteDialect extends SqliteDialect {
   }
 }
 
-/** Makes the migrator use a transaction. It is `immediate`, so processes that migrate at once run one after the other. */
+/**
+ * Makes the migrator use a transaction. It is `immediate`, so processes that migrate concurrently run one after the
+ * other.
+ */
 class TransactionalDdlAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl() {
     return true;
   }
 }
 
-/** All transactions write. If one started with a read, it could not wait for a lock: SQLite rejects it at once. */
+/**
+ * Begins every transaction as a write. If one started with a read, it could not wait for a lock, because SQLite rejects
+ * it at once.
+ */
 class ImmediateDriver extends SqliteDriver {
   readonly #isInTransaction: () => boolean;
   constructor(database: SqliteDatabase, isInTransaction: () => boolean) {
@@ -60,7 +66,7 @@ class ImmediateDriver extends SqliteDriver {
   override async beginTransaction(connection: DatabaseConnection) {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
   }
-  /** Ignores that a full disk has ended the transaction already, because that error would hide the cause. */
+  /** Ignores the error if a full disk has already ended the transaction, because that error would hide the cause. */
   override async rollbackTransaction(connection: DatabaseConnection) {
     if (this.#isInTransaction()) await super.rollbackTransaction(connection);
   }
@@ -74,7 +80,7 @@ function makePatient(connection: DatabaseConnection): DatabaseConnection {
 }
 
 function adapt(database: DatabaseSync): SqliteDatabase {
-  const cache = new Map<string, SqliteStatement>(); // SQL text → statement, the one used last at the end
+  const cache = new Map<string, SqliteStatement>(); // SQL text → statement, the most recently used last
 
   return {
     prepare(text) {
@@ -96,7 +102,8 @@ function adapt(database: DatabaseSync): SqliteDatabase {
       try {
         database.exec('pragma wal_checkpoint(truncate)');
       } catch (error) {
-        if (readResultCode(error) !== resultCodes.full) throw error; // the log stays beside the file, for the next process
+        // The log stays beside the file, for the next process.
+        if (readResultCode(error) !== resultCodes.full) throw error;
       } finally {
         database.close();
       }

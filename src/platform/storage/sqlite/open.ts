@@ -12,11 +12,11 @@ import { readResultCode, resultCodes } from './result-codes.ts';
 import { busyTimeoutMs, waitWhileBusy } from './wait-while-busy.ts';
 
 /**
- * Opens or creates the database in one file. Each write is durable on return, even after a power cut. `migrate()` creates
- * the schema.
+ * Opens or creates the database in one file. Each write is durable on return, even after a power failure. `migrate()`
+ * creates the schema.
  *
  * @param path of the file; a missing folder is created for the owner only. `:memory:` stores nothing
- * @throws if it cannot be read and written, with the remedy
+ * @throws with the remedy if the file cannot be read and written
  */
 export async function openSqliteStorage(path: string): Promise<Storage> {
   if (path !== ':memory:') await prepareFile(path);
@@ -27,7 +27,7 @@ export async function openSqliteStorage(path: string): Promise<Storage> {
     await waitWhileBusy(() => opened.exec('pragma journal_mode = wal'));
     opened.exec('pragma synchronous = full');
     opened.exec('pragma fullfsync = on'); // macOS: fsync alone leaves data in the disk's cache
-    // A read-only file fails here and not at the first request.
+    // A read-only file fails here and not during the first request.
     await waitWhileBusy(() => opened.exec('begin immediate; rollback'));
   } catch (error) {
     database?.close();

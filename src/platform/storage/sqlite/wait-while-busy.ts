@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { readResultCode, resultCodes } from './result-codes.ts';
 
-/** Maximum wait of a statement for the locks of other processes. */
+/** Maximum time that a statement waits for the locks of other processes. */
 export const busyTimeoutMs = 5000;
 
 /**
- * Waits for the locks of other processes between attempts. SQLite's own wait (`busy_timeout`) blocks the event loop (four
- * writers stalled each other's for up to 236 ms), and does not wait at all while a new file changes to WAL.
+ * Waits for the locks of other processes between attempts. SQLite's wait (`busy_timeout`) blocks the event loop: four
+ * writers blocked each other's for up to 236 ms. It also does not wait at all while a new file changes to WAL.
  *
  * @param act must change nothing if it fails
  * @throws the errors of `act`; that the database is locked only after `busyTimeoutMs`

@@ -49,7 +49,7 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
       .execute();
     for (const row of found) put({ ...row, day: readNumber(row.day), requests: readNumber(row.requests) });
 
-    // The whole cost of an entry counts for its kind of key. Lines of the other kind of key are moved.
+    // The whole cost of an entry counts for its kind of key. The cost of lines of the other kind of key is moved.
     const others = await asked
       .innerJoin('ledger_lines as line', 'line.entry_id', 'ledger.id')
       .whereRef('line.is_byok', '<>', 'ledger.is_byok')

@@ -36,7 +36,7 @@ export async function appendAudit(trx: Database, entry: AuditEntry, sequence: bi
     .execute();
 }
 
-/** The newest first. */
+/** Lists the newest first. */
 export async function listAudit(db: Database, { offset, limit }: Page): Promise<Listed<AuditEntry>> {
   const { total } = await db.selectFrom('audit').select(sql<bigint>`count(*)`.as('total')).executeTakeFirstOrThrow();
   const rows = await db

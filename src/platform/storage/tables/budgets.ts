@@ -12,7 +12,11 @@ export interface BudgetTable {
   updated_at_ms: Integer;
 }
 
-/** The broadest first. @param workspaceId undefined: of all workspaces */
+/**
+ * Lists the broadest first.
+ *
+ * @param workspaceId undefined: of all workspaces
+ */
 export async function listBudgetRows(db: Database, workspaceId?: string): Promise<BudgetRecord[]> {
   let query = db.selectFrom('budgets').selectAll();
   if (workspaceId !== undefined) query = query.where('workspace_id', '=', workspaceId);

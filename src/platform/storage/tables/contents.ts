@@ -7,7 +7,7 @@ export interface ContentTable {
   id: string;
   workspace_id: string;
   created_at_ms: Integer;
-  /** JSON, each of the three. */
+  /** JSON, like the next two columns. */
   input: string;
   output: string;
   error: string | null;

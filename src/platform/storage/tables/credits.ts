@@ -3,7 +3,7 @@ import type { CreditRecord } from '../ports/credits.ts';
 import { type Integer, writeNullableText } from './columns.ts';
 import type { Database } from './database.ts';
 
-/** Credits of the organization. Below zero if credit is withdrawn. */
+/** Credits of the organization. Negative if credit is withdrawn. */
 export interface CreditTable {
   id: string;
   at_ms: Integer;

@@ -23,7 +23,7 @@ export async function addFeedback(db: Database, feedback: FeedbackRecord): Promi
     .select('workspace_id')
     .where('id', '=', writeTextColumn(feedback.generationId))
     .executeTakeFirst();
-  if (!found) return false; // entries are never deleted, so it cannot disappear
+  if (!found) return false; // ledger entries are never deleted
   await db
     .insertInto('feedback')
     .values({
@@ -39,7 +39,7 @@ export async function addFeedback(db: Database, feedback: FeedbackRecord): Promi
   return true;
 }
 
-/** The newest first. */
+/** Lists the newest first. */
 export async function listFeedback(
   db: Database,
   { generationId, offset, limit }: FeedbackQuery,

@@ -39,7 +39,7 @@ export interface GuardrailTable {
 /** The guardrail of a key or a member; at most one. */
 export interface GuardrailAssignmentTable {
   kind: GuardrailAssignee['kind'];
-  /** The hash of the key, the id of the member. */
+  /** The hash of the key, or the id of the member. */
   holder: string;
   guardrail_id: string;
   created_at_ms: Integer;
@@ -54,7 +54,7 @@ export async function listAppliedGuardrails(db: Database): Promise<AppliedGuardr
   );
   const guardrails = rows.map(readGuardrail).map((guardrail) => {
     const { workspaceId } = guardrail;
-    return { ...guardrail, workspaceName: names.get(workspaceId) ?? workspaceId }; // deleted since
+    return { ...guardrail, workspaceName: names.get(workspaceId) ?? workspaceId }; // the workspace may be deleted since
   });
   return { guardrails, assignments: assignments.map(readAssignment) };
 }
@@ -64,7 +64,7 @@ export async function findGuardrail(db: Database, id: string): Promise<Guardrail
   return row && readGuardrail(row);
 }
 
-/** Oldest first. */
+/** Lists the oldest first. */
 export async function listGuardrailRows(
   db: Database,
   { workspaceId, offset, limit }: GuardrailQuery,
@@ -81,7 +81,7 @@ export async function listGuardrailRows(
 
 const selectOldest = (db: Database) => db.selectFrom('guardrails').selectAll().orderBy('created_at_ms').orderBy('id');
 
-/** Inserts, or replaces all but workspace and `created_at_ms`. */
+/** Inserts, or replaces all columns except the workspace and `created_at_ms`. */
 export async function saveGuardrail(trx: Database, guardrail: GuardrailRecord): Promise<void> {
   const changeable = {
     name: writeTextColumn(guardrail.name),
@@ -109,7 +109,7 @@ export async function deleteGuardrailRow(trx: Database, id: string): Promise<voi
   await trx.deleteFrom('guardrails').where('id', '=', id).execute();
 }
 
-/** Oldest first. */
+/** Lists the oldest first. */
 export async function listAssignments(
   db: Database,
   { kind, guardrailId, offset, limit }: AssignmentQuery,

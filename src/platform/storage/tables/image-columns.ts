@@ -10,7 +10,7 @@ export interface ImageColumns {
   picture_tier: string | null;
 }
 
-/** The same columns in the same order for all. */
+/** Writes the same columns in the same order for all rows. */
 export const writeImageCounts = (counts: ImageCounts | undefined) => ({
   output_images: counts?.made ?? null,
   output_pixels: writePixels(counts?.madePixels),
@@ -19,7 +19,7 @@ export const writeImageCounts = (counts: ImageCounts | undefined) => ({
   picture_tier: writeNullableText(counts?.variant ?? null),
 });
 
-/** The headers of images can claim more than a column can store. */
+/** Writes pixels, because the headers of images can claim more than a column can store. */
 const writePixels = (pixels: number | undefined): number | null =>
   pixels !== undefined && Number.isSafeInteger(pixels) ? pixels : null;
 

@@ -41,18 +41,22 @@ const replaceable = [
   ...rateLimitNames,
 ] as const;
 
-/** Oldest first. */
+/** Lists the oldest first. */
 export async function listKeyRows(db: Database): Promise<KeyRecord[]> {
   const rows = await db.selectFrom('keys').selectAll().orderBy('created_at_ms').orderBy('hash').execute();
   return rows.map(readKey);
 }
 
-/** Inserts, or replaces all but `created_at_ms`. An identical key is not a change. */
+/** Inserts, or replaces all columns except `created_at_ms`. An identical key is not a change. */
 export async function putKey(db: Database, key: KeyRecord): Promise<void> {
   await changeAccess(db, (trx) => insertKeyRow(trx, key));
 }
 
-/** `putKey` as a part of a change. @returns whether it changed anything */
+/**
+ * Works like `putKey` as a part of a change.
+ *
+ * @returns whether it changed anything
+ */
 export async function insertKeyRow(trx: Database, key: KeyRecord): Promise<boolean> {
   const result = await trx
     .insertInto('keys')
@@ -104,7 +108,7 @@ export async function setKeyDisabled(db: Database, hash: string, disabled: boole
   return key;
 }
 
-/** Hashes of keys that a configuration has defined, in any order. */
+/** Lists the hashes of keys that a configuration has defined, in any order. */
 export async function listBootstrapKeys(db: Database): Promise<string[]> {
   const rows = await db.selectFrom('keys').select('hash').where('from_bootstrap', '<>', 0n).execute();
   return rows.map(({ hash }) => hash);
@@ -120,7 +124,7 @@ export async function findKeyRow(db: Database, hash: string): Promise<KeyRecord 
   return row && readKey(row);
 }
 
-/** Inference keys, the newest first. */
+/** Lists inference keys, the newest first. */
 export async function listInferenceKeys(
   db: Database,
   { workspaceId, includeDisabled, offset, limit }: KeyQuery,

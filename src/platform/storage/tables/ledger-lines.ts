@@ -46,7 +46,7 @@ export function writeLineRows({ id, lines = [] }: LedgerEntry) {
 /** 33 columns each. @see maxRowsPerInsert of the ledger */
 const maxRowsPerInsert = 900;
 
-/** @param entries that this transaction has just recorded */
+/** @param entries new entries of this transaction */
 export async function insertLines(trx: Database, entries: readonly LedgerEntry[]): Promise<void> {
   const rows = entries.flatMap(writeLineRows);
   for (let start = 0; start < rows.length; start += maxRowsPerInsert) {

@@ -40,7 +40,9 @@ export interface LedgerTable extends PartColumns {
   task: string | null;
   /** The entry that this one corrects; null: it is not a correction. */
   corrects: string | null;
-  /** When the correction was made; its `created_at_ms` is that of the entry, whose day it belongs to. */
+  /**
+   * When the correction was made. Its `created_at_ms` is that of the entry, so that it belongs to the day of the entry.
+   */
   corrected_at_ms: NullableInteger;
   /** Null: a response. */
   api_type: LedgerEntry['apiType'] | null;
@@ -57,7 +59,7 @@ export async function appendEntries(db: Database, entries: readonly LedgerEntry[
   // Two hosts may replay overlapping journals. The fixed order of rows prevents deadlocks.
   const rows = entries.map(writeLedgerRow).sort((a, b) => (a.id < b.id ? -1 : 1));
   const composed = entries.some(({ lines }) => lines !== undefined);
-  // If two have the same id, the first one counts.
+  // If two entries have the same id, the first one counts.
   const byId = new Map(composed ? entries.toReversed().map((entry) => [entry.id, entry]) : []);
   await db.transaction().execute(async (trx) => {
     const spent = createSpendingSum();
@@ -67,6 +69,8 @@ export async function appendEntries(db: Database, entries: readonly LedgerEntry[
 }
 
 /**
+ * Inserts entries.
+ *
  * @param spent collects the costs of new entries, for the end of the transaction
  * @param composed entries by id, at least those that have lines
  * @returns the ids of new entries
@@ -98,10 +102,10 @@ async function insertRows(
 }
 
 /**
- * Books corrections, all or none of them. The id of one is made of the entry's and of how many there were before, so
- * that of two that were made from the same state only one is booked.
+ * Records corrections, all or none of them. The id of a correction consists of the entry's id and the number of earlier
+ * corrections. If two corrections are made from the same state, only one is recorded.
  *
- * @returns how many were recorded
+ * @returns the number of recorded corrections
  */
 export async function correctEntries(db: Database, corrections: readonly Correction[], atMs: number): Promise<number> {
   if (corrections.length === 0) return 0;
@@ -109,7 +113,7 @@ export async function correctEntries(db: Database, corrections: readonly Correct
     .map((correction) => writeCorrection(correction, atMs))
     .sort(([a], [b]) => (a.id < b.id ? -1 : 1));
   return db.transaction().execute(async (trx) => {
-    // First, so that the lock of its row orders concurrent corrections.
+    // This runs first, so that the lock of its row orders concurrent corrections.
     if (rows.flat().some((row) => row.cost_nano_usd < 0n)) await countReduction(trx);
     const spent = createSpendingSum();
     const firsts = rows.map(([first]) => first);
@@ -121,7 +125,10 @@ export async function correctEntries(db: Database, corrections: readonly Correct
   });
 }
 
-/** @returns its row, and a second one for lines of the other kind of key, which is recorded with the first or not at all */
+/**
+ * @returns the row of the correction, and a second row for lines of the other kind of key, which is recorded with the
+ * first or not at all
+ */
 function writeCorrection({ entry: corrected, otherKeysNanoUsd, ...all }: Correction, atMs: number) {
   const { special: _, lines: __, pictures: ___, correction, ...entry } = corrected;
   const count = correction?.count ?? 0;
@@ -172,7 +179,7 @@ export async function findEntry(
 /**
  * Reads entries with their corrections, the oldest first.
  *
- * @param after id of the last entry that was read before
+ * @param after id of the last entry of the previous read
  */
 export async function listEntries(db: Database, { after, limit, ...query }: EntryQuery): Promise<RecordedEntry[]> {
   const { fromMs, toMs, model, provider } = query;
@@ -195,7 +202,9 @@ export async function listEntries(db: Database, { after, limit, ...query }: Entr
   );
 }
 
-/** Maximum slices that one page of `listRecent` reads. A filter with few matches would otherwise read the whole ledger. */
+/**
+ * Maximum slices that one page of `listRecent` reads. Otherwise a filter with few matches would read the whole ledger.
+ */
 const MAX_SLICES = 25;
 
 /** Reads a page of entries with their corrections, the newest first. */
@@ -295,7 +304,7 @@ export const answers = sql<bigint>`cast(sum(case when corrects is null then 1 el
 export async function readTotals(db: Database, workspaceId?: string): Promise<LedgerTotals> {
   let query = db.selectFrom('ledger').select([
     sql<bigint>`cast(coalesce(sum(case when corrects is null then 1 else 0 end), 0) as bigint)`.as('entries'),
-    // PostgreSQL adds bigints up to a numeric; both dialects cast back to 64 bits, and fail above.
+    // PostgreSQL adds bigints up to a numeric. Both dialects cast back to 64 bits, and fail above that.
     sql<bigint>`cast(coalesce(sum(input_tokens), 0) as bigint)`.as('inputTokens'),
     sql<bigint>`cast(coalesce(sum(output_tokens), 0) as bigint)`.as('outputTokens'),
     sql<bigint>`cast(coalesce(sum(cost_nano_usd), 0) as bigint)`.as('costNanoUsd'),
@@ -324,7 +333,8 @@ export async function readTraffic(db: Database, sinceMs: number): Promise<Traffi
       .where('api_type', 'is', null) // routers weigh the tokens of conversations
       .where('priced', '=', 1n)
       .where('outcome', 'in', ['completed', 'incomplete'])
-      .where((row) => row.or([row('router', 'is', null), row('router', '!=', 'router/bodybuilder')])) // its responses are free
+      // Its responses are free.
+      .where((row) => row.or([row('router', 'is', null), row('router', '!=', 'router/bodybuilder')]))
       .groupBy(['task', 'model'])
       .$narrowType<{ model: string }>()
       .execute();

@@ -21,7 +21,7 @@ export interface MembershipTable {
   created_at_ms: Integer;
 }
 
-/** Oldest first. */
+/** Lists the oldest first. */
 export async function listMembers(db: Database): Promise<MemberRecord[]> {
   const rows = await selectOldest(db).execute();
   return rows.map(readMember);
@@ -29,7 +29,7 @@ export async function listMembers(db: Database): Promise<MemberRecord[]> {
 
 const selectOldest = (db: Database) => db.selectFrom('members').selectAll().orderBy('created_at_ms').orderBy('id');
 
-/** Oldest first. */
+/** Lists the oldest first. */
 export async function listMemberPage(db: Database, { offset, limit }: Page): Promise<Listed<MemberRecord>> {
   const { total } = await db.selectFrom('members').select(sql<bigint>`count(*)`.as('total')).executeTakeFirstOrThrow();
   const rows = await selectOldest(db).limit(limit).offset(offset).execute();
@@ -42,7 +42,7 @@ const readMember = (row: Selectable<MemberTable>): MemberRecord => ({
   rateLimits: readRates(row),
 });
 
-/** Inserts a member. An existing one is left as it is. */
+/** Inserts a member. Does not change an existing one. */
 export async function putMember(
   db: Database,
   { id, createdAtMs }: Pick<MemberRecord, 'id' | 'createdAtMs'>,
@@ -55,7 +55,7 @@ export async function putMember(
   });
 }
 
-/** Inserts, or replaces all but `created_at_ms`. */
+/** Inserts, or replaces all columns except `created_at_ms`. */
 export async function saveMember(trx: Database, member: MemberRecord): Promise<void> {
   await insertMember(trx, member)
     .onConflict((oc) => oc.column('id').doUpdateSet(writeRates(member.rateLimits)))
@@ -82,7 +82,7 @@ export async function findMember(db: Database, id: string): Promise<MemberRecord
   return row && readMember(row);
 }
 
-/** Oldest first. */
+/** Lists the oldest first. */
 export async function listWorkspaceMembers(
   db: Database,
   workspaceId: string,
@@ -117,7 +117,7 @@ export async function findWorkspaceMembers(
   return rows.map(readMembership);
 }
 
-/** Inserts a membership. An existing one is left as it is. */
+/** Inserts a membership. Does not change an existing one. */
 export async function joinWorkspace(trx: Database, membership: WorkspaceMemberRecord): Promise<void> {
   await trx
     .insertInto('memberships')
@@ -146,7 +146,7 @@ const readMembership = (row: Selectable<MembershipTable>): WorkspaceMemberRecord
   createdAtMs: readNumber(row.created_at_ms),
 });
 
-/** By member, then workspace. */
+/** Lists by member, then workspace. */
 export async function listMemberships(db: Database): Promise<{ memberId: string; workspaceId: string }[]> {
   const rows = await db.selectFrom('memberships').selectAll().orderBy('member_id').orderBy('workspace_id').execute();
   return rows.map((row) => ({ memberId: row.member_id, workspaceId: row.workspace_id }));

@@ -1,7 +1,7 @@
 import type { RateLimits } from '../../../domain/rate-limits.ts';
 import type { NullableInteger } from './columns.ts';
 
-/** Columns of `keys` and `members`; null is no limit. */
+/** Columns of `keys` and `members`. Null: no limit. */
 export interface RateColumns {
   requests_per_minute: NullableInteger;
   tokens_per_minute: NullableInteger;

@@ -14,10 +14,10 @@ export async function readAccessRevision(db: Database): Promise<number> {
 }
 
 /**
- * Makes a change and raises the `access` revision in one transaction. The revision comes first: its row lock serializes the
- * writers of all hosts, so that they cannot deadlock and no reader sees a revision before its change.
+ * Makes a change and raises the `access` revision in one transaction. The revision comes first: its row lock serializes
+ * the writers of all hosts, so that they cannot deadlock and no reader sees a revision before its change.
  *
- * @param change returns whether it changed anything; if not, the revision stays, too
+ * @param change returns whether it changed anything; if not, the revision stays the same
  */
 export async function changeAccess(db: Database, change: (trx: Database) => Promise<boolean>): Promise<void> {
   const trx = await db.startTransaction().execute();

@@ -1,9 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from './database.ts';
 
-/** Entries of a slice. The embedded store runs on the main thread and needs about two milliseconds; requests run in between. */
+/**
+ * Entries of a slice. The embedded store runs on the main thread and needs about two milliseconds. Requests run between
+ * slices.
+ */
 const rowsPerSlice = 2000;
-/** Maximum difference between the time in an id, the arrival of the request, and that of its entry, the end of the body. */
+/**
+ * Maximum difference between the time in an id (arrival of the request) and the time of its entry (end of the body).
+ */
 const skewMs = 3_600_000n;
 
 export interface SliceRange {
@@ -14,11 +19,11 @@ export interface SliceRange {
 }
 
 /**
- * Walks the ledger slice by slice, the newest first. Ids sort by time; an index by time would cost every insert more than
- * it saves here.
+ * Reads the ledger slice by slice, the newest first. Ids sort by time. An index by time would cost every insert more
+ * than it saves here.
  *
- * @param visit receives a query over the slice, which may contain entries from before `sinceMs`, and the id at which the
- *   next slice ends. It returns false to stop
+ * @param visit receives a query over the slice, which may contain entries from before `sinceMs`, and the id at which
+ * the next slice ends; returns false to stop
  */
 export async function walkSlices(
   db: Database,

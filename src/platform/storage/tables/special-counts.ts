@@ -15,7 +15,7 @@ export interface SpecialCountColumns {
 
 const none: SpecialCounts = {};
 
-/** The same columns in the same order for all. */
+/** Writes the same columns in the same order for all rows. */
 export const writeSpecialCounts = (counts = none) => ({
   cache_write_1h_tokens: counts.cacheWrite1hTokens ?? 0,
   input_audio_tokens: counts.inputAudioTokens ?? 0,
@@ -27,7 +27,7 @@ export const writeSpecialCounts = (counts = none) => ({
   web_searches: counts.webSearches ?? 0,
 });
 
-/** @returns the member `special`, or none if all counts are 0 */
+/** @returns the member `special`, or no member if all counts are 0 */
 export function readSpecialCounts(row: Record<keyof SpecialCountColumns, bigint>): { special?: SpecialCounts } {
   const counts = special({
     cacheWrite1hTokens: readNumber(row.cache_write_1h_tokens),

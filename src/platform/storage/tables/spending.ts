@@ -6,10 +6,11 @@ import { type Integer, writeFlag, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 
 /**
- * Spending by day (UTC): sums over the ledger, raised in the transaction that records an entry. An index by key over the
- * ledger would give the same sums, but every insert would take three times as long (13 against 4 µs).
+ * Spending by day (UTC): sums over the ledger, raised in the transaction that records an entry. An index by key over
+ * the ledger would give the same sums, but every insert would take three times as long (13 instead of 4 µs).
  *
- * A row covers the days up to the next row. `foldSpendingRows` leaves only a few rows of each key, however old it is.
+ * A row covers the days up to the next row. `foldSpendingRows` leaves only a few rows of each key, however old the key
+ * is.
  */
 export interface SpendingTable {
   key_hash: string;
@@ -64,7 +65,7 @@ export function createSpendingSum() {
       }
       row[Number(is_byok) === 0 ? 'cost_nano_usd' : 'byok_nano_usd'] += cost_nano_usd;
     },
-    /** Rows in a fixed order, so that two hosts cannot deadlock. */
+    /** Returns rows in a fixed order, so that two hosts cannot deadlock. */
     rows: () => [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row),
   };
 }
@@ -91,8 +92,8 @@ const idsPerQuery = 500;
 /**
  * Reads the spending of each scope.
  *
- * @param sinceMs at least one; counts from the midnight (UTC) of its day. Not within days that `foldSpendingRows` has rolled
- *   up
+ * @param sinceMs at least one; counts from the midnight (UTC) of its day; must not be within days that
+ * `foldSpendingRows` has rolled up
  * @returns in the order of the scopes
  */
 export async function readSpending(
@@ -131,21 +132,21 @@ export async function readSpending(
   });
 }
 
-/** Rows per transaction, plus the rest of the last key: some milliseconds of the embedded store. */
+/** Rows per transaction, plus the rest of the last key. The embedded store needs some milliseconds for them. */
 const rowsPerFold = 100;
 /** Bounds the time that writers of the ledger wait for the table. */
 const LOCK_MS = 100;
 
 /**
- * Rolls up days that no window needs separately. Each day before the last of these times moves to the latest of them that is
- * not after it. Sums since any of them, and since any later day, stay the same. Entries and corrections of those days that
- * are recorded afterwards are moved by the next call.
+ * Rolls up days that no window needs separately. Moves each day before the last of these times to the latest of them
+ * that is not after it. Sums since any of them, and since any later day, stay the same. The next call moves entries and
+ * corrections of those days that are recorded afterwards.
  *
- * A clock that is far ahead must not roll up days that are still open. So nothing is rolled up until entries exist on two
- * days that are not before the last of the times.
+ * A clock that is far ahead must not roll up days that are still open. Therefore nothing is rolled up until entries
+ * exist on two days that are not before the last of the times.
  *
  * @param startsMs Unix milliseconds of midnights (UTC), the earliest first
- * @returns how many rows were deleted
+ * @returns the number of deleted rows
  */
 export async function foldSpendingRows(db: Database, startsMs: readonly number[]): Promise<number> {
   const starts = startsMs.map((ms) => BigInt(dayOf(ms)));
@@ -196,7 +197,7 @@ function foldKeys(db: Database, keys: readonly string[], starts: readonly bigint
   });
 }
 
-// PostgreSQL adds bigints up to a numeric; both dialects cast back to 64 bits, and fail above.
+// PostgreSQL adds bigints up to a numeric. Both dialects cast back to 64 bits, and fail above that.
 const sumSince = (day: bigint, part: 'cost_nano_usd' | 'byok_nano_usd') =>
   sql<bigint>`cast(coalesce(sum(case when day >= ${day} then ${sql.ref(part)} else 0 end), 0) as bigint)`;
 
@@ -212,7 +213,7 @@ function groupByKind(scopes: readonly SpendingScope[]): [Kind, string[]][] {
   return [...ids].map(([kind, known]) => [kind, [...known]]);
 }
 
-/** The column of a scope, and its value. */
+/** Returns the column of a scope, and its value. */
 function columnOf(scope: SpendingScope): [Kind, string] {
   if (scope === 'everything') return ['everything', ''];
   if ('keyHash' in scope) return ['key_hash', scope.keyHash];

@@ -24,7 +24,7 @@ export interface WorkspaceTable {
   settings: string;
 }
 
-/** Oldest first. */
+/** Lists the oldest first. */
 export async function listWorkspaceRows(db: Database): Promise<WorkspaceRecord[]> {
   const rows = await db
     .selectFrom('workspaces')
@@ -88,7 +88,7 @@ export async function setWorkspaceRates(db: Database, id: string, limits: Partia
   });
 }
 
-/** Oldest first, with all their settings. */
+/** Lists workspaces with all their settings, the oldest first. */
 export async function listWorkspaceDetails(db: Database, { offset, limit }: Page): Promise<Listed<WorkspaceDetails>> {
   const { total } = await db
     .selectFrom('workspaces')
@@ -123,7 +123,7 @@ export async function findDefaultWorkspace(db: Database, name: string): Promise<
   return row && readWorkspace(row);
 }
 
-/** Inserts, or replaces all but `created_at_ms`. */
+/** Inserts, or replaces all columns except `created_at_ms`. */
 export async function saveWorkspace(trx: Database, workspace: WorkspaceDetails): Promise<void> {
   await trx
     .insertInto('workspaces')
