@@ -3,9 +3,9 @@ import type { WriteLog } from './log-messages.ts';
 import { listAttempts, type ObservedAttempt, type ObservedRun } from './observed.ts';
 
 /**
- * Writes a line for each failed attempt that no other line reports: the caller has the response of another endpoint and
- * saw nothing of the failure. The failure that ended a run is logged with the response, unless the gateway itself made
- * the request.
+ * Writes a line for each failed attempt that no other line reports. In that case, the caller received the response of
+ * another endpoint and did not notice the failure. The failure that ended a run is logged with the response, unless the
+ * gateway itself made the request.
  */
 export function logFailedAttempts(log: WriteLog, run: ObservedRun): void {
   const { error, origin } = run;

@@ -4,12 +4,12 @@ import type { LogFields } from './log-messages.ts';
 /** The fields that lines about failures share. */
 type FailureFields = LogFields<'request failed'> & LogFields<'attempt failed'>;
 
-/** `insufficient_quota`, 1234; a longer text, or one with spaces, is no code. */
+/** The form of a code: `insufficient_quota`, 1234. A longer text, or one with spaces, is not a code. */
 const codeShape = /^[\w.:-]{1,64}$/;
 
 /**
- * Describes a failure for the log. A provider's error is described by its kind, without the provider's words: they may
- * contain the prompt, or the key that the provider rejected. A fault of the gateway is described completely.
+ * Describes a failure for the log. Describes a provider's error by its kind, without the provider's text, which may
+ * contain the prompt or the rejected key. Describes a fault of the gateway completely.
  */
 export function describeFailure(error: GatewayError): FailureFields {
   const { kind, status, errorType, providerCode, cause, message, loggedMessage } = error;
@@ -24,6 +24,6 @@ export function describeFailure(error: GatewayError): FailureFields {
   };
 }
 
-/** `TypeError`, or the code of an error of Node's network and file system: `ECONNREFUSED`. */
+/** Returns `TypeError`, or the code of an error of Node's network and file system: `ECONNREFUSED`. */
 export const nameError = (error: Error & { code?: unknown }): string =>
   typeof error.code === 'string' ? error.code : error.name;

@@ -3,12 +3,12 @@ import { type Histogram, latencyBounds } from './histogram.ts';
 /** Label → value. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** What one name tells: a value, or a histogram, for each set of labels. */
+/** The values or histograms of one metric name, one for each set of labels. */
 export interface MetricFamily {
   name: string;
   help: string;
   type: 'counter' | 'gauge' | 'histogram';
-  /** What is shown of several processes; absent: the sum. */
+  /** How values of several processes are joined; absent: the sum. */
   across?: 'min' | 'max';
   samples: readonly { labels: Labels; value: number | Histogram }[];
 }

@@ -4,7 +4,7 @@ import { Histogram } from './histogram.ts';
 type Sample = MetricFamily['samples'][number];
 
 /**
- * Makes one set of numbers of those of several processes: sums, unless a family says otherwise (`across`).
+ * Joins the metrics of several processes: as sums, unless a family sets `across`.
  *
  * @param processes histograms may be clones from another process
  */
@@ -22,7 +22,7 @@ export function joinFamilies(processes: readonly (readonly MetricFamily[])[]): M
   return [...joined.values()].map(({ family, samples }) => ({ ...family, samples: [...samples.values()] }));
 }
 
-/** Those that only grow: what must not be forgotten of a process that has ended. */
+/** Returns the metrics that only increase. They are kept when a process ends. */
 export const keepCounters = (families: readonly MetricFamily[]): MetricFamily[] =>
   families.filter(({ type }) => type !== 'gauge');
 
@@ -35,7 +35,7 @@ function join(
 ): Sample['value'] {
   if (before === undefined) return value;
   if (typeof value !== 'number' && typeof before !== 'number') return addHistograms(before, value);
-  const [one, other] = [before as number, value as number]; // one name has values of one kind
+  const [one, other] = [before as number, value as number]; // the values of one name have one kind
   if (across === 'min') return Math.min(one, other);
   return across === 'max' ? Math.max(one, other) : one + other;
 }

@@ -1,4 +1,4 @@
-/** How lines of the log are written. `auto` is `pretty` on a terminal, else `json`. */
+/** The format of log lines. `auto` is `pretty` on a terminal and `json` elsewhere. */
 export type LogFormat = 'auto' | 'pretty' | 'json';
 
 /** Whether the log is text for people. */

@@ -11,8 +11,8 @@ const request = ['request_id', 'generation_id', 'method', 'route', 'model', 'pro
 const failure = ['kind', 'status', 'error_type', 'provider_code', 'cause', 'err', 'error'] as const;
 
 /**
- * Every message of the log. The text of a message never changes, so that operators can search for it; what differs
- * between two lines is in the fields.
+ * All messages of the log. The text of a message is constant, so that operators can search for it. Values are in the
+ * fields.
  *
  * @see docs/reference/logs.md
  */

@@ -4,9 +4,9 @@ import type { MetricFamily, Labels } from './exposition.ts';
 import { Histogram } from './histogram.ts';
 import { listAttempts, type ObservedEndpoint, type ObservedRun, sumUpstreamMs } from './observed.ts';
 
-/** Model and provider pairs beyond which all others are counted as one. */
+/** Maximum number of model and provider pairs. All others are counted as one pair. */
 const MAX_MODELS = 1_000;
-/** Endpoints of one wildcard whose health is looked at. */
+/** Maximum number of endpoints of one wildcard whose health is checked. */
 const MAX_ENDPOINTS = 100;
 
 const statuses = ['2xx', '3xx', '4xx', '5xx', 'cancelled'] as const;
@@ -23,12 +23,12 @@ class ModelNumbers {
   costNanoUsd = 0;
   unpriced = 0;
   readonly attempts = new Map<string, number>();
-  /** Those of the attempts that were retries. */
+  /** The attempts that were retries. */
   readonly retries = new Map<string, number>();
   readonly firstOutput = new Histogram();
   /** Buffered and streamed. */
   readonly duration = [new Histogram(), new Histogram()] as const;
-  /** Several for a wildcard. */
+  /** A wildcard has several. */
   readonly endpointIds = new Set<string>();
 
   constructor(model: string, provider: string) {
@@ -36,27 +36,29 @@ class ModelNumbers {
   }
 }
 
-/** Counts the answers of one route. */
+/** Counts the responses of one route. */
 export type CountResponse = (status: number, isComplete: boolean) => void;
 
-/** What is asked only when somebody looks. */
+/** Values that are read only when metrics are collected. */
 export interface MetricSources {
   isStable: (endpointId: string) => boolean;
   openRequests: () => number;
   openStreams: () => number;
   journalEntries: () => number;
-  /** Contents that were not kept, and bytes of those that wait. */
+  /** Number of contents that were not kept, and bytes of those that wait. */
   contentsDropped: () => number;
   contentBytes: () => number;
-  /** The longest delay of the event loop since the last look, milliseconds. */
+  /** The longest delay of the event loop since the last collection, milliseconds. */
   loopDelayMs: () => number;
   version: string;
 }
 
 /**
- * Everything that is counted. To count a run is to add numbers: the labels of an endpoint are looked up once, and text
- * is made when somebody asks. prom-client, which we would rather have used, builds a string of all labels for every
- * addition: ten times what this costs. @see docs/guides/observability.md
+ * All metrics. Counting a run only adds numbers: the labels of an endpoint are looked up once, and text is written only
+ * when metrics are collected. prom-client, which would otherwise be preferable, builds a string of all labels for every
+ * addition, which costs ten times as much.
+ *
+ * @see docs/guides/observability.md
  */
 export class Metrics {
   private readonly known = new WeakMap<ObservedEndpoint, ModelNumbers>();
@@ -70,7 +72,7 @@ export class Metrics {
 
   private counterFailures = 0;
 
-  /** @returns counts the answers of a route; call it once for each */
+  /** @returns a function that counts the responses of a route; call it once for each */
   watchRoute(method: string, route: string): CountResponse {
     const counts = new Float64Array(statuses.length);
     this.routes.push({ labels: { method, route }, counts });
@@ -79,7 +81,12 @@ export class Metrics {
     };
   }
 
-  /** A limit refused a request. @param limit what it counts: `requests`, `tokens`. @param scope whose it is: `key` */
+  /**
+   * Counts a request that a limit rejected.
+   *
+   * @param limit the counted unit: `requests`, `tokens`
+   * @param scope the holder of the limit: `key`
+   */
   countLimitHit(limit: string, scope: string): void {
     const name = `${limit} ${scope}`;
     const known = this.limits.get(name);
@@ -87,7 +94,7 @@ export class Metrics {
     else this.limits.set(name, { labels: { limit, scope }, hits: 1 });
   }
 
-  /** The shared counters did not answer. */
+  /** Counts a call to which the shared counters did not respond. */
   countCounterFailure(): void {
     this.counterFailures++;
   }
@@ -112,7 +119,7 @@ export class Metrics {
     tokens[4]! += entry.reasoningTokens;
     numbers.costNanoUsd += Number(entry.costNanoUsd);
     if (!entry.priced) numbers.unpriced++;
-    if (!origin) return; // the gateway itself asked, in the course of a request that is counted
+    if (!origin) return; // the gateway itself made the request, as part of a request that is counted
 
     const now = performance.now();
     const streamed = entry.streamed ? 1 : 0;
@@ -251,7 +258,10 @@ export class Metrics {
     return this.known.get(endpoint) ?? this.meet(endpoint);
   }
 
-  /** Of a wildcard all slugs are counted as one: anybody may think of slugs. */
+  /**
+   * Finds or creates the numbers of an endpoint. Counts all slugs of a wildcard as one, because a caller can invent
+   * slugs.
+   */
   private meet(endpoint: ObservedEndpoint): ModelNumbers {
     const model = endpoint.pattern ?? endpoint.model;
     const { id: provider } = endpoint.provider;
@@ -274,7 +284,7 @@ function statusIndex(status: number): number {
   return status < 500 ? 2 : 3;
 }
 
-/** What has never happened is left out: most models were never asked for. */
+/** Omits values of 0, because most models are never requested. */
 const above0 = (labels: Labels, value: number) => (value > 0 ? [{ labels, value }] : []);
 
 const observed = (labels: Labels, value: Histogram) =>
@@ -295,7 +305,7 @@ const gauge = (name: string, help: string, value: number, labels: Labels = {}): 
   samples: [{ labels, value }],
 });
 
-/** Under the names that dashboards for any program know. */
+/** Describes this process under the names that common dashboards use. */
 export function describeProcess(loopDelayMs: () => number): MetricFamily[] {
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();

@@ -6,15 +6,15 @@ import type { Origin } from '../../domain/origin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 
 /*
- * The port: what telemetry reads of a run that has ended. `Run` of the pipeline has all of it. Times are of
- * `performance.now()`.
+ * The port: the data that telemetry reads of a run that has ended. `Run` of the pipeline has all of it. Times are those
+ * of `performance.now()`.
  */
 
 /** The endpoint of an attempt. */
 export interface ObservedEndpoint {
   readonly id: string;
   readonly model: string;
-  /** The slug of the configuration, when `model` is one that its `*` matched. */
+  /** The slug of the configuration, if its `*` matched `model`. */
   readonly pattern?: string | undefined;
   readonly upstreamModel: string;
   readonly provider: { readonly id: string; readonly name: string };
@@ -22,7 +22,7 @@ export interface ObservedEndpoint {
 
 export interface ObservedAttempt {
   readonly endpoint: ObservedEndpoint;
-  /** Its endpoint was tried before, and failed. */
+  /** Whether its endpoint was tried before and failed. */
   readonly isRetry: boolean;
   readonly status: number;
   readonly error: GatewayError | undefined;
@@ -46,9 +46,9 @@ export interface ObservedRun {
   readonly request: Pick<ResponseRequest, 'trace' | 'session_id' | 'max_output_tokens' | 'temperature' | 'top_p'>;
   readonly caller: Caller;
   readonly generationId: string;
-  /** Of a response. */
+  /** The id of a response. */
   readonly responseId?: string;
-  /** Undefined if the gateway itself made the request, to serve that of a caller. */
+  /** Undefined if the gateway itself made the request on behalf of a caller's request. */
   readonly origin?: Origin | undefined;
   readonly endUser: string | undefined;
   readonly steps: readonly ObservedStep[];
@@ -59,7 +59,7 @@ export interface ObservedRun {
 export const listAttempts = ({ steps }: ObservedRun): readonly ObservedAttempt[] =>
   steps.length === 1 ? steps[0]!.attempts : steps.flatMap(({ attempts }) => attempts);
 
-/** How long the run waited for providers, over all attempts. Milliseconds. */
+/** Returns how long the run waited for providers, over all attempts, in milliseconds. */
 export function sumUpstreamMs({ steps }: ObservedRun, now: number): number {
   let sum = 0;
   for (const { attempts } of steps) {

@@ -3,19 +3,19 @@ import { type LogLevel, logMessages, type WriteLog } from './log-messages.ts';
 
 export interface Log {
   write: WriteLog;
-  /** Whether lines of this level are written now. */
+  /** Whether lines of this level are currently written. */
   isEnabled(level: LogLevel): boolean;
   setLevel(level: string): void;
-  /** Hides more secrets. The ones that a reload replaced stay hidden, because requests in flight still use them. */
+  /** Hides more secrets. Secrets that a reload replaced stay hidden, because requests in flight still use them. */
   addSecrets(secrets: readonly string[]): void;
-  /** Hides the secrets in a text that goes elsewhere. */
+  /** Hides the secrets in a text that is written elsewhere. */
   mask: { hide(text: string): string; readonly longest: number };
 }
 
 export interface LogOptions {
   level: string;
   secrets: readonly string[];
-  /** Are in every line. */
+  /** Fields of every line. */
   fields?: Readonly<Record<string, unknown>> | undefined;
   /** Turns a JSON line into the text to print. Absent: the line stays JSON. */
   format?: ((line: string) => string) | undefined;
@@ -24,8 +24,8 @@ export interface LogOptions {
 }
 
 /**
- * Opens the log. Our code never logs a secret, but the error of a library may contain one. Therefore secrets are masked in
- * every line before it is written.
+ * Opens the log. The gateway never logs a secret, but the error of a library may contain one. Therefore secrets are
+ * masked in every line before it is written.
  */
 export function openLog({ level, secrets, fields = {}, format, write }: LogOptions): Log {
   const stderr = write ? undefined : pino.destination(2);
@@ -54,7 +54,7 @@ export function openLog({ level, secrets, fields = {}, format, write }: LogOptio
   };
 }
 
-/** A secret as it is, and as it is inside JSON. */
+/** Returns the forms of a secret: the plain text, and the text inside JSON. */
 const writtenForms = (secret: string): string[] => [JSON.stringify(secret).slice(1, -1), secret];
 
 const mask = (line: string, hidden: readonly string[]): string =>

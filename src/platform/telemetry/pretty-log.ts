@@ -3,7 +3,7 @@ import { escapeControls } from '../../domain/escape-controls.ts';
 import { formatRequestLine, type RequestLine } from './request-line.ts';
 
 /**
- * Creates the format of the log on a terminal: a request is one short line, everything else is as `pino-pretty` writes it.
+ * Creates the format of the log on a terminal. A request is one short line. `pino-pretty` formats all other lines.
  *
  * @returns a function from a JSON line to the text to print, with its line break
  */

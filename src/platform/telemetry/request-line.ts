@@ -1,14 +1,18 @@
 import { styleText } from 'node:util';
 import { formatUsd } from '../../domain/format-usd.ts';
 
-/** A request, by the names that it has in the log. @see createRequestLog */
+/**
+ * A request, with the field names of the log.
+ *
+ * @see createRequestLog
+ */
 export interface RequestLine {
   time: number;
   status: number;
   worker?: number;
   cancelled?: boolean;
   duration_ms?: number;
-  /** Of a run. */
+  /** Only for a run. */
   requested_model?: string;
   model?: string | null;
   provider?: string | null;
@@ -19,7 +23,7 @@ export interface RequestLine {
   output_tokens?: number;
   cost_usd?: number | null;
   estimated?: boolean;
-  /** Of any other answer. */
+  /** Only for any other response. */
   method?: string;
   route?: string;
 }
@@ -59,7 +63,7 @@ function formatFallback({ failed_attempts: failed = [] }: RequestLine): string {
   return `(after ${[first, ...more].join(', ')})`;
 }
 
-/** A run without an answer costs nothing, which is not worth a word. */
+/** Writes the cost. A run without a response costs nothing, so it has no text. */
 function formatCost({ cost_usd: cost, estimated, model }: RequestLine): string {
   if (cost === undefined || !model) return '';
   if (cost === null) return 'no price';

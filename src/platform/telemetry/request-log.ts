@@ -4,7 +4,7 @@ import type { LogFields } from './log-messages.ts';
 import { listAttempts, type ObservedAttempt, type ObservedRun, sumUpstreamMs } from './observed.ts';
 import type { Log } from './open-log.ts';
 
-/** A response that no run made: a list of models, a rejection. */
+/** A response without a run: a list of models, a rejection. */
 export interface ResponseFields {
   requestId: string;
   generationId: string;
@@ -15,13 +15,13 @@ export interface ResponseFields {
   receivedAt: number;
 }
 
-/** Writes one line for each finished request. A line never has a prompt, a key, or the client's id of its user. */
+/** Writes one line for each finished request. A line never contains a prompt, a key, or the client's id of its user. */
 export interface RequestLog {
   writeRun(run: ObservedRun, entry: LedgerEntry): void;
   writeResponse(answer: () => ResponseFields): void;
 }
 
-/** @param isWanted `log.requests`: lines are at `info`, otherwise at `debug` */
+/** @param isWanted `log.requests`: writes lines at `info`, otherwise at `debug` */
 export function createRequestLog(log: Pick<Log, 'write' | 'isEnabled'>, isWanted: () => boolean): RequestLog {
   const levelOf = () => (isWanted() ? 'info' : 'debug');
   return {
@@ -85,7 +85,7 @@ function describeRequestLine(run: ObservedRun, entry: LedgerEntry): LogFields<'r
   };
 }
 
-/** The attempts before the one that ended the run. */
+/** Lists the attempts before the one that ended the run. */
 function listFailed(
   attempts: readonly ObservedAttempt[],
   error: ObservedRun['error'],
@@ -101,5 +101,5 @@ function listFailed(
   };
 }
 
-/** Microseconds are enough. */
+/** Rounds to microseconds. */
 const round = (ms: number): number => Math.round(ms * 1000) / 1000;

@@ -15,11 +15,11 @@ export interface TelemetryParts {
   /** `log.requests`. */
   logsRequests: () => boolean;
   sources: Omit<MetricSources, 'loopDelayMs'>;
-  /** Undefined: no traces, and nothing of OpenTelemetry is loaded. */
+  /** Undefined: no traces, and OpenTelemetry is not loaded. */
   tracing: TracingSettings | undefined;
 }
 
-/** What is needed of a request of the HTTP server. */
+/** The required fields of a request of the HTTP server. */
 interface Answered {
   readonly id: string;
   readonly generationId: string;
@@ -32,22 +32,22 @@ interface Answered {
 export interface Telemetry {
   /** For `PipelineParts`. */
   observe: Observe;
-  /** For the edge: since when a request waits that is seen now. */
+  /** For the edge: returns the time since which a request that is read now has waited. */
   receivedAt: () => number;
-  /** For the edge: what is told of each answer of a route. */
+  /** For the edge: returns a function that reports each response of a route. */
   watchRoute: (method: string, route: string) => (request: Answered, raw: ServerResponse) => void;
   /** For limiters. @see Metrics.countLimitHit */
   countLimitHit: (limit: string, scope: string) => void;
   /** For shared counters. @see Metrics.countCounterFailure */
   countCounterFailure: () => void;
   collect: () => MetricFamily[];
-  /** Those that only grow. Takes nothing that the next look is to see. */
+  /** Collects the metrics that only increase. Does not reset values for the next collection. */
   collectCounters: () => MetricFamily[];
-  /** Sends the last spans; bounded. */
+  /** Exports the last spans, within a time limit. */
   close: () => Promise<void>;
 }
 
-/** @throws {Error} naming the packages to install, when traces are configured and cannot be made; for the operator */
+/** @throws {Error} for the operator, with the packages to install, if traces are configured and cannot be created */
 export async function openTelemetry({ log, logsRequests, sources, tracing }: TelemetryParts): Promise<Telemetry> {
   const metrics = new Metrics();
   const requests = createRequestLog(log, logsRequests);

@@ -14,12 +14,12 @@ export interface SpanDescription {
   errorType: string | undefined;
 }
 
-/** Keys of `trace` that spans may have, and characters of a value. */
+/** Maximum number of keys of `trace` in a span, and maximum characters of a value. */
 const MAX_KEYS = 64;
 const LONGEST_VALUE = 4096;
 
 /**
- * The spans of a run: the request, with one child per attempt that was sent.
+ * Describes the spans of a run: the request, with one child per attempt that was sent.
  *
  * @param now performance.now() of its end
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
@@ -35,7 +35,7 @@ export function describeSpans(run: ObservedRun, entry: LedgerEntry, now: number)
 }
 
 /**
- * One clock per run, so that its spans fit together. `performance.timeOrigin` does not follow changes of the system
+ * One clock per run, so that its spans are consistent. `performance.timeOrigin` does not follow changes of the system
  * clock.
  */
 interface Clock {
@@ -109,7 +109,8 @@ function describeAttempt(
     attributes: {
       'gen_ai.operation.name': operation,
       'gen_ai.provider.name': otelProviderNames[endpoint.provider.id] ?? endpoint.provider.id,
-      'gen_ai.system': otelProviderNames[endpoint.provider.id] ?? endpoint.provider.id, // its name before 2025
+      // The attribute's name before 2025.
+      'gen_ai.system': otelProviderNames[endpoint.provider.id] ?? endpoint.provider.id,
       'gen_ai.request.model': endpoint.upstreamModel,
       'headgate.model': endpoint.model,
       'headgate.provider': endpoint.provider.name,
@@ -123,7 +124,7 @@ function describeAttempt(
         'session.id': request.session_id,
         'error.type': error?.errorType,
       }),
-      ...(isLast && describeUsage(run, entry, attempt)), // once, so that sums of usage do not count it twice
+      ...(isLast && describeUsage(run, entry, attempt)), // only once, so that sums of usage do not count it twice
     },
   };
 }
@@ -144,12 +145,12 @@ function describeUsage(run: ObservedRun, entry: LedgerEntry, attempt: ObservedAt
     ...(entry.estimated && { 'headgate.estimated': true }),
     ...(entry.streamed &&
       firstOutputAt !== undefined && {
-        'gen_ai.response.time_to_first_chunk': (firstOutputAt - dispatchedAt!) / 1000, // it was sent
+        'gen_ai.response.time_to_first_chunk': (firstOutputAt - dispatchedAt!) / 1000, // this attempt was sent
       }),
   };
 }
 
-/** Keys of `trace` with a meaning of their own. The ids are also kept, because they may be texts. */
+/** Keys of `trace` with a special meaning. The ids are also kept, because they may be texts. */
 const named: ReadonlySet<string> = new Set(['trace_name', 'span_name', 'generation_name']);
 
 function describeMetadata(trace: Record<string, unknown>): Attributes {

@@ -11,7 +11,7 @@ import { describeSpans, type SpanDescription } from './describe-spans.ts';
 import { isTraced, readTraceParent, type TraceParent } from './trace-parent.ts';
 
 export interface TracingSettings {
-  /** A URL. `/v1/traces` is added unless it is there. */
+  /** A URL. `/v1/traces` is appended unless the URL has it. */
   endpoint: string;
   headers: Readonly<Record<string, string>>;
   /** 0 to 1. */
@@ -37,14 +37,15 @@ const packages = [
 const MAX_SPANS = 4096;
 const EXPORT_MS = 5000;
 const GATHER_MS = 1000;
-/** Failures are logged once in this time. */
+/** Minimum interval between logged failures. */
 const REPORT_INTERVAL_MS = 60_000;
 
 /**
- * Loads OpenTelemetry and creates spans of finished runs. They are created after the response was passed on, wait in a
- * bounded queue that drops the excess, and are exported in batches. A slow or unavailable collector costs only spans.
+ * Loads OpenTelemetry and creates spans of finished runs. It creates them after the response was passed on, keeps them
+ * in a bounded queue that drops the excess, and exports them in batches. A slow or unavailable collector loses only
+ * spans.
  *
- * @param locate gives the URL of a package, or throws
+ * @param locate returns the URL of a package, or throws
  * @throws {Error} naming the packages to install, for the operator
  */
 export async function openTracing(
@@ -70,7 +71,7 @@ export async function openTracing(
       'service.name': settings.serviceName,
       'service.version': settings.version,
     }),
-    sampler: new sdk.AlwaysOnSampler(), // sampled before, regardless of OTEL_TRACES_SAMPLER
+    sampler: new sdk.AlwaysOnSampler(), // already sampled, regardless of OTEL_TRACES_SAMPLER
     idGenerator: {
       generateTraceId: () => wantedTraceId ?? ids.generateTraceId(),
       generateSpanId: () => ids.generateSpanId(),
@@ -159,7 +160,7 @@ function limitRate(log: WriteLog): WriteLog {
   };
 }
 
-/** From the installation of Headgate, or from the working directory. */
+/** Loads the packages from the installation of Headgate, or from the working directory. */
 async function loadPackages(locate: (name: string) => string) {
   try {
     const [api, sdk, resources, otlp] = await Promise.all(packages.map((name) => import(locate(name))));
@@ -180,7 +181,7 @@ function locateInstalled(name: string): string {
     try {
       return pathToFileURL(createRequire(place).resolve(name)).href;
     } catch {
-      // not here
+      // not installed in this place
     }
   }
   throw new Error(`${name} is not installed.`);

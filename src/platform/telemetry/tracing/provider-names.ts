@@ -1,5 +1,5 @@
 /**
- * Ids of built-in providers that the GenAI conventions name differently. All others have their id.
+ * Ids of built-in providers that have another name in the GenAI conventions. All other providers use their id.
  *
  * @see https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/#gen-ai-provider-name
  */

@@ -5,15 +5,15 @@ import { fractionOf } from '../../../domain/fraction.ts';
 export interface TraceParent {
   /** 32 lower-case hexadecimal digits. Undefined: a new trace. */
   traceId?: string;
-  /** 16 of them. Undefined: the first span of its trace. */
+  /** 16 lower-case hexadecimal digits. Undefined: the first span of its trace. */
   spanId?: string;
-  /** The decision of the parent. Undefined: there is none. */
+  /** The decision of the parent. Undefined: the parent made none. */
   isSampled?: boolean;
 }
 
 /**
- * Reads the header `traceparent`, and `trace.trace_id` and `trace.parent_span_id` of the request, which win. An id that
- * is no hexadecimal number is hashed, so that the same text always has the same id.
+ * Reads the header `traceparent`, and `trace.trace_id` and `trace.parent_span_id` of the request, which take
+ * precedence. An id that is not a hexadecimal number is hashed, so that the same text always has the same id.
  *
  * @see https://www.w3.org/TR/trace-context/#traceparent-header
  */
