@@ -2,24 +2,28 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import { correctClock } from '../domain/clock.ts';
 
 export interface ClockWatchParts {
-  /** Unix milliseconds by the clock that all hosts go by. */
+  /** Unix milliseconds by the shared clock of all hosts. */
   readTime: () => Promise<number>;
-  /** Called when this host differs by more than a minute, once per streak. @param aheadMs negative: behind */
+  /**
+   * Called when this host differs by more than a minute, once per streak.
+   *
+   * @param aheadMs negative: behind
+   */
   onSkew: (aheadMs: number) => void;
-  /** Called when it no longer does. */
+  /** Called when this host no longer differs by more than a minute. */
   onAgreement: () => void;
   everyMs?: number;
 }
 
-/** Difference that is left as it is: hosts with a time service differ by milliseconds. */
+/** Maximum difference that is not corrected. Hosts with a time service differ by milliseconds. */
 const TOLERANCE_MS = 1000;
-/** Difference that the operator must know of. */
+/** Difference above which the operator is notified. */
 export const NOTED_SKEW_MS = 60_000;
 const EVERY_MS = 1000;
 
 /**
- * Keeps the clock of this process in step with the clock of the store. Half a round trip is the error of a measurement; a
- * correction stays as long as measurements agree with it within that error and a second.
+ * Keeps the clock of this process in step with the clock of the store. The error of a measurement is half a round trip.
+ * A correction stays as long as measurements agree with it within that error plus one second.
  */
 export class ClockWatch {
   private readonly parts: ClockWatchParts;
@@ -27,16 +31,16 @@ export class ClockWatch {
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
   private isNoted = false;
-  /** How far this host is ahead, as measured last; negative: behind. */
+  /** Milliseconds by which this host is ahead, by the last measurement. Negative: it is behind. */
   aheadMs = 0;
 
   constructor(parts: ClockWatchParts) {
     this.parts = parts;
   }
 
-  /** Measures at once, and then every second. Never rejects: without the store the last correction stays. */
+  /** Measures at once, and then every second. Never rejects. Without the store, the last correction stays. */
   async open(): Promise<void> {
-    await this.measure().catch(() => {}); // the store says elsewhere what is wrong
+    await this.measure().catch(() => {}); // other calls to the store report the error
     if (this.closed) return;
     this.timer = setTimeout(() => void this.open(), this.parts.everyMs ?? EVERY_MS).unref();
   }
@@ -65,7 +69,7 @@ export class ClockWatch {
   }
 }
 
-/** For messages: `13 h ahead of`, `2.5 min behind`. */
+/** Describes a difference for messages: `13 h ahead of`, `2.5 min behind`. */
 export function describeSkew(aheadMs: number): string {
   const minutes = Math.abs(aheadMs) / 60_000;
   const amount = minutes < 90 ? `${Number(minutes.toFixed(1))} min` : `${Number((minutes / 60).toFixed(1))} h`;

@@ -1,6 +1,6 @@
 export const HOUR_MS = 3_600_000;
 
-/** The first run waits, because a start has other things to do. */
+/** Delay of the first run, because a start has other work to do. */
 const FIRST_MS = 60_000;
 
 /**

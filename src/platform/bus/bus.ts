@@ -1,8 +1,9 @@
 /**
- * Messages between the processes of a gateway: the workers of a host (`ipc/`), hosts on one PostgreSQL (`postgres/`), or a
- * single process (`memory/`). The drivers share `contract.ts`.
+ * Messages between the processes of a gateway: the workers of a host (`ipc/`), hosts on one PostgreSQL (`postgres/`),
+ * or a single process (`memory/`). The drivers share `contract.ts`.
  *
- * Messages can be lost or late. They only tell other processes sooner what these find out anyway.
+ * Messages can be lost or late. They only inform other processes sooner of changes that these processes also detect
+ * without them.
  */
 export interface Bus {
   /** Sends to all other processes, never to this one. Returns at once. */
@@ -21,7 +22,11 @@ export interface Bus {
 export interface Topic<Payload> {
   /** The same in all processes. */
   readonly name: string;
-  /** Checks a message, because another build may have sent it. @returns undefined if it is unknown: no listener gets it */
+  /**
+   * Validates a message, because another build may have sent it.
+   *
+   * @returns undefined if it is unknown: no listener receives it
+   */
   read(message: unknown): Payload | undefined;
 }
 
@@ -37,7 +42,7 @@ export interface BusDriver {
 /** Must not throw. */
 export type MessageReceiver = (topic: string, message: unknown) => void;
 
-/** Creates a bus on a driver, and closes the driver with it. */
+/** Creates a bus on a driver. Closing the bus closes the driver. */
 export function createBus(driver: BusDriver): Bus {
   const listeners = new Map<string, Set<(message: unknown) => void>>();
   driver.receive((topic, message) => {

@@ -5,9 +5,9 @@ import { type Bus, type BusDriver, createBus, type Topic } from './bus.ts';
 const anyOf = (name: string): Topic<unknown> => ({ name, read: (message) => message });
 
 /**
- * The contract of all drivers.
+ * Tests the contract of all drivers.
  *
- * @param open makes three processes that are connected when it resolves
+ * @param open creates three processes that are connected when it resolves
  */
 export function testBus(
   name: string,
@@ -32,7 +32,7 @@ export function testBus(
       }
     });
     afterAll(() => close());
-    /** Returns a function that lists what each process has received since. */
+    /** Returns a function that lists the messages that each process has received since this call. */
     const listen = () => {
       const from = received.map(({ length }) => length);
       return () => received.map((each, at) => each.slice(from[at]));

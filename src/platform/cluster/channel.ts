@@ -1,22 +1,24 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** A channel between two processes: whole messages, in order, as structured clones (`bigint`, `Map`, bytes). */
+/**
+ * A channel between two processes. Delivers whole messages, in order, as structured clones (`bigint`, `Map`, bytes).
+ */
 export interface Channel {
-  /** @throws if the message contains what cannot be cloned, such as a function */
+  /** @throws if the message contains a value that cannot be cloned, such as a function */
   send(message: unknown): void;
-  /** Called with each message. Earlier messages are not lost. */
+  /** Called with each message, including messages that arrived before this call. */
   onMessage(take: (message: unknown) => void): void;
-  /** Called once, when the other side has closed. */
+  /** Called once, when the other end has closed. */
   onClose(tell: () => void): void;
 }
 
-/** Messages sent over a closing channel are lost. `onClose` reports that, not an error per message. */
+/** Messages sent over a closing channel are lost. `onClose` reports that once, instead of an error per message. */
 const ignore = (): void => {};
 
 /**
- * The channel of a worker to its primary.
+ * Returns the channel of a worker to its primary.
  *
- * @throws if this process was not forked by one
+ * @throws if no primary forked this process
  */
 export function channelToPrimary(): Channel {
   if (!process.send) throw new Error('This program is started by "headgate start --workers", not by hand.');
@@ -27,7 +29,7 @@ export function channelToPrimary(): Channel {
   };
 }
 
-/** The channel of the primary to one of its workers. */
+/** Returns the channel of the primary to one of its workers. */
 export function channelToWorker(worker: ChildProcess): Channel {
   return {
     send: (message) => void (worker.connected && worker.send(message as object, ignore)),
@@ -39,7 +41,7 @@ export function channelToWorker(worker: ChildProcess): Channel {
         told = true;
       };
       worker.once('disconnect', reportOnce);
-      worker.once('exit', reportOnce); // killed: the channel may report its end later, or not at all
+      worker.once('exit', reportOnce); // if the worker was killed, the channel may report its end later, or not at all
     },
   };
 }

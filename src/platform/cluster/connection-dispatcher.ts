@@ -2,17 +2,20 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { WorkerLink } from './hub.ts';
 
-/** What a worker reports about its connections. */
+/** The reports of a worker about its connections. */
 export interface ConnectionService {
   taken(connection: number): void;
-  /** A connection that it confirmed has closed. */
+  /** A connection that the worker confirmed has closed. */
   closed(): void;
 }
 
 /** The port that several workers share. */
 export interface ConnectionDispatcher {
   /**
-   * Accepts connections from now on. They wait until there is a worker. @returns the port @throws as `net.Server` does
+   * Accepts connections from now on. They wait until there is a worker.
+   *
+   * @returns the port
+   * @throws as `net.Server` does
    */
   listen(host: string, port: number): Promise<number>;
   /** Sends connections to a worker until it ends. */
@@ -21,14 +24,14 @@ export interface ConnectionDispatcher {
 }
 
 interface DispatchTarget {
-  /** Sent to the worker, but not confirmed by it yet. */
+  /** Connections sent to the worker that it has not confirmed yet. */
   readonly sent: Map<number, Socket>;
-  /** Number of connections that it serves. */
+  /** Number of connections that the worker serves. */
   open: number;
   send: (connection: number, socket: Socket) => void;
 }
 
-/** Maximum connections that wait for a worker. The system queues some more. */
+/** Maximum connections that wait for a worker. The system queues more. */
 const MAX_WAITING = 1000;
 
 /**
@@ -36,8 +39,8 @@ const MAX_WAITING = 1000;
  * would not stay balanced. A busy worker gets no further connections while another one is free.
  *
  * A connection that node:cluster sends to a worker that has just died is lost, and the client waits forever. Therefore
- * this process keeps its end of each connection until the worker has confirmed it. Otherwise the connection goes to
- * another worker.
+ * this process keeps its end of each connection until the worker confirms it. If the worker dies first, the connection
+ * goes to another worker.
  */
 export function createConnectionDispatcher(): ConnectionDispatcher {
   const targets = new Set<DispatchTarget>();
@@ -45,8 +48,9 @@ export function createConnectionDispatcher(): ConnectionDispatcher {
   let connections = 0;
 
   const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: true }, (socket) => {
-    socket.on('error', () => {}); // its current owner gets the error, too
-    Reflect.set(socket, 'server', null); // otherwise Node asks all workers about its remaining data when this server closes
+    socket.on('error', () => {}); // its current owner also gets the error
+    // Otherwise Node queries all workers about its remaining data when this server closes.
+    Reflect.set(socket, 'server', null);
     give(socket);
   });
 
@@ -92,7 +96,7 @@ export function createConnectionDispatcher(): ConnectionDispatcher {
       });
       return {
         taken(connection) {
-          target.sent.get(connection)?.destroy(); // only our end
+          target.sent.get(connection)?.destroy(); // closes only the end of this process
           target.sent.delete(connection);
           target.open++;
         },

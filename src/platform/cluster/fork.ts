@@ -6,11 +6,11 @@ import { type Channel, channelToWorker } from './channel.ts';
 export interface Forked {
   readonly pid: number;
   readonly channel: Channel;
-  /** Sends a connection. This process keeps its own end open, because a worker may die before it gets it. */
+  /** Sends a connection. This process keeps its end open, because a worker may die before it gets the connection. */
   sendConnection(number: number, socket: Socket): void;
-  /** Resolves when it has ended: `code 1`, `SIGKILL`. */
+  /** Resolves when the process has ended: `code 1`, `SIGKILL`. */
   readonly ended: Promise<string>;
-  /** Disconnects from it. A worker that has closed then ends. */
+  /** Disconnects from the process. A worker that has closed then ends. */
   release(): void;
   kill(): void;
 }
@@ -18,7 +18,7 @@ export interface Forked {
 const ignore = (): void => {};
 
 /**
- * Creates a function that forks workers of one program. All of them are killed when this process exits for any reason.
+ * Creates a function that forks workers of one program. Kills all of them when this process exits for any reason.
  *
  * @param script the program
  */
@@ -31,7 +31,7 @@ export function createForker(script: string): () => Forked {
   return () => {
     const child = fork(script, [], {
       serialization: 'advanced', // the default one does not support bigint
-      execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')), // the port is in use by this process
+      execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')), // this process uses the inspector's port
     });
     const forked: Forked = {
       pid: child.pid ?? 0,

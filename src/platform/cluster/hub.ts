@@ -1,11 +1,11 @@
 import type { Channel } from './channel.ts';
 import { openPeer, type Peer } from './peer.ts';
 
-/** A worker, as services of the primary see it. */
+/** A worker from the view of the primary's services. */
 export interface WorkerLink {
   /** From 0. A worker that replaces a dead one has the same slot. */
   readonly slot: number;
-  /** Aborted when the worker has ended. Everything reserved for it must be released. */
+  /** Aborted when the worker has ended. Services then release everything that is reserved for it. */
   readonly gone: AbortSignal;
 }
 
@@ -20,7 +20,7 @@ export interface Hub {
   provide(name: string, make: (worker: WorkerLink) => object): void;
   /** Adds a worker until it ends. */
   attach(slot: number, channel: Channel): Peer;
-  /** The current ones, by slot. */
+  /** The peers of the current workers, by slot. */
   readonly peers: ReadonlyMap<number, Peer>;
 }
 

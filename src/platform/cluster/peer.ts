@@ -1,7 +1,7 @@
 import type { Channel } from './channel.ts';
 import { type SerializedError, deserializeError, serializeError } from './serialize-error.ts';
 
-/** A service as the other process sees it: the same methods, each with a promise. */
+/** A service from the view of the other process: the same methods, each with a promise. */
 export type Remote<Service extends object> = {
   readonly [Name in keyof Service]: Service[Name] extends (...args: infer Args) => infer Result
     ? (...args: Args) => Promise<Awaited<Result>>
@@ -12,21 +12,21 @@ export type Remote<Service extends object> = {
 
 /** One end of a channel. It offers services and calls those of the other end. */
 export interface Peer {
-  /** Offers an object under a name. The other end may call its methods, and those of nested objects. */
+  /** Offers an object under a name. The other end can call its methods, and those of nested objects. */
   provide(name: string, service: object): void;
   /**
    * Returns a service of the other end. Arguments and results are structured clones. An error of the service is thrown
-   * here, with its name, message and fields (`code`, `errcode`, …). A `GatewayError` stays one.
+   * here, with its name, message and fields (`code`, `errcode`, …). A `GatewayError` remains one.
    *
    * Each call rejects with a `PeerClosedError` if the other end has closed. It is then unknown whether the call was
    * executed.
    *
-   * @param closed from its abort on, calls are rejected with its reason; calls in flight continue
+   * @param closed after its abort, new calls reject with its reason; calls in flight continue
    */
   use<Service extends object>(name: string, closed?: AbortSignal): Remote<Service>;
   /**
-   * Calls a method without a result: half the cost of a call and no promise. The call is lost if the other end does not
-   * offer the service, or not yet.
+   * Calls a method without a result. It costs half as much as a call with a result and creates no promise. The call is
+   * lost if the other end does not offer the service at that time.
    */
   tell(service: string, method: string, ...args: unknown[]): void;
   /** Aborted when the other end has closed. */
@@ -51,7 +51,7 @@ interface OpenCall {
 }
 
 /**
- * Calls over a channel, in both directions. All calls and results of one turn of the event loop are one message,
+ * Makes calls over a channel, in both directions. All calls and results of one turn of the event loop are one message,
  * because a message costs far more than its content.
  */
 export function openPeer(channel: Channel): Peer {
@@ -72,7 +72,7 @@ export function openPeer(channel: Channel): Peer {
     try {
       channel.send(frames);
     } catch {
-      for (const frame of frames) sendAlone(frame); // one of them cannot be cloned, and must not affect the others
+      for (const frame of frames) sendAlone(frame); // one of them cannot be cloned and must not affect the others
     }
   }
 
@@ -123,8 +123,8 @@ export function openPeer(channel: Channel): Peer {
   }
 
   function run(name: string, path: readonly string[], args: readonly unknown[]): unknown {
-    // Each member of the path is an object, except the last one, which is a method. The other end has checked that by
-    // `Remote`.
+    // Each member of the path is an object, except the last one, which is a method. The type `Remote` has checked that
+    // at the other end.
     let owner: unknown;
     let member: unknown = services.get(name);
     for (const step of path) {
@@ -164,12 +164,12 @@ export function openPeer(channel: Channel): Peer {
   };
 }
 
-/** Each member is both an object with members and a method. */
+/** Creates a proxy. Each member is both an object with members and a method. */
 function makeRemote(path: readonly string[], call: (path: readonly string[], args: readonly unknown[]) => unknown) {
   const members = new Map<string, unknown>();
   return new Proxy(() => {}, {
     get(_, name) {
-      if (typeof name === 'symbol' || name === 'then') return undefined; // so that it can be awaited without a call
+      if (typeof name === 'symbol' || name === 'then') return undefined; // allows an await of the proxy without a call
       const known = members.get(name) ?? makeRemote([...path, name], call);
       members.set(name, known);
       return known;

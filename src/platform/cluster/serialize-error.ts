@@ -5,17 +5,17 @@ export interface SerializedError {
   name: string;
   message: string;
   stack: string | undefined;
-  /** Its own fields: `code`, `errcode`, `syscall`, those of a `GatewayError`. */
+  /** Fields of the error itself: `code`, `errcode`, `syscall`, those of a `GatewayError`. */
   fields: Record<string, unknown>;
   cause: unknown;
-  /** Of an `AggregateError`. */
+  /** The errors of an `AggregateError`. */
   errors: unknown[] | undefined;
 }
 
 /** Maximum depth of nested causes. */
 const DEEPEST = 4;
 
-/** @returns the error, or whatever was thrown, as data that can be cloned */
+/** @returns the thrown value as data that can be cloned */
 export function serializeError(error: unknown, depth = 0): SerializedError {
   if (!(error instanceof Error)) {
     return { name: 'Error', message: String(error), stack: undefined, fields: {}, cause: undefined, errors: undefined };

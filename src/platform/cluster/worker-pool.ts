@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WriteLog } from '../telemetry/log-messages.ts';
 
-/** A worker that serves. */
+/** A worker that serves requests. */
 export interface PoolMember {
   readonly pid: number;
   /** Resolves when its process has ended: `code 1`, `SIGKILL`. */
@@ -10,24 +10,28 @@ export interface PoolMember {
 
 export interface WorkerPoolParts<M extends PoolMember> {
   size: number;
-  /** Resolves when the worker serves. @throws why it cannot start; it has ended by then */
+  /**
+   * Resolves when the worker serves requests.
+   *
+   * @throws the reason why it cannot start, after it has ended
+   */
   start: (slot: number) => Promise<M>;
-  /** Gets a line for each worker that ended or could not start. */
+  /** Logs each worker that ended or could not start. */
   log: WriteLog;
   /** Milliseconds since any point in time. */
   now?: () => number;
-  /** Resolves after that time. Rejects when the signal is aborted. */
+  /** Resolves after this time. Rejects when the signal is aborted. */
   pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** A worker that ends sooner than this after its start had a short life. */
+/** Minimum life of a worker that does not count as short. */
 const MIN_LIFE_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
-/** Consecutive short lives after which the pool gives up. About 25 seconds. */
+/** Consecutive short lives after which the pool gives up: about 25 seconds. */
 const MAX_SHORT_LIVES = 10;
 
-/** Keeps a number of workers serving. A worker that ends is replaced, with a delay if its life was short. */
+/** Keeps a number of workers running. Replaces a worker that ends, with a delay if its life was short. */
 export class WorkerPool<M extends PoolMember> {
   /** Rejects when a worker ends repeatedly. */
   readonly failed: Promise<never>;
@@ -50,7 +54,11 @@ export class WorkerPool<M extends PoolMember> {
     this.giveUp = reject;
   }
 
-  /** Resolves when all serve. @throws the first failure; the others have ended by then */
+  /**
+   * Resolves when all workers serve requests.
+   *
+   * @throws the first failure, after the other workers have ended
+   */
   async open(end: (member: M) => Promise<void>): Promise<void> {
     const slots = Array.from({ length: this.parts.size }, (_, slot) => slot);
     const starts = slots.map((slot) => this.parts.start(slot));
@@ -74,7 +82,7 @@ export class WorkerPool<M extends PoolMember> {
     this.closing.abort();
     await Promise.all([...this.serving.values()].map(end));
     await Promise.all(this.keepers);
-    await Promise.all([...this.serving.values()].map(end)); // workers that started to serve meanwhile
+    await Promise.all([...this.serving.values()].map(end)); // includes workers that started in the meantime
   }
 
   private async keep(slot: number, first: M): Promise<void> {
@@ -94,7 +102,7 @@ export class WorkerPool<M extends PoolMember> {
     }
   }
 
-  /** @returns undefined if there is to be none */
+  /** @returns undefined if the pool gives up or closes */
   private async replace(slot: number, failures: number): Promise<M | undefined> {
     const { signal } = this.closing;
     for (let shortLives = failures; ; shortLives++) {

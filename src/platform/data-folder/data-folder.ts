@@ -28,11 +28,11 @@ const lockFileName = 'gateway.lock';
  * Creates a folder (0700) and locks it for this process.
  *
  * The lock is one of the operating system, which releases it when the process ends for any reason. Node has no call for
- * it, but SQLite does. The process id in `gateway.pid` is for people. It cannot replace the lock, because in a
- * container, and after a reboot, another process may soon have the same id.
+ * it, but SQLite does. The process id in `gateway.pid` is for people. It cannot replace the lock, because another
+ * process may soon have the same id in a container or after a reboot.
  *
  * @returns a function that releases it; undefined if another process has it
- * @throws if it is not writable; the message says what to do
+ * @throws if the folder is not writable, with the remedy
  */
 export function lockFolder(folder: string): (() => void) | undefined {
   const pidFile = join(folder, pidFileName);
@@ -101,8 +101,7 @@ function explain(folder: string, error: unknown): Error {
  * Reads the key that encrypts secrets and hashes identities: the configured one, or one that was created at the first
  * start and is in the data folder (0600).
  *
- * @throws if the stored one is empty or unreadable; the message says what to do, because another key would change every
- * hash
+ * @throws with the remedy if the stored key is empty or unreadable, because another key would change every hash
  */
 export function readMasterKey(folder: string, configured: string | undefined): Buffer {
   if (configured !== undefined) return Buffer.from(configured, 'utf8');
@@ -129,7 +128,10 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** It gets its name only when it is complete, so that a full disk or a kill never leaves half a key. */
+/**
+ * Creates the key file. The file gets its name only when it is complete, so that a full disk or a kill never leaves a
+ * partial key.
+ */
 function makeKeyFile(folder: string, path: string): string {
   const text = randomBytes(32).toString('hex');
   const draft = `${path}.${process.pid}`;

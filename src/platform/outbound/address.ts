@@ -1,14 +1,14 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * The class of an address that is not public. A name can open `private` networks and the machine's own addresses.
- * `special` ones are opened only by their network. `metadata` ones are opened only one by one, because such a service
- * hands out credentials.
+ * The class of an address that is not public. A name can open `private` networks and the addresses of this machine.
+ * Only an entry with their network opens `special` ones. Only an entry for the single address opens `metadata` ones,
+ * because such a service returns credentials.
  */
 export type AddressClass = 'private' | 'special' | 'metadata';
 
 /**
- * Services that give a machine its credentials. Most are in ranges that are rejected anyway, but some look public.
+ * Services that return the credentials of a machine. Most are in ranges that are rejected anyway, but some seem public.
  *
  * @see https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
  * @see https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html

@@ -8,12 +8,12 @@ import { Semaphore } from './semaphore.ts';
 export interface ImageLimits {
   formats: readonly ImageFileFormat[];
   maxBytes: number;
-  /** For a vector image, which is text that is parsed on our own thread. */
+  /** Maximum bytes of a vector image, which is text that is parsed on the main thread. */
   maxSvgBytes: number;
   /** Pixels of the shorter and of the longer side. Vector images have none. */
   minEdge: number;
   maxEdge: number;
-  /** Of all frames together. */
+  /** Maximum pixels of all frames together. */
   maxPixels: number;
 }
 
@@ -33,14 +33,14 @@ export interface CheckedImage {
   /** Pixels. For a vector image the declared ones, or 0. */
   width: number;
   height: number;
-  /** More than 1: it is animated. */
+  /** More than 1 if the image is animated. */
   frames: number;
 }
 
 /** `error_type` of the interface. */
 export type ImageFault = 'invalid_image' | 'image_too_large' | 'image_too_small' | 'unsupported_image_format';
 
-/** Why an image is not passed on. The message is for the caller. */
+/** The reason why an image is rejected. The message is for the caller. */
 export class ImageError extends Error {
   readonly fault: ImageFault;
 
@@ -51,7 +51,7 @@ export class ImageError extends Error {
   }
 }
 
-/** Decoding is the most expensive operation that a caller can request: never more than these at once. */
+/** Bounds parallel decoding, which is the most expensive operation that a caller can request. */
 const decoders = new Semaphore(() => 2);
 const DECODE_SECONDS = 10;
 
@@ -86,7 +86,7 @@ async function decode(bytes: Uint8Array, format: ImageFileFormat, limits: ImageL
   if (!isIt) throw new ImageError('invalid_image', 'Its content does not match its first bytes.');
   const { width = 0, height = 0, pages: frames = 1 } = head;
   const image: CheckedImage = { format, mediaType: mediaTypes[format], width, height, frames };
-  if (format === 'svg') return image; // it was parsed and is not rendered
+  if (format === 'svg') return image; // it is parsed and is not rendered
   const { minEdge, maxEdge, maxPixels } = limits;
   const size = `It is ${width} × ${height} pixels${frames > 1 ? ` in ${frames} frames` : ''}`;
   if (Math.max(width, height) > maxEdge) {
@@ -116,12 +116,12 @@ function unreadable(error: Error): never {
 
 let loading: Promise<typeof import('sharp').default> | undefined;
 
-/** Loaded for the first image: it is a native library of 20 MB, and most gateways never need it. */
+/** Loads the library for the first image. It is a native library of 20 MB, and most gateways never need it. */
 function loadSharp(): Promise<typeof import('sharp').default> {
   loading ??= import('sharp').then(
     ({ default: sharp }) => {
-      sharp.cache(false); // each image is decoded once; the cache would keep the pixels of the last ones
-      sharp.concurrency(1); // each thread of an image would keep lines of it, and take the cores from the event loop
+      sharp.cache(false); // each image is decoded once, so a cache would only keep the pixels of the last images
+      sharp.concurrency(1); // each thread would buffer lines of an image and take a core from the event loop
       return sharp;
     },
     (error) => {

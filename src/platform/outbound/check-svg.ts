@@ -8,7 +8,7 @@ import {
   ignoredNamespaces,
 } from './svg-allow-list.ts';
 
-/** Characters that are parsed before the event loop gets a turn. */
+/** Number of characters that are parsed before the event loop gets a turn. */
 const SLICE = 65_536;
 const MAX_DEPTH = 256;
 
@@ -21,8 +21,8 @@ const standardDoctype =
   /^\s*svg PUBLIC "-\/\/W3C\/\/DTD SVG [\w. ]{1,40}\/\/EN"\s{1,40}"http:\/\/www\.w3\.org\/[\w./-]{1,100}"\s{0,40}$/;
 
 /**
- * Finds what an SVG must not contain if it is passed on: code, entities, and anything that makes a viewer load something.
- * Parses strictly and allows only listed elements, attributes and style functions.
+ * Finds content that an SVG must not contain if it is passed on: code, entities, and references that make a viewer load
+ * something. Parses strictly and allows only listed elements, attributes and style functions.
  *
  * @returns a noun phrase for "It contains …"; undefined if the SVG is safe
  */

@@ -10,7 +10,7 @@ export interface CheckedUrl {
   /** Without brackets and final dot: for `Host` and the certificate. */
   readonly hostname: string;
   readonly port: number;
-  /** Literal, checked addresses, at least one. */
+  /** Literal addresses that passed the check, at least one. */
   readonly addresses: readonly string[];
 }
 
@@ -19,8 +19,8 @@ const MAX_URL_LENGTH = 8192;
 const MAX_ADDRESSES = 64;
 
 /**
- * Decides whether a URL may be fetched. The WHATWG parser normalizes its spelling, so that the checked address is the
- * one of the connection. Then every address of its name must be open.
+ * Decides whether a URL may be fetched. The WHATWG parser normalizes its spelling, so that the connection uses the
+ * checked address. Every address of its name must be open.
  *
  * @throws {OutboundError}
  */
@@ -44,7 +44,7 @@ export async function checkUrl(
   const addresses = await find(hostname, rules.opensName(hostname, port), resolve, signal);
   let isPortClosed = false;
   for (const address of addresses) {
-    // All of them must be open: otherwise the owner of the name would choose the one to connect to.
+    // All of them must be open. Otherwise the owner of the name could choose the one to connect to.
     const verdict = isIP(address) === 0 ? 'address' : rules.judge(ipaddr.parse(address), port, hostname);
     if (verdict === 'address') {
       throw new OutboundError('unresolvable', `${hostname} resolves to ${address}, which is not open`);

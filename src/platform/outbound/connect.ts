@@ -7,12 +7,12 @@ import { OutboundError } from './outbound-error.ts';
 /** Opens a connection to a literal address. @throws if it is not established in time */
 export type Dial = (address: string, port: number, timeoutMs: number, signal: AbortSignal) => Promise<Socket>;
 
-/** Maximum addresses of one host that are tried. */
+/** Maximum number of addresses of one host to try. */
 const MAX_DIALS = 3;
 
 /**
- * Connects to the first of the checked addresses that accepts. For https the certificate must be that of the name in
- * the URL.
+ * Connects to the first of the checked addresses that accepts. For https, the certificate must match the name in the
+ * URL.
  *
  * @throws {OutboundError}
  */
@@ -26,7 +26,7 @@ export async function connect(
   if (url.protocol === 'http:') return socket;
   const secure = connectTls({
     socket,
-    host: hostname, // only for the certificate: the socket is connected
+    host: hostname, // only for the certificate, because the socket is already connected
     servername: isIP(hostname) === 0 ? hostname : '',
     ALPNProtocols: ['http/1.1'],
   });
@@ -60,7 +60,7 @@ async function dialFirst(
   throw new OutboundError('unreachable', `${addresses.join(', ')} port ${port}: ${codeOf(failure)}`);
 }
 
-/** The address is a literal, so that nothing is resolved. The address that was reached is compared nevertheless. */
+/** Connects to a literal address, so that nothing is resolved. Still compares the address of the connection. */
 export const dialAddress: Dial = async (address, port, timeoutMs, signal) => {
   const socket = connectTcp({ host: address, port, noDelay: true });
   await standing(socket, 'connect', timeoutMs, signal);
@@ -91,7 +91,7 @@ function standing(socket: Socket, event: string, timeoutMs: number, signal: Abor
       socket.off('error', settle);
       socket.off('close', close);
       if (reason === undefined) return resolve();
-      socket.on('error', () => {}); // reported already
+      socket.on('error', () => {}); // already reported
       socket.destroy();
       reject(reason);
     };

@@ -6,7 +6,7 @@ import { ImageError } from './check-image.ts';
  * Converts a failed fetch or check to an error for the caller of the gateway.
  *
  * @param path of the field with the URL: `input[0].content[1].image_url`
- * @param kind for an image the interface has more `error_type`s than for a file
+ * @param kind the interface has more `error_type`s for an image than for a file
  * @returns any other error (a cancellation, an internal error) unchanged
  * @see docs/reference/images.md#errors
  */

@@ -8,7 +8,7 @@ export interface MediaOptions {
   kind: 'image' | 'file';
   /** The field with the URL, for messages: `input[0].content[1].image_url`. */
   path: string;
-  /** Bytes that may still be read. Reduced while they arrive. */
+  /** Bytes that may still be read. Reduced while data arrives. */
   budget: { left: number };
   cancellation: Cancellation;
 }
@@ -40,6 +40,7 @@ export async function fetchMedia(outbound: Outbound, url: string, options: Media
 const typeShape = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
 function nameFile(bytes: Buffer, contentType: string): string {
-  if (bytes.subarray(0, 1024).includes('%PDF-')) return 'application/pdf'; // readers accept some bytes before it
+  // Readers accept some bytes before the signature.
+  if (bytes.subarray(0, 1024).includes('%PDF-')) return 'application/pdf';
   return typeShape.test(contentType) ? contentType : 'application/octet-stream';
 }

@@ -28,7 +28,7 @@ const magic: readonly [ImageFileFormat, text: string][] = [
 const avifBrands = new Set(['avif', 'avis']);
 const heicBrands = new Set(['heic', 'heix', 'heim', 'heis', 'hevc', 'hevx', 'hevm', 'hevs']);
 
-/** @returns undefined if it is no known image format */
+/** @returns undefined if the image format is unknown */
 export function findImageFormat(bytes: Uint8Array): ImageFileFormat | undefined {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 4096));
   const known = findMediaType(start);
@@ -40,7 +40,7 @@ export function findImageFormat(bytes: Uint8Array): ImageFileFormat | undefined 
 }
 
 const formatOf = new Map<string, ImageFileFormat>(
-  // The table's own entries, so that the keys are formats.
+  // The entries come from the table, so their keys are formats.
   Object.entries(mediaTypes).map(([format, mediaType]) => [mediaType, format as ImageFileFormat]),
 );
 

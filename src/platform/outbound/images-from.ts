@@ -43,8 +43,9 @@ export function createImageFetchers(outbound: Outbound, settings: () => { fetch:
       },
 
       /**
-       * Decodes its pixels once. @throws {GatewayError} `invalid_image`, `unsupported_image_format`, `image_too_large`,
-       * `image_too_small`
+       * Decodes the pixels of a reference once.
+       *
+       * @throws {GatewayError} `invalid_image`, `unsupported_image_format`, `image_too_large`, `image_too_small`
        */
       async checkReference(
         bytes: Buffer,
@@ -79,7 +80,9 @@ export function createImageFetchers(outbound: Outbound, settings: () => { fetch:
     },
 
     /**
-     * Fetches the image that a provider returned as a URL. Any failure counts as the provider's. @throws {GatewayError}
+     * Fetches the image that a provider returned as a URL. Any failure counts as a failure of the provider.
+     *
+     * @throws {GatewayError}
      */
     async fetchImage(url: URL, cancellation: Cancellation, limitBytes: number): Promise<Buffer> {
       try {
@@ -96,7 +99,7 @@ export function createImageFetchers(outbound: Outbound, settings: () => { fetch:
 async function decodeMade(bytes: Buffer, name: string, cancellation: Cancellation): Promise<EncodedImage> {
   try {
     const { mediaType, width, height } = await checkImage(bytes, madeLimits, cancellation.signal);
-    // A vector image may have no size, or an absurd one.
+    // A vector image may have no size, or an implausible one.
     const isSized = width > 0 && height > 0 && width * height <= MAX_PIXELS;
     const size = isSized ? { width, height } : { width: undefined, height: undefined };
     return { bytes, mediaType: mediaType as ImageMediaType, ...size }; // one of the formats above

@@ -1,7 +1,7 @@
 /**
- * Every way a fetch can fail: reason → the message for the caller, after the place of the URL. An unknown name and a
- * name that resolves to a private address have the same reason, because a caller who could distinguish them could map
- * the network.
+ * All reasons why a fetch can fail: reason → the message for the caller, after the place of the URL. An unknown name
+ * and a name that resolves to a private address have the same reason. Otherwise a caller could use the difference to
+ * map the network.
  */
 const outboundReasons = {
   invalid_url: 'It is not a valid URL.',

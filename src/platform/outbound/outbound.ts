@@ -12,20 +12,20 @@ import { type Address, type RuleSettings, AddressRules } from './rules.ts';
 export interface OutboundSettings extends RuleSettings {
   /** Maximum bytes of one URL. */
   maxBytes: number;
-  /** For the whole fetch, including redirects and waiting for a slot. */
+  /** Time limit of the whole fetch, including redirects and waiting for a slot. */
   timeoutMs: number;
-  /** The longest silence: until the connection, until the response, and within it. */
+  /** Maximum idle time: before the connection, before the response, and within the response. */
   idleMs: number;
-  /** Parallel fetches of this process. */
+  /** Maximum parallel fetches of this process. */
   parallel: number;
 }
 
 export interface OutboundOptions {
-  /** Read for each fetch. A new object is a new set of rules. */
+  /** Read for each fetch. A new object means new rules. */
   settings: () => OutboundSettings;
   /**
-   * Called for every failed fetch, for the operator's log. Only with the origin, because paths and queries may contain
-   * secrets.
+   * Called for every failed fetch, for the operator's log. Receives only the origin, because paths and queries may
+   * contain secrets.
    */
   report?: (failure: { reason: string; origin: string; detail?: string }) => void;
   resolve?: Resolve;
@@ -35,12 +35,12 @@ export interface OutboundOptions {
 }
 
 export interface FetchOptions {
-  /** Absent, or more than the setting: the setting. */
+  /** Limited to the setting, which is also the default. */
   maxBytes?: number;
   timeoutMs?: number;
-  /** Bytes that this and other fetches may still read together. Reduced while they arrive. */
+  /** Bytes that this and other fetches may still read together. Reduced while data arrives. */
   budget?: { left: number };
-  /** Media types to request. The response may have another one: check the bytes. */
+  /** Media types to request. The response may have another type, so callers must check the bytes. */
   accept?: string;
   cancellation?: Cancellation;
 }
@@ -54,7 +54,7 @@ export interface Fetched {
   finalUrl: string;
 }
 
-/** The only way to addresses that a caller can influence. */
+/** The only way to connect to addresses that a caller can influence. */
 export interface Outbound {
   /**
    * Sends a GET to an http or https URL.
@@ -134,7 +134,7 @@ async function follow(first: string, hop: Hop, check: (url: string) => Promise<C
 async function ask(target: CheckedUrl, hop: Hop): Promise<Fetched | string> {
   const { url } = target;
   const { accept, idleMs, dial, maxBytes, budget, signal } = hop;
-  // One client per request: no connection is ever reused for another address or another caller.
+  // One client per request. No connection is ever reused for another address or another caller.
   const client = new Client(url.origin, {
     connect(_options, callback) {
       connect(target, dial, idleMs, signal).then(
@@ -155,7 +155,7 @@ async function ask(target: CheckedUrl, hop: Hop): Promise<Fetched | string> {
       signal,
     });
     const { statusCode: status, headers, body } = answer;
-    body.on('error', () => {}); // for a body that is not read to its end
+    body.on('error', () => {}); // the body may not be read to its end
     const location = one(headers['location']);
     if (redirects.has(status) && location !== undefined) return location;
     if (status === 404 || status === 410) throw new OutboundError('not_found', `status ${status}`);
@@ -215,7 +215,10 @@ const originOf = (url: string): string => {
   return parsed && parsed.host !== '' ? `${parsed.protocol}//${parsed.host}`.slice(0, 300) : '';
 };
 
-/** A lookup of the system cannot be cancelled. Its result is then ignored. */
+/**
+ * Stops waiting for a system lookup when the signal is aborted. The lookup cannot be cancelled, so its result is
+ * ignored.
+ */
 function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -5,14 +5,14 @@ import { lookup, Resolver } from 'node:dns/promises';
  *
  * @param isOpened whether the operator named this host
  * @returns at least one address
- * @throws if there is none
+ * @throws if the name has no address
  */
 export type Resolve = (name: string, isOpened: boolean, signal: AbortSignal) => Promise<readonly string[]>;
 
 /**
- * A name of a caller is resolved only by the name servers. The machine's hosts file and its search list must not give
- * it a meaning, and an unresponsive server must not block a thread that the rest of the process needs. A name that the
- * operator opened may be in the hosts file.
+ * Creates a resolver. Only the name servers resolve a name from a caller. The hosts file and the search list of the
+ * machine must not give it a meaning, and an unresponsive server must not block a thread that the rest of the process
+ * needs. A name that the operator opened may be in the hosts file.
  *
  * @param servers absent: those of the machine
  */

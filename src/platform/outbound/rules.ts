@@ -8,7 +8,7 @@ export interface RuleSettings {
   /** Networks, addresses and names (`*.` for all below one), with or without a port. */
   allow: readonly string[];
   deny: readonly string[];
-  /** Open everywhere. */
+  /** Ports that are open on every host. */
   ports: readonly number[];
 }
 
@@ -33,8 +33,9 @@ export class AddressRules {
   private readonly isOwn: (address: Address) => boolean;
 
   /**
-   * @param isOwn whether it is an address of this machine; services there trust the gateway, whether the address is
-   * public or not
+   * Compiles the rules.
+   *
+   * @param isOwn whether it is an address of this machine; services there trust the gateway, even at a public address
    * @throws {Error} that quotes the entry, for the operator
    */
   constructor({ allow, deny, ports }: RuleSettings, isOwn: (address: Address) => boolean) {
@@ -45,7 +46,7 @@ export class AddressRules {
     this.allPorts = new Set([...ports, ...this.allow.flatMap(({ port }) => port ?? [])]);
   }
 
-  /** Whether anything may be fetched from the port at all. */
+  /** Whether any host may be fetched from at this port. */
   knowsPort(port: number): boolean {
     return this.allPorts.has(port);
   }
@@ -56,15 +57,16 @@ export class AddressRules {
   }
 
   /**
-   * Whether it is a name with a local meaning, or one of a metadata service. @param name lower case, without a final
-   * dot
+   * Whether it is a name with a local meaning, or one of a metadata service.
+   *
+   * @param name lower case, without a final dot
    */
   refusesName(name: string, port: number): boolean {
     if (this.deny.some((entry) => isNamed(entry, name) && (entry.port ?? port) === port)) return true;
     return isLocalName(name) && !this.opensName(name, port);
   }
 
-  /** @param name that resolved to the address; undefined: the address was in the URL */
+  /** @param name the name that resolved to the address; undefined: the address was in the URL */
   judge(address: Address, port: number, name: string | undefined): AddressVerdict {
     if (this.deny.some((entry) => isWithin(entry, address) && (entry.port ?? port) === port)) return 'address';
     const opened = this.allow.filter((entry) => isWithin(entry, address));

@@ -1,4 +1,4 @@
-/** Limits how many run at once. The others wait in their order of arrival. */
+/** Limits parallel work. Waiters get slots in their order of arrival. */
 export class Semaphore {
   private readonly count: () => number;
   private taken = 0;
@@ -8,7 +8,10 @@ export class Semaphore {
     this.count = count;
   }
 
-  /** @returns a disposable that frees the slot @throws the reason of the signal, if it is aborted first */
+  /**
+   * @returns a disposable that frees the slot
+   * @throws the reason of the signal, if it is aborted first
+   */
   take(signal?: AbortSignal): Promise<Disposable> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

@@ -14,7 +14,7 @@ export function createMemoryNetwork(): MemoryNetwork {
           if (!members.has(member) || members.size === 1) return;
           const text = JSON.stringify(message);
           for (const other of members.keys()) {
-            // Receivers get their own copy, in a later turn, as from another process.
+            // Receivers get a separate copy, in a later turn, as from another process.
             if (other !== member) setImmediate(() => members.get(other)?.(topic, JSON.parse(text)));
           }
         },

@@ -3,18 +3,18 @@ import type { Client } from 'pg';
 import type { BusDriver, MessageReceiver } from '../bus.ts';
 
 export interface PostgresDriverOptions {
-  /** Called when the connection is lost or cannot be made, once per streak. */
+  /** Called when the connection is lost or cannot be established, once per streak. */
   onTrouble: (error: unknown) => void;
-  /** Called when the connection is back. */
+  /** Called when the connection is restored. */
   onRecovery?: () => void;
-  /** Interval of the checks whether the connection still works. */
+  /** Interval of the connection checks. */
   heartbeatMs?: number;
 }
 
 const channel = 'headgate';
 /** PostgreSQL accepts 7,999 bytes in one notification. */
 const MAX_BYTES = 7900;
-/** Messages that wait for the server. Further ones are lost. */
+/** Maximum messages that wait for the server. Further messages are lost. */
 const MAX_WAITING = 5000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
@@ -23,8 +23,8 @@ const HEARTBEAT_MS = 15_000;
 const QUERY_MS = 5000;
 
 /**
- * Opens the driver between hosts on one PostgreSQL: LISTEN and NOTIFY over one connection of its own. A lost connection is
- * opened again. Messages are lost until then.
+ * Opens the driver between hosts on one PostgreSQL: LISTEN and NOTIFY over a dedicated connection. Reconnects after a
+ * lost connection. Messages are lost until then.
  *
  * @param url as for the store
  * @returns at once; it connects in the background
@@ -43,7 +43,7 @@ class PostgresDriver implements BusDriver {
   private readonly heartbeat: NodeJS.Timeout;
   private receiver: MessageReceiver | undefined;
   private client: Client | undefined;
-  /** As JSON: topic and message. */
+  /** JSON of topic and message. */
   private waiting: string[] = [];
   private sending: Promise<void> | undefined;
   private isScheduled = false;
@@ -84,7 +84,7 @@ class PostgresDriver implements BusDriver {
     await this.sending;
     const { client } = this;
     this.client = undefined;
-    await client?.end().catch(() => {}); // closed already
+    await client?.end().catch(() => {}); // it is already closed
   }
 
   /** Sends all waiting messages in as few statements and notifications as possible. */
