@@ -8,11 +8,15 @@ import { version } from './version.ts';
 /** Maximum number of providers that are named. */
 const MAX_NAMED = 8;
 
-/** Writes the text of a start: the address, the data folder, the providers with their models, and next steps. */
+/** Writes the startup text: the address, the data folder, the providers with their models, and next steps. */
 export const writeBanner = (terminal: Painted, loaded: LoadedConfig, url: string): string =>
   `${colorize(terminal, 'bold', `Headgate ${version}`)} is up: ${url}\n${writeFacts(terminal, loaded, url)}`;
 
-/** Writes the same for a gateway that is already running. @param state whether it accepts requests */
+/**
+ * Writes the same text for a gateway that is already running.
+ *
+ * @param state whether it accepts requests
+ */
 export const writeStatus = (
   terminal: Painted,
   loaded: LoadedConfig,

@@ -33,7 +33,7 @@ export interface UpdateKeyOptions extends LimitOptions, RateOptions {
 const resets = ['daily', 'weekly', 'monthly'] as const satisfies readonly LimitReset[];
 
 /**
- * Returns the limits that were given, by their names in the API.
+ * Returns the given limits under their names in the API.
  *
  * @throws {CommandError} if one is not valid
  */
@@ -52,7 +52,11 @@ export function readLimits({ limit, limitReset, includeByok }: LimitOptions): Ke
 /** JSON numbers express larger amounts of nano-dollars inexactly. */
 const MAX_DOLLARS = 9_000_000;
 
-/** Returns an amount in nano-dollars. @throws {CommandError} if it is not an amount in USD with at most nine decimals */
+/**
+ * Returns an amount in nano-dollars.
+ *
+ * @throws {CommandError} if it is not an amount in USD with at most nine decimals
+ */
 export function readDollars(option: string, text: string): bigint {
   const dollars = Number(text);
   if (dollars > MAX_DOLLARS) throw new CommandError(`${option} ${text}: the maximum is ${MAX_DOLLARS} USD.`);
@@ -105,7 +109,7 @@ export async function disableKey({ stdout, stderr }: Terminal, config: Config, w
 }
 
 /**
- * Replaces a key. The text of the new key goes to stdout, alone and once.
+ * Replaces a key. Writes the text of the new key to stdout once, with nothing else.
  *
  * @param options.grace `1h`, `30m`, … up to a day: how long the old key stays valid
  */
@@ -127,7 +131,7 @@ export async function replaceKey(
   warnOfBootstrap({ stderr }, config, previous, ['disabled']);
 }
 
-/** Deletes a key. Its ledger entries stay. */
+/** Deletes a key. Keeps its ledger entries. */
 export async function removeKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
   const key = await withKey({ config, stderr }, wanted, (parts, hash) => deleteKey(parts, operator, hash));
   stdout.write(`Deleted "${key.name}" (${key.label}). Its ledger entries stay.\n`);

@@ -11,8 +11,8 @@ import type { Terminal } from './terminal.ts';
 /**
  * Adds to the sum that the organization may spend.
  *
- * @param sum USD; below zero it is taken back
- * @throws {CommandError} if it is not a sum, or there is nothing to take back from
+ * @param sum USD; a negative sum withdraws credit
+ * @throws {CommandError} if it is not a sum, or there is no credit to withdraw
  */
 export async function changeCredits(
   { stdout, stderr }: Terminal,
@@ -41,7 +41,7 @@ export async function removeCredits({ stdout, stderr }: Terminal, config: Config
   );
 }
 
-/** Prints what was added, what was spent of it and what is left. */
+/** Prints the added, spent and remaining credits. */
 export async function showCredits(
   { stdout, stderr }: Terminal,
   config: Config,

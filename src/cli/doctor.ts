@@ -21,7 +21,7 @@ export interface DoctorOptions {
 const colors: Record<Finding['status'], Color> = { ok: 'green', warn: 'yellow', fail: 'red' };
 
 /**
- * Checks what a start needs and prints how to fix problems. Changes nothing.
+ * Checks the requirements of a start and prints how to fix problems. Changes nothing.
  *
  * @returns the exit code: 1 if there is a problem
  */
@@ -56,7 +56,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
   return findings.some(({ status }) => status === 'fail') ? 1 : 0;
 }
 
-/** Checks what a configuration with errors still defines, so that one run finds all problems. */
+/** Checks the valid parts of a configuration with errors, so that one run finds all problems. */
 async function checkSound(error: ConfigError): Promise<Finding[]> {
   const forSecrets = error.findSound([['secrets']]);
   const forStore = error.findSound([['storage', 'url']]);

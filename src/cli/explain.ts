@@ -35,11 +35,11 @@ export interface ExplainOptions {
   json?: boolean;
 }
 
-/** Number of draws that the shares are computed from. */
+/** Number of draws from which the shares are computed. */
 const DRAWS = 2_000;
 
 /**
- * Prints which endpoints a request would use, in which order, and why the others are excluded. Sends nothing: health,
+ * Prints the endpoints that a request would use, in order, and why the others are excluded. Sends nothing. Health,
  * sessions and the ledger's rankings are those of a gateway that has served no request.
  *
  * @returns the exit code: 1 if the request would be rejected

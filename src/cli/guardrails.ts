@@ -185,7 +185,7 @@ export interface AssigneeOptions {
   member?: string[];
 }
 
-/** Assigns a guardrail to keys and members. It replaces the guardrail that they have. */
+/** Assigns a guardrail to keys and members. Replaces their current guardrail. */
 export const addAssignments = (
   terminal: Terminal,
   config: Config,
@@ -226,8 +226,8 @@ async function changeHolders(
 }
 
 /**
- * Finds a guardrail by its id, the first 4 or more digits of the id, or its name. `default:main` is the default guardrail of
- * a workspace.
+ * Finds a guardrail by its id, the first 4 or more digits of the id, or its name. `default:main` is the default
+ * guardrail of a workspace.
  *
  * @throws {CommandError} if no guardrail matches, or several do
  */
@@ -254,7 +254,7 @@ const forbiddable = [
   { word: 'free-publication', rule: 'freePublication', field: 'enable_free_model_publication' },
 ] as const;
 
-/** Returns the given options, by their names in the API. */
+/** Returns the given options under their names in the API. */
 function readBody(options: RuleOptions): GuardrailSettingsBody {
   const { name, description, allowModel, ignoreModel, allowProvider, ignoreProvider, zdr, forbid } = options;
   const lists = {
@@ -279,7 +279,7 @@ function readLimit({ limit, limitReset, includeByok }: RuleOptions): GuardrailSe
   return {
     ...(limit === undefined ? undefined : { limit_usd: dollars }),
     ...(limit === 'none' ? { reset_interval: null } : undefined),
-    // the check of the body rejects other values
+    // body validation rejects other values
     ...(limitReset === undefined ? undefined : { reset_interval: limitReset as 'daily' }),
     ...(includeByok === undefined ? undefined : { include_byok_in_budgets: includeByok }),
   };
@@ -287,7 +287,7 @@ function readLimit({ limit, limitReset, includeByok }: RuleOptions): GuardrailSe
 
 const isNone = (list: readonly string[]): boolean => list.length === 1 && list[0] === 'none';
 
-/** These and no others. */
+/** Enables the wanted groups and removes the rule for all others. */
 function readGroups(wanted: readonly string[]): Record<string, boolean | null> {
   const isAll = wanted.length === 1 && wanted[0] === 'all';
   const groups: readonly string[] = isAll ? modelGroups : isNone(wanted) ? [] : wanted;
@@ -295,7 +295,7 @@ function readGroups(wanted: readonly string[]): Record<string, boolean | null> {
   return Object.fromEntries(modelGroups.map((group) => [`enforce_zdr_${group}`, groups.includes(group) ? true : null]));
 }
 
-/** These and no others. */
+/** Forbids the wanted words and removes the rule for all others. */
 function readForbidden(wanted: readonly string[]): Record<string, boolean | null> {
   const words: readonly string[] = isNone(wanted) ? [] : wanted;
   refuseUnknown('--forbid', words, [...forbiddable.map(({ word }) => word), 'none']);

@@ -31,7 +31,7 @@ export async function init(terminal: Terminal, options: InitOptions, servers = l
   try {
     writeFileSync(file, writeConfig(providers, found), { flag: options.force ? 'w' : 'wx' });
   } catch (error) {
-    // Node's errors of the file system carry a code.
+    // Node's file system errors have a code.
     const { code } = error as NodeJS.ErrnoException;
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) {
       throw new CommandError(`${file} is a folder. --output needs the name of a file.`);

@@ -25,7 +25,7 @@ export interface CreateKeyOptions extends LimitOptions, RateOptions {
 }
 
 /**
- * Creates a key. Its text goes to stdout, alone and once. A description of the key goes to stderr.
+ * Creates a key. Writes its text to stdout once, with nothing else. Writes a description of the key to stderr.
  *
  * @throws {CommandError} if the options contradict each other, or name an unknown workspace
  */

@@ -25,7 +25,7 @@ export interface RecomputeOptions {
   model?: string;
   /** Id in the configuration. */
   provider?: string;
-  /** Records the difference; without it nothing changes. */
+  /** Records the difference. Without it, the command changes nothing. */
   apply?: boolean;
 }
 
@@ -77,7 +77,7 @@ function emitEnd(found: number, booked: number | undefined): string {
   return `Recorded ${count(booked)}.${others === 0 ? '' : ` Another process has recorded ${others} more.`}\n`;
 }
 
-/** Locks the embedded store, which belongs to the gateway while it runs. */
+/** Locks the embedded store. A running gateway owns that store. */
 function takeStore(config: Config, dataDir: string): () => void {
   if (findStoreFile(config) === undefined) return () => {};
   try {
@@ -145,7 +145,7 @@ const nothing: Sum = { entries: 0, corrections: 0, oldNanoUsd: 0n, newNanoUsd: 0
 class Sums {
   corrections = 0;
   private readonly models = new Map<string, Sum>();
-  /** Models without a price, and the number of their entries. */
+  /** Models without a price, with the number of their entries. */
   private readonly unpriced = new Map<string, number>();
   /** Number of entries whose images were not counted. */
   private uncounted = 0;

@@ -5,11 +5,11 @@ import { describeStore, findStoreFile } from './describe-store.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
- * Loads the configuration for a command that needs some of its values. Errors elsewhere are printed in a line, and do not
- * stop the command.
+ * Loads the configuration for a command that needs some of its values. Prints errors in other values on one line, and
+ * continues.
  *
- * A file that cannot be read may name the store. Without it, the command continues only if the store is known otherwise:
- * from the environment, or in the data folder.
+ * A file that cannot be read may name the store. In that case, the command continues only if the store is known from
+ * the environment or is in the data folder.
  *
  * @param needed paths
  * @throws {ConfigError} if these are invalid, or unknown
@@ -43,7 +43,7 @@ export function loadNeededConfig(
 }
 
 function loadWithoutFile(sources: ConfigSources, needed: readonly Path[]): LoadedConfig | undefined {
-  if (needed.some(([section]) => section !== 'storage')) return undefined; // only the file has it
+  if (needed.some(([section]) => section !== 'storage')) return undefined; // only the file contains it
   const { env, flags = {} } = sources;
   const loaded = loadRest({ ...sources, file: null }, needed);
   const isNamed = Boolean(env.DATABASE_URL || env.HEADGATE_STORAGE_URL);

@@ -13,8 +13,8 @@ interface StoreParts {
 }
 
 /**
- * Opens the configured store for a change beside the server, and closes it afterwards. Reports a store that is created,
- * since that can be a mistake.
+ * Opens the configured store for a change while the server may run, and closes it afterwards. Reports if it creates a
+ * store, because that can be a mistake.
  *
  * @throws {CommandError} if the store cannot be opened, or its schema cannot be updated
  */
@@ -30,8 +30,8 @@ export function withStore<Result>(
 }
 
 /**
- * The same for a command that only reads. If the store does not exist, an empty one in memory takes its place, so that
- * no file is created.
+ * Opens the configured store for a command that only reads. If the store does not exist, uses an empty one in memory,
+ * so that no file is created.
  */
 export function readStore<Result>(
   { config, stderr }: StoreParts,
@@ -43,7 +43,7 @@ export function readStore<Result>(
   return openAndUse(() => openSqliteStorage(':memory:'), use);
 }
 
-/** The file of the store, if it does not exist. */
+/** Returns the file of the store if the file does not exist. */
 function findMissingFile(config: Config): string | undefined {
   const file = findStoreFile(config);
   return file !== undefined && !existsSync(file) ? file : undefined;
@@ -69,7 +69,7 @@ async function openAndUse<Result>(
   return useAndClose(storage, use);
 }
 
-/** Times that a command stores or compares follow the clock of the store. */
+/** Uses the store and closes it. Times that a command stores or compares follow the clock of the store. */
 async function useAndClose<Result>(storage: Storage, use: (storage: Storage) => Promise<Result>): Promise<Result> {
   const clock = new ClockWatch({ readTime: () => storage.readTime(), onSkew() {}, onAgreement() {} });
   try {
@@ -82,7 +82,7 @@ async function useAndClose<Result>(storage: Storage, use: (storage: Storage) => 
 }
 
 /**
- * Reads the configured store without a change: no file is created, no schema updated.
+ * Reads the configured store without a change: creates no file and updates no schema.
  *
  * @returns undefined if the store is a file that does not exist
  * @throws the store's error, also if its schema is not that of this build

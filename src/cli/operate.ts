@@ -13,7 +13,7 @@ import { CommandError, type Terminal } from './terminal.ts';
 /** The user of the command line. It has no key. */
 export const operator: Actor = { keyHash: null };
 
-/** What the use cases of the management API work on, here on the configured store. */
+/** The parts that the use cases of the management API need, on the configured store. */
 export interface OperatorParts extends ManagementParts {
   access: AccessStore;
 }

@@ -6,8 +6,8 @@ import type { WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import { createRoutingContext } from '../routing/routing-context.ts';
 
 /**
- * Creates the routing context of a gateway with this configuration that has served no request. Workspaces have their names
- * as ids, since the store is not needed.
+ * Creates the routing context of a gateway with this configuration that has served no request. Uses the names of
+ * workspaces as their ids, because the store is not needed.
  *
  * @param warn called with problems in the files of the catalog
  * @param stored workspaces of the store, for providers that name one by its id
@@ -36,7 +36,10 @@ export function readRoutingContext(
 
 type NamedWorkspace = Pick<WorkspaceRecord, 'id' | 'name'>;
 
-/** Returns the id of a workspace in that context: its name in the file, or else in the store. Unknown ids stay. */
+/**
+ * Returns the id of a workspace in that context: its name in the file, or else its name in the store. Returns an
+ * unknown id unchanged.
+ */
 export function resolveWorkspaceId(
   { config }: Pick<LoadedConfig, 'config'>,
   named: string,

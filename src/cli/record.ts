@@ -40,7 +40,7 @@ export interface RecordOptions {
 }
 
 /**
- * Sends a request to a provider like the gateway, streamed and buffered, and stores the responses without secrets.
+ * Sends a request to a provider as the gateway does, streamed and buffered, and stores the responses without secrets.
  *
  * @returns the exit code: 1 if a response could not be recorded
  * @throws {CommandError} if no request could be sent, or a file cannot be written
@@ -88,7 +88,7 @@ export async function recordExchange(terminal: Terminal, config: Config, options
   return sent.length < kinds.length ? 1 : 0;
 }
 
-/** Returns both kinds, unless one is named. */
+/** Returns both kinds, unless the options name one. */
 function readKinds({ stream = false, whole = false }: RecordOptions): ResponseMode[] {
   return stream === whole ? ['stream', 'whole'] : stream ? ['stream'] : ['whole'];
 }
@@ -111,7 +111,7 @@ function readBody(
     const given = readJson(readFileSync(file));
     const asked = isObject(given) && model !== undefined ? { ...given, model, models: undefined } : given;
     const { request } = readRequest(structuredClone(asked), {});
-    return { asked: asked as Record<string, unknown>, request }; // the checks have found an object
+    return { asked: asked as Record<string, unknown>, request }; // validation has found an object
   } catch (error) {
     throw new CommandError(`--body ${body}: ${readMessage(error)}`, { cause: error });
   }
@@ -124,7 +124,7 @@ function findProvider({ providers }: Config, id: string): ProviderConfig {
   throw new CommandError(`There is no provider "${id}" in the configuration (there is: ${known}).`);
 }
 
-/** Finds the endpoint of a slug. Otherwise the name is that of the provider. */
+/** Finds the endpoint of a slug. Any other name is the provider's name of a model. */
 function findEndpoint(
   config: Config,
   entry: ProviderConfig,
@@ -137,7 +137,7 @@ function findEndpoint(
   return { endpoint: found ?? bareEndpoint(provider, model, model), provider };
 }
 
-/** Ids of end users, which are neither sent to a provider nor stored in a file. */
+/** Returns ids of end users, which are neither sent to a provider nor stored in a file. */
 const findPeople = ({ user, safety_identifier, session_id }: ResponseRequest): string[] =>
   [user, safety_identifier, session_id].filter((id) => typeof id === 'string');
 
@@ -174,7 +174,11 @@ function describeSent(file: string, { sent, sentHeaders, answer, cut }: Exchange
   };
 }
 
-/** Runs a file operation. @throws {CommandError} in place of the error of the file system */
+/**
+ * Runs a file operation.
+ *
+ * @throws {CommandError} instead of the error of the file system
+ */
 function explainFiles({ shown }: { shown: string }, work: () => void): void {
   try {
     work();

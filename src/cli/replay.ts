@@ -15,12 +15,12 @@ export interface ReplayCommandOptions {
   wire?: string;
   /** File of the request; absent: the one beside the recording. */
   request?: string;
-  /** Prints the response in place of the events. */
+  /** Prints the response instead of the events. */
   json?: boolean;
 }
 
 /**
- * Reads a recorded response like the gateway and prints what a client would see: a line for each event.
+ * Reads a recorded response as the gateway does and prints a line for each event that a client would receive.
  *
  * @returns the exit code: 1 if the client would not get a complete response
  * @throws {CommandError} if the file is not a recording, or its wire is unknown
@@ -50,7 +50,7 @@ export async function replayFile(terminal: Terminal, file: string, options: Repl
   return 1;
 }
 
-/** The request without a file: enough for every response except those that call custom tools. */
+/** The request if there is no file. It suffices for every response except those that call custom tools. */
 const defaultBody = { input: 'Hello' };
 
 /** Reads the request: from the named file, or the file beside the recording. */
@@ -63,7 +63,8 @@ function readQuestion(
   if (request === undefined)
     return explain(findRequestFile(recording), () => readRecordedRequest(findRequestFile(recording)));
   const value = explain(`--request ${request}`, () => readJson(readFileSync(resolve(cwd, request))));
-  return isRecordedRequest(value) ? value : { request: value as RecordedRequest['request'] }; // the checks of requests follow
+  // Request validation follows.
+  return isRecordedRequest(value) ? value : { request: value as RecordedRequest['request'] };
 }
 
 function findWire(id: string | undefined) {
@@ -71,7 +72,7 @@ function findWire(id: string | undefined) {
   if (id === undefined) throw new CommandError(`The wire of the recording is unknown: give ${known}.`);
   const wire = textWires.get(id);
   if (!wire) throw new CommandError(`There is no wire "${id}": give ${known}.`);
-  // The recording responds, also for a wire inside this process.
+  // The recording supplies the response, also for a wire inside this process.
   const { image: _image, ...rest } = wire;
   const { send: _send, ...text } = wire.text;
   return { ...rest, text };

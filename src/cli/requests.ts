@@ -16,7 +16,7 @@ import { readTimeOption } from './time-option.ts';
 import { writeLedgerEntry } from './write-ledger-entry.ts';
 
 export interface ListRequestsOptions {
-  /** The requested one, or the one that responded. */
+  /** The requested model, or the one that responded. */
   model?: string;
   /** Id or display name. */
   provider?: string;
@@ -36,14 +36,17 @@ export interface ListRequestsOptions {
 }
 
 const MAX_LIMIT = 1000;
-/** How often `--follow` reads the ledger. */
+/** Interval at which `--follow` reads the ledger. */
 const FOLLOW_MS = 500;
-/** A request is recorded when it ends, under an id of its start. `--follow` looks back so far for long ones. */
+/**
+ * A request is recorded when it ends, but its id has the time of its start. `--follow` therefore also reads entries
+ * this old.
+ */
 const FOLLOW_BACK_MS = 30 * 60_000;
-/** Characters of an id that a table shows. They come from a random number. */
+/** Number of characters of an id that a table shows. They come from a random number. */
 const ID_END = 8;
 
-/** Prints the last requests, the newest last as in a log. With `follow`, prints the next ones as they end. */
+/** Prints the last requests, the newest last as in a log. With `follow`, also prints later requests when they end. */
 export async function printRequests(terminal: Terminal, config: Config, options: ListRequestsOptions): Promise<void> {
   const { stdout, stderr } = terminal;
   const limit = readLimit(options.limit);
@@ -90,7 +93,7 @@ async function readRecent({ ledger }: Storage, query: Filters, limit: number): P
   }
 }
 
-/** Prints the last requests as lines, then a line for each that ends, until the output is closed. */
+/** Prints the last requests as lines. Then prints a line for each request that ends, until the output is closed. */
 async function followRequests(
   terminal: Terminal,
   storage: Storage,
@@ -131,7 +134,7 @@ function readCost(entry: RecordedEntry): number | null {
   return cost === null ? null : usdOf(cost);
 }
 
-/** Columns; the error column only if a request failed. */
+/** Creates the columns. Adds the error column only if a request failed. */
 function createTable(entries: readonly RecordedEntry[]): [Column[], string[][]] {
   const hasErrors = entries.some(({ errorType }) => errorType !== null);
   const columns: Column[] = [
@@ -163,7 +166,7 @@ function formatCost(entry: RecordedEntry): string {
   return cost === null ? 'no price' : `${entry.estimated ? '~' : ''}${formatUsd(cost)}`;
 }
 
-/** The time of day in the zone of the terminal, after the day if it is not today. */
+/** Writes the time of day in the zone of the terminal, after the day if it is not today. */
 function formatLocalTime(ms: number, today: string): string {
   const date = new Date(ms);
   const time = date.toTimeString().slice(0, 8);
@@ -174,14 +177,14 @@ function formatLocalTime(ms: number, today: string): string {
 
 export interface ShowRequestOptions {
   json?: boolean;
-  /** Also the input and the output, if its workspace keeps them. */
+  /** Also prints the input and the output, if the workspace stores them. */
   content?: boolean;
 }
 
 /**
  * Prints one request in full.
  *
- * @param wanted its id, or the end of it that a table shows. Absent: the last request
+ * @param wanted its id, or the end of the id that a table shows. Absent: the last request
  * @throws {CommandError} if there is no such request
  */
 export async function showRequest(

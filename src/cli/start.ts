@@ -16,10 +16,10 @@ import type { Primary } from '../workers/primary.ts';
 import { writeBanner } from './banner.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
-/** How long the search for model servers on this machine takes at most. */
+/** Maximum duration of the search for model servers on this machine. */
 const LOCAL_MS = 300;
 
-/** `npx` forwards Ctrl-C, which the terminal also sends: two signals within this time are one. */
+/** `npx` forwards Ctrl-C, which the terminal also sends. Two signals within this time count as one. */
 const sameInterruptMs = 100;
 
 /**
@@ -57,7 +57,7 @@ export async function start(
   };
   const signals = listenForSignals(loaded.config, report);
   const opening = open(loaded, terminal);
-  // A SIGHUP before the gateway has started must not end the process.
+  // A SIGHUP before the gateway starts must not end the process.
   const stopWatching = watchConfig({
     running: loaded,
     load,
@@ -83,7 +83,7 @@ export async function start(
 /** Starts one process, or several under a primary. */
 type Serving = Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> & Partial<Pick<Primary, 'failed'>>;
 
-/** Loaded here, so that other commands do not load the server. */
+/** Imports the server here, so that other commands do not load it. */
 async function create({ config, dataDir }: LoadedConfig): Promise<Serving> {
   const workers = config.server.workers || availableParallelism();
   if (workers === 1) {
@@ -100,7 +100,7 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
   try {
     gateway = await create(loaded);
     const { url, firstKeys } = await gateway.start();
-    // One write: a program that waits for the URL also gets the keys.
+    // The URL and the keys are one write, so that a program that waits for the URL also gets the keys.
     terminal.stdout.write(
       writeBanner(terminal, loaded, url) + (firstKeys ? writeFirstKeys(config, url, firstKeys) : ''),
     );
@@ -111,7 +111,7 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
   }
 }
 
-/** Writes the keys, which are shown once. Text to paste has its own lines. */
+/** Writes the keys, which are shown only once. Text to copy is on separate lines. */
 function writeFirstKeys(config: Config, url: string, keys: { inference: string; management: string }): string {
   return `
 This is the first start. Two keys were made; they are shown this once and kept only as hashes.
@@ -151,7 +151,7 @@ function findCheapest(provider: string): string | undefined {
 }
 
 function explain(error: unknown, { server: { host, port } }: Config): CommandError {
-  // Node's errors of the network and the file system carry a code.
+  // Node's network and file system errors have a code.
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
     const message = `Port ${port} of ${host} is in use. Stop the program that listens there, or choose another one with --port.`;

@@ -4,15 +4,15 @@ import { colorize, type Terminal } from './terminal.ts';
 
 export interface Column {
   title: string;
-  /** Numbers, money and times are aligned at the right. */
+  /** Whether the cells are right-aligned: numbers, money and times. */
   isNumber?: boolean;
-  /** Whether it wraps at words if the terminal is too narrow. */
+  /** Whether the cells wrap at words if the terminal is too narrow. */
   canWrap?: boolean;
 }
 
 type Rows = readonly (readonly string[])[];
 
-/** Draws rows as columns, two spaces between them, that fit the terminal. Other outputs have no width. */
+/** Draws rows as columns that fit the terminal, with two spaces between them. Other outputs have no width. */
 export function drawTable(terminal: Pick<Terminal, 'env' | 'stdout'>, columns: readonly Column[], rows: Rows): string {
   const { isTTY, columns: width = Number.POSITIVE_INFINITY } = terminal.stdout;
   const natural = drawLines(terminal, columns, rows);

@@ -3,7 +3,11 @@ import { CommandError } from './terminal.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Reads when a date or a time of an option starts and ends. @throws {CommandError} if it is neither */
+/**
+ * Reads the start and the end of a date or a time of an option.
+ *
+ * @throws {CommandError} if it is neither
+ */
 export function readTimeOption(option: string, text: string): { startMs: number; endMs: number } {
   const startMs = parseUtcTime(text);
   if (startMs === undefined) {

@@ -3,10 +3,10 @@ import { readRoutingContext } from './read-routing-context.ts';
 import { readMessage, type Terminal } from './terminal.ts';
 
 /**
- * Prints on stderr which names match nothing in a gateway with this configuration. The change is made anyway, since models
- * and providers may be added later.
+ * Prints on stderr which names match nothing in a gateway with this configuration. The command still makes the change,
+ * because models and providers may be added later.
  *
- * @param find returns the warnings, a sentence each
+ * @param find returns the warnings, one sentence each
  */
 export function warnAboutUnknownNames(
   { stderr }: Pick<Terminal, 'stderr'>,

@@ -31,7 +31,7 @@ import { drawTable } from './table.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
 
-/** The whole list in one page. */
+/** Requests the whole list as one page. */
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Prints all workspaces, the oldest first: as a table, or as a JSON list. */
@@ -117,7 +117,7 @@ export async function changeWorkspace(
   warnOfModels({ stderr }, loaded, changed, asked);
 }
 
-/** Returns the given options, by their names in the API. */
+/** Returns the given options under their names in the API. */
 function readBody(options: WorkspaceOptions): WorkspaceSettingsBody {
   const { name, slug, description, ioLogging, ioSampling } = options;
   const { defaultTextModel, defaultImageModel, defaultProviderSort } = options;
@@ -131,14 +131,15 @@ function readBody(options: WorkspaceOptions): WorkspaceSettingsBody {
     ...(defaultImageModel === undefined ? undefined : { default_image_model: orNull(defaultImageModel) }),
     ...(defaultProviderSort === undefined
       ? undefined
-      : { default_provider_sort: orNull(defaultProviderSort) as SortKey | null }), // the check of the body rejects other values
+      // Body validation rejects other values.
+      : { default_provider_sort: orNull(defaultProviderSort) as SortKey | null }),
     ...readRateOptions(options),
   };
 }
 
 const orNull = (text: string): string | null => (text === 'none' ? null : text);
 
-/** Warns of a misspelled default model, which fails every request without a model. It may also be added later. */
+/** Warns of an unknown default model, which fails every request without a model. The model may also be added later. */
 function warnOfModels(
   { stderr }: Pick<Terminal, 'stderr'>,
   loaded: LoadedConfig,

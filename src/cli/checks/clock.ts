@@ -8,9 +8,10 @@ import type { Finding } from './finding.ts';
 const CONNECT_MS = 2000;
 
 /**
- * Compares the clocks of this host, the shared store and shared counters. Another check reports what does not respond.
+ * Compares the clocks of this host, the shared store and shared counters. Other checks report an unreachable store or
+ * counters.
  *
- * @param store the finding of its check
+ * @param store the finding of the store check
  */
 export async function checkClocks(
   { counters, storage }: Pick<Config, 'counters' | 'storage'>,
@@ -45,7 +46,7 @@ export async function checkClocks(
   return findings;
 }
 
-/** @returns milliseconds by which it is ahead of this host; undefined if it does not respond */
+/** @returns milliseconds by which the clock is ahead of this host; undefined if it does not respond */
 async function measure(readTime: () => Promise<number>): Promise<number | undefined> {
   const startedMs = Date.now();
   try {

@@ -6,7 +6,11 @@ import type { Finding } from './finding.ts';
 
 const CONNECT_MS = 2000;
 
-/** Checks whether shared counters respond. @param store the finding of its check, which also holds for counters in PostgreSQL */
+/**
+ * Checks whether shared counters respond.
+ *
+ * @param store the finding of the store check, which also applies to counters in PostgreSQL
+ */
 export async function checkCounters(
   { counters: { url }, storage }: Pick<Config, 'counters' | 'storage'>,
   store: Finding,

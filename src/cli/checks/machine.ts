@@ -17,7 +17,7 @@ export function checkNode(version: string): Finding {
   return finding;
 }
 
-/** @returns nothing if one process serves */
+/** @returns an empty list if a single process serves requests */
 export function checkWorkers({ server }: Pick<Config, 'server'>, cores = availableParallelism()): Finding[] {
   const workers = server.workers || cores;
   if (workers === 1) return [];
@@ -60,7 +60,7 @@ export async function checkDataDir(dataDir: string): Promise<Finding> {
   };
 }
 
-/** The folder itself, or the nearest one above it that exists. */
+/** Returns the folder itself, or the nearest parent folder that exists. */
 async function findThere(folder: string): Promise<string> {
   for (let here = folder; ; here = dirname(here)) {
     const found = await stat(here).catch(() => undefined);
@@ -91,7 +91,7 @@ export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataD
     mode = found.mode & 0o777;
     isEmpty = found.size === 0;
   } catch (error) {
-    // Node's errors of the file system carry a code.
+    // Node's file system errors have a code.
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { status: 'ok', subject, says: 'created at the first start' };
     return {

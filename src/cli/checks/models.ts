@@ -8,7 +8,7 @@ import type { Finding } from './finding.ts';
 
 type Workspace = Pick<WorkspaceRecord, 'id' | 'name'>;
 
-/** Checks whether providers and catalog fit together, as at a start. Returns nothing if they do. */
+/** Checks the providers against the catalog, as at startup. Returns an empty list if they match. */
 export async function checkModels({ config, dataDir }: LoadedConfig): Promise<Finding[]> {
   const findings: Finding[] = [];
   const tell = (status: Finding['status'], says: string) => findings.push({ status, subject: 'models', says });
@@ -21,7 +21,7 @@ export async function checkModels({ config, dataDir }: LoadedConfig): Promise<Fi
   return findings;
 }
 
-/** The store is unreachable, so the workspaces are unknown. The check of the store has the reason. */
+/** The store is unreachable, so the workspaces are unknown. The store check reports the reason. */
 class StoreGone extends Error {}
 
 /**
@@ -35,7 +35,8 @@ async function listWorkspaces(config: Config): Promise<Workspace[]> {
   const isMade = (named: string) => made.some(({ id, name }) => id === named || name === named);
   if (config.providers.every(({ workspace }) => workspace === undefined || isMade(workspace))) return made;
   const stored = await readStored(config);
-  return [...made, ...stored.filter(({ id }) => !made.some((one) => one.id === id))]; // the name in the file has precedence
+  // The name in the file has precedence.
+  return [...made, ...stored.filter(({ id }) => !made.some((one) => one.id === id))];
 }
 
 async function readStored(config: Config): Promise<Workspace[]> {

@@ -9,6 +9,6 @@ export async function checkOrphanedKeys(config: Pick<Config, 'storage' | 'bootst
     const says = await withReadOnlyStore(config, ({ access }) => findOrphanedKeys(access, config.bootstrap));
     return says === undefined ? [] : [{ status: 'warn', subject: 'keys', says }];
   } catch {
-    return []; // the check of the store has the reason
+    return []; // the store check reports the reason
   }
 }

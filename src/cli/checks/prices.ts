@@ -40,6 +40,9 @@ function isLimited({ bootstrap, budgets: { organization, member } }: Config): bo
   return amounts.some((usd) => usd !== undefined) || bootstrap.keys.some((key) => key.credit_usd !== undefined);
 }
 
-/** For a model that generates text and images, the price of the text counts: images alone may have one. */
+/**
+ * If a model generates text and images, its text price counts, because a model for images alone may have an image price
+ * only.
+ */
 const isUnpriced = (endpoint: EndpointFacts): boolean =>
   endpoint.generatesText ? endpoint.pricing === undefined : imagePriceLinesOf(endpoint) === undefined;

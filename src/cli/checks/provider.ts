@@ -10,8 +10,8 @@ import type { Finding } from './finding.ts';
 const probeTimeoutMs = 10_000;
 
 /**
- * Whether the provider's host is known. With `probe`: whether it lists its models to each key, and has the path of its
- * wire.
+ * Checks whether the provider's host is known. With `probe`, also checks whether the provider lists its models for each
+ * key and has the path of its wire.
  */
 export async function checkProvider(provider: ProviderConfig, { probe }: { probe: boolean }): Promise<Finding[]> {
   const subject = provider.id;
@@ -88,7 +88,8 @@ const missingPath = (what: string): Omit<Finding, 'subject'> => ({
   fix: 'Correct base_url, which often ends in /v1, or the wire.',
 });
 
-const wiresOf = ({ wire }: ProviderConfig): readonly Wire[] => openWires.get(wire) ?? [allWires.get(wire)!]; // the schema has checked it
+// The schema has checked it.
+const wiresOf = ({ wire }: ProviderConfig): readonly Wire[] => openWires.get(wire) ?? [allWires.get(wire)!];
 
 function send(provider: ProviderConfig, path: string, key: string | undefined, how: RequestInit): Promise<Response> {
   const [wire] = wiresOf(provider);
@@ -115,7 +116,7 @@ function checkPackage({ id: subject, package: name = '' }: ProviderConfig): Find
   }
 }
 
-/** Requests the list of models: the only free call, which all wires have at the same path. */
+/** Requests the list of models. It is the only free call, and its path is the same for all wires. */
 async function requestModels(provider: ProviderConfig, key: string | undefined): Promise<Omit<Finding, 'subject'>> {
   const started = performance.now();
   let status: number;

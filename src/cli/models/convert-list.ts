@@ -35,8 +35,8 @@ const authorNames: Readonly<Record<string, string>> = {
 const slugShape = /^(?!router\/)[a-z0-9][a-z0-9._-]*\/[a-z0-9][a-z0-9._:-]*$/;
 
 /**
- * Converts a public list to the format of the catalog. For a model of the built-in catalog, only prices and limits at the
- * providers are taken; its description stays.
+ * Converts a public list to the format of the catalog. For a model of the built-in catalog, takes only the prices and
+ * limits at the providers and keeps its description.
  *
  * @param known the current catalog: a known name at a provider keeps its slug
  * @param skipped the number of models that are withdrawn or have no slug here
@@ -165,8 +165,8 @@ const readModalities = (names: readonly string[]): string[] => [
 ];
 
 /**
- * Returns the parameters. The list names a few abilities only. Others are assumed to work: a parameter that is missing here
- * would be omitted from every request.
+ * Returns the parameters. The list names only a few abilities. Others are assumed to work, because the gateway omits a
+ * parameter that is missing here from every request.
  */
 function listParameters({ temperature, tool_call, structured_output, reasoning }: ListedModel): string[] {
   const sampling = ['temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'seed', 'top_logprobs'];

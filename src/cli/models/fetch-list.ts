@@ -5,7 +5,11 @@ const FETCH_MS = 30_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 const MAX_REDIRECTS = 5;
 
-/** Fetches the list. @throws {CommandError} unless the response is a complete 200, in time, from that origin and not too large */
+/**
+ * Fetches the list.
+ *
+ * @throws {CommandError} unless the response is a complete 200, in time, from that origin and not too large
+ */
 export async function fetchText(
   url: URL,
   { fetchMs = FETCH_MS, maxBytes = MAX_BYTES }: { fetchMs?: number; maxBytes?: number },

@@ -30,8 +30,8 @@ interface Line {
 }
 
 /**
- * Prints the models that the configuration can serve, in the order of their slugs, as a table or as a JSON list. A slug
- * with a star stands for all names that a provider passes on. Contacts no provider.
+ * Prints the models that the configuration can serve, sorted by slug, as a table or as a JSON list. A slug with a star
+ * represents all names that a provider passes on. Contacts no provider.
  *
  * @param query texts that must all be in the slug, the name or the providers; absent: every model
  */
@@ -67,7 +67,7 @@ export async function listModels(
   else stdout.write(all ? 'No model matches.\n' : 'No model matches. "--all" searches the whole catalog.\n');
 }
 
-/** Returns the slugs that stand for other models: routers, and aliases of the newest model of a family. */
+/** Returns the slugs that represent other models: routers, and aliases of the newest model of a family. */
 function listOthers({ routers }: LoadedConfig['config'], catalog: Catalog): Line[] {
   return listRows(catalog, listAliases(routers.latest), () => true).flatMap(
     ({ model: { id, name }, isRouter, aliasTarget, contextLength, top, endpoints }) =>

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { knownProviders } from '../../config/known-providers.ts';
 import { CommandError, readMessage } from '../terminal.ts';
 
-/** The fields of the list that are read. Others are ignored, since it gains fields often. */
+/** The fields of the list that are read. Others are ignored, because the list often gains fields. */
 const cost = {
   input: Type.Optional(Type.Number()),
   output: Type.Optional(Type.Number()),
@@ -47,7 +47,7 @@ const providerIds: Readonly<Record<string, string>> = {
   'novita-ai': 'novita',
   togetherai: 'together',
 };
-/** Local servers have the models that their owner has loaded, which no public list knows. */
+/** Providers that a public list can contain. Local servers have the models that their owner has loaded. */
 const listable = new Set(knownProviders.filter(({ env }) => env.length > 0).map(({ id }) => id));
 
 /** Models by their names at the provider, by the id of the provider here. */

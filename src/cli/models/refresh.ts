@@ -20,7 +20,7 @@ const SUSPICIOUS_FACTOR = 10;
  *
  * @param from address of the list
  * @param limits milliseconds and bytes
- * @throws {CommandError} if the list cannot be fetched or is not plausible. The stored one stays
+ * @throws {CommandError} if the list cannot be fetched or is not plausible; the stored list stays
  */
 export async function refreshModels(
   { stdout, stderr }: Terminal,
