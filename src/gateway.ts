@@ -44,8 +44,8 @@ export interface GatewayOptions {
   /** Created if absent. Contains the embedded store, the journal and the master key. */
   dataDir: string;
   /**
-   * In a worker. The primary owns the data folder and the embedded store, and does migrations, bootstrap and first
-   * keys.
+   * Only set in a worker. The primary owns the data folder and the embedded store, and handles migrations, bootstrap
+   * and first keys.
    */
   slot?: AssignedSlot;
 }
@@ -58,11 +58,19 @@ export interface Gateway {
    * @throws with a message for the operator if the port, the folder or the store is unavailable
    */
   start(): Promise<{ url: string; firstKeys?: { inference: string; management: string } }>;
-  /** Replaces `start` if another process listens. @returns a function that serves a connection */
+  /**
+   * Replaces `start` if another process listens.
+   *
+   * @returns a function that serves a connection
+   */
   startBehind(): Promise<(connection: Socket) => void>;
-  /** Applies all settings that can change while running, which excludes addresses, the store and secrets. */
+  /** Applies all settings that can change at run time, which excludes addresses, the store and secrets. */
   reload(config: Config): Promise<void>;
-  /** The first half of a reload, which changes nothing. @returns the second half, which cannot fail */
+  /**
+   * Runs the first half of a reload, which changes nothing.
+   *
+   * @returns the second half, which cannot fail
+   */
   prepareReload(config: Config): Promise<() => Promise<void>>;
   /** Reloads keys and limits. @throws the store's error */
   refreshAccess(): Promise<void>;
@@ -70,13 +78,13 @@ export interface Gateway {
   release(ended: readonly OrphanedRequest[]): Promise<void>;
   /** Resolves when all entries and contents so far are in the store. @throws the store's error */
   flush(): Promise<void>;
-  /** Its metrics. */
+  /** Returns the metrics of this gateway. */
   collectMetrics(): MetricFamily[];
-  /** Its counters: metrics that only grow. */
+  /** Returns the counters of this gateway, the metrics that only increase. */
   collectCounters(): MetricFamily[];
-  /** Writes to its log. */
+  /** Writes to the log of this gateway. */
   log: WriteLog;
-  /** Rejects new requests, gives open ones `server.shutdown_grace_ms` to end, flushes and closes. */
+  /** Rejects new requests, gives requests in flight `server.shutdown_grace_ms` to end, flushes and closes. */
   close(): Promise<void>;
   readonly storage: Storage;
 }
@@ -85,7 +93,7 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
-/** Connections to PostgreSQL of one worker. */
+/** Maximum connections of one worker to PostgreSQL. */
 const POOL_OF_A_WORKER = 5;
 
 /**
@@ -119,7 +127,8 @@ async function assemble(
   const logOrphanedKeys = (detail: string | undefined): void =>
     void (detail && log('bootstrap keys orphaned', { detail }));
   const journal = join(dataDir, 'journal', slot?.journal ?? '');
-  resources.defer(slot ? lockFolder(journal)! : lockDataFolder(dataDir)); // the folder of a worker is unique, so the lock succeeds
+  // The folder of a worker is unique, so the lock succeeds.
+  resources.defer(slot ? lockFolder(journal)! : lockDataFolder(dataDir));
   const storage = await openStorage({
     url: live.storage.url,
     dataDir,
@@ -186,8 +195,9 @@ async function assemble(
     onTrouble: (error) => log('bus disconnected', { err: error }),
     onRecovery: () => log('bus reconnected'),
   });
-  resources.defer(() => withTimeout(SHUTDOWN_GRACE_MS, bus.close()).catch(() => {})); // an unreachable store must not delay a shutdown
-  // if it fails, the next poll retries and logs the failure
+  // An unreachable store must not delay a shutdown.
+  resources.defer(() => withTimeout(SHUTDOWN_GRACE_MS, bus.close()).catch(() => {}));
+  // If the refresh fails, the next poll retries and logs the failure.
   bus.subscribe(
     accessTopic,
     coalesce(() => accounts.refresh().catch(() => {})),
@@ -245,10 +255,11 @@ async function assemble(
       routingContext = createContext();
       lines.setLevel(next.log.level);
       lines.addSecrets(listSecrets(next));
-      // the old providers close after the requests in flight, which may still use them
+      // The old providers close after the requests in flight, which may still use them.
       void findWires(after.providers, log);
       void settled.then(() => Promise.all(before.map((provider) => provider.close(false))));
-      return accounts.spending.refreshLimits().catch(() => {}); // without a store, the previous limits stay, and a periodic refresh logs the failure
+      // Without a store, the previous limits stay, and a periodic refresh logs the failure.
+      return accounts.spending.refreshLimits().catch(() => {});
     };
   }
 
@@ -258,7 +269,8 @@ async function assemble(
       await app.listen({ host: live.server.host, port: live.server.port });
       watchMemory();
       void findWires(models.providers, log);
-      const firstKeys = await createFirstKeys(storage.access); // after it listens, so that a port in use does not lose the keys
+      // After it listens, so that a port in use does not lose the keys.
+      const firstKeys = await createFirstKeys(storage.access);
       if (firstKeys) await access.refresh();
       const url = writeUrl(live.server.host, (app.server.address() as AddressInfo).port);
       return firstKeys ? { url, firstKeys } : { url };

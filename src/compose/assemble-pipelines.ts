@@ -29,7 +29,7 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   log: WriteLog;
 }
 
-/** The pipelines of responses and of image generations, with the same models and the same ledger. */
+/** Assembles the pipelines of responses and of image generations, with the same models and the same ledger. */
 export function assemblePipelines(parts: PipelinesParts): {
   pipeline: ResponsePipeline;
   imagePipeline: ImagePipeline;
@@ -38,7 +38,7 @@ export function assemblePipelines(parts: PipelinesParts): {
   const { ledger, contents } = accounting;
   const { spending } = accounts;
   let outboundConfig = config().outbound;
-  let outboundSettings = readOutbound(outboundConfig); // the same until a reload: its rules are compiled once
+  let outboundSettings = readOutbound(outboundConfig); // replaced only by a reload, so that its rules are compiled once
   const outbound = createOutbound({
     settings() {
       const { outbound: now } = config();

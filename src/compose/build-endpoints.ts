@@ -13,19 +13,19 @@ import { mergePricing } from './merge-pricing.ts';
 export interface BuiltEndpoints {
   providers: Provider[];
   endpoints: Endpoint[];
-  /** Those that an endpoint carries, by id. */
+  /** The models that have an endpoint, by id. */
   models: Map<string, Model>;
 }
 
 const noRecords: CatalogRecords = { models: new Map(), endpoints: new Map() };
 
 /**
- * Makes the providers of a configuration and their endpoints, in its order. What an entry does not say of a model is
- * taken from the catalog. A provider that passes on all models of its name (`openai/*`) also carries every endpoint
- * that the catalog lists for it.
+ * Builds the providers of a configuration and their endpoints, in its order. The catalog supplies the facts that an
+ * entry lacks. A provider that passes on all models of its name (`openai/*`) also has every endpoint that the catalog
+ * lists for it.
  *
- * @param findWorkspace gives the id of a workspace by its name or id
- * @param before the providers before a reload; what was found out about their servers stays known
+ * @param findWorkspace returns the id of a workspace by its name or id
+ * @param before the providers before a reload; facts learned about their servers are kept
  * @throws {Error} that names the provider, for the operator
  */
 export function buildEndpoints(
@@ -59,7 +59,11 @@ export function buildEndpoints(
   return { providers, endpoints: withUniqueIds(endpoints), models: listModels(endpoints, records.models) };
 }
 
-/** @throws {Error} what the work throws, with the provider's name, for the operator */
+/**
+ * Runs the work and adds the provider's name to its error, for the operator.
+ *
+ * @throws {Error}
+ */
 function naming<Result>({ id }: ProviderConfig, work: () => Result): Result {
   try {
     return work();
@@ -107,14 +111,14 @@ function buildProvider(
   return createProvider(settled, before);
 }
 
-/** Whether the entry has every model of the provider's own name. */
+/** Whether the entry includes all models under the provider's name. */
 function isWhole(entry: ProviderConfig): boolean {
   const known = findKnownProvider(entry);
   const prefixes = [entry.id, ...(known ? [known.id, ...known.slugs] : [])];
   return entry.models.some(({ model }) => prefixes.some((prefix) => model === `${prefix}/*`));
 }
 
-/** The models of one provider: its entry, completed by the rows of the catalog. */
+/** Builds the endpoints of one provider from its entry and the rows of the catalog. */
 class EndpointBuilder {
   private readonly entry: ProviderConfig;
   private readonly provider: Provider;
@@ -141,7 +145,7 @@ class EndpointBuilder {
     return this.assemble({ ...config, tier: config.tier ?? row?.tier }, row);
   }
 
-  /** The rows that the entry does not name itself. */
+  /** Builds the endpoints of the catalog rows that the entry does not name. */
   buildRest(): Endpoint[] {
     const keyOf = (model: string, tier = 'default') => `${model.toLowerCase()} ${tier}`;
     const named = new Set(this.entry.models.map(({ model, tier }) => keyOf(model, tier)));
@@ -150,7 +154,10 @@ class EndpointBuilder {
       .map((row) => this.assemble({ model: row.model, tier: row.tier ?? 'default' }, row));
   }
 
-  /** Prices of the model in each tier, from the entry or else from the catalog; undefined if there is only one tier. */
+  /**
+   * Returns the prices of the model in each tier, from the entry or else from the catalog; undefined if there is only
+   * one tier.
+   */
   private listTierPrices(model: string): ReadonlyMap<string, Pricing> | undefined {
     const slug = model.toLowerCase();
     const prices = this.tierPrices.get(slug) ?? new Map<string, Pricing>();
@@ -224,10 +231,10 @@ const isImages = (output: readonly string[] | undefined): boolean =>
 type WrittenImage = EndpointRecord['image'] | ModelConfig['image'];
 
 /**
- * Returns what an endpoint that generates images can do: the facts of its wire, overridden field by field.
+ * Returns the capabilities of an endpoint that generates images: the facts of its wire, overridden field by field.
  *
  * @param output of the endpoint; a wire that also generates text generates images only if this lists them
- * @throws {Error} when a capability is not told in full; for the operator
+ * @throws {Error} if a capability is incomplete; for the operator
  */
 function describeImages(
   { wire }: Provider,
@@ -266,7 +273,7 @@ function readParameters(written: NonNullable<NonNullable<WrittenImage>['paramete
     }
     return [name, { type, min, max }];
   });
-  return Object.fromEntries(read); // keys as the schema has checked them
+  return Object.fromEntries(read); // the keys are checked above
 }
 
 function withUniqueIds(endpoints: readonly Endpoint[]): Endpoint[] {
@@ -278,7 +285,7 @@ function withUniqueIds(endpoints: readonly Endpoint[]): Endpoint[] {
   });
 }
 
-/** Describes a model that the catalog does not have by its endpoints. */
+/** Lists the models of the endpoints. Describes a model that the catalog lacks by its first endpoint. */
 function listModels(endpoints: readonly Endpoint[], records: ReadonlyMap<string, ModelRecord>): Map<string, Model> {
   const models = new Map<string, Model>();
   for (const endpoint of endpoints) {

@@ -5,7 +5,7 @@ import type { WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import type { Provider } from '../providers/provider.ts';
 import { buildEndpoints } from './build-endpoints.ts';
 
-/** The models of a configuration. A reload builds them again. */
+/** The models of a configuration. A reload rebuilds them. */
 export interface ConfiguredModels {
   providers: readonly Provider[];
   catalog: Catalog;

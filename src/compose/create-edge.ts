@@ -56,14 +56,14 @@ export interface EdgeParts {
   isDraining: () => boolean;
   log: WriteLog;
   version: string;
-  /** Undefined if this host has the only clock. */
+  /** Undefined if only this host's clock counts. */
   clock: ClockWatch | undefined;
   bus: Pick<Bus, 'publish'>;
-  /** In a worker. */
+  /** Only set in a worker. */
   primary: Remote<PrimaryService> | undefined;
 }
 
-/** Creates the server and the parts of each route. Addresses and body limits are those of the first configuration. */
+/** Creates the server and the parts of each route. Uses the addresses and body limits of the first configuration. */
 export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   const { config, models, pipeline, imagePipeline, accounting, storage, telemetry, open, isDraining, bus, primary } =
     parts;
@@ -74,9 +74,9 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   /** Stores the entries and contents of all workers. */
   async function flushAll(): Promise<void> {
     if (!primary) return accounting.flush();
-    await primary.flush().catch(() => {}); // the primary has ended: the store reports it
+    await primary.flush().catch(() => {}); // if the primary has ended, the store reports it
   }
-  /** Looks again after a flush, because another worker may not have stored it yet. */
+  /** Searches again after a flush, because another worker may not have stored it yet. */
   async function lookTwice<Found>(find: () => Promise<Found | undefined>): Promise<Found | undefined> {
     const found = await find();
     if (found || !primary) return found;
@@ -127,7 +127,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         routingContext: parts.routingContext,
         now: currentTimeMs,
         async onChange() {
-          await spending.refresh(); // and the sums: corrections send no message
+          await spending.refresh(); // also the sums, because corrections send no message
           await access.refresh();
           bus.publish(accessTopic, null);
         },

@@ -2,8 +2,9 @@ import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Provider } from '../providers/provider.ts';
 
 /**
- * Asks the servers that may speak one of several protocols and logs what was found, so that it is known before the first
- * request. A request that comes earlier, or a server that is down now, is no problem: `attempt` asks, too.
+ * Detects the protocol of servers that may use one of several, and logs the result, so that it is known before the
+ * first request. An earlier request, or a server that is unavailable now, is no problem, because `attempt` also detects
+ * it.
  */
 export async function findWires(providers: readonly Provider[], log: WriteLog): Promise<void> {
   await Promise.all(

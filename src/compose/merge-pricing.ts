@@ -7,7 +7,7 @@ type WrittenPricing = NonNullable<ModelConfig['pricing']>;
 /**
  * Merges the prices of the configuration over those of the catalog.
  *
- * @throws {Error} if one of the two main prices is missing then: it would silently be zero
+ * @throws {Error} if the result lacks one of the two main prices, which would silently be zero
  */
 export function mergePricing({ model, pricing }: ModelConfig, known: Pricing | undefined): Pricing | undefined {
   if (!pricing || Object.keys(pricing).length === 0) return known;

@@ -28,11 +28,11 @@ export interface AccountingParts {
   log: WriteLog;
   /** Hides the secrets of the configuration in a text. */
   mask: Log['mask'];
-  /** Whether it stores the journals of workers of an earlier run. A single process does. */
+  /** Whether it stores the journals of workers of an earlier run. Only a single process does so. */
   takesOrphanedJournals: boolean;
-  /** Called with the entries that ended processes left, once they are stored. */
+  /** Called with the stored entries of ended processes. */
   onOrphaned: (entries: readonly LedgerEntry[]) => void;
-  /** Whether it deletes old contents and rolls up spending. One of several workers does it for all. */
+  /** Whether it deletes old contents and rolls up spending. One of several workers does so for all. */
   cleans: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface Accounting {
   flush(): Promise<void>;
 }
 
-/** @param resources gets what must be closed at the end */
+/** @param resources collects the resources to close at the end */
 export async function openAccounting(parts: AccountingParts, resources: AsyncDisposableStack): Promise<Accounting> {
   const { config, storage, journal, quarantineFolder, log, mask } = parts;
   const onOrphaned = (left: OrphanedRecords): void => {

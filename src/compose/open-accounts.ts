@@ -19,7 +19,7 @@ export interface AccountsParts {
   accounting: Pick<Accounting, 'ledger'>;
   telemetry: Pick<Telemetry, 'countCounterFailure' | 'countLimitHit'>;
   log: WriteLog;
-  /** In a worker. */
+  /** Only set in a worker. */
   primary: Peer | undefined;
 }
 
@@ -38,13 +38,13 @@ export interface Accounts {
 }
 
 export interface CountersProblem {
-  /** Since when they have not responded, Unix milliseconds. */
+  /** Start of the outage, Unix milliseconds. */
   sinceMs: number;
-  /** Whether all requests are rejected for it. */
+  /** Whether the gateway rejects all requests during the outage. */
   rejectsAll: boolean;
 }
 
-/** @param resources gets what must be closed at the end */
+/** @param resources collects the resources to close at the end */
 export async function openAccounts(parts: AccountsParts, resources: AsyncDisposableStack): Promise<Accounts> {
   const { config, storage, accounting, telemetry, log, primary } = parts;
   let spending: Spending | undefined;

@@ -4,9 +4,9 @@ import type { Peer } from '../platform/cluster/peer.ts';
 import { isSharedStore } from './open-storage.ts';
 
 export interface BusOptions extends Pick<PostgresDriverOptions, 'onTrouble' | 'onRecovery'> {
-  /** `storage.url`: hosts that share a store exchange messages. */
+  /** `storage.url`. Hosts that share a store exchange messages. */
   url: string;
-  /** In a worker: relays messages. */
+  /** Only set in a worker. Relays messages. */
   primary?: Peer | undefined;
 }
 

@@ -11,10 +11,10 @@ export interface ClockParts {
 }
 
 /**
- * Lets this process follow the clock of a store that several hosts share.
+ * Makes this process follow the clock of a store that several hosts share.
  *
- * @param resources takes what must be closed at the end
- * @returns undefined if this host has the only clock
+ * @param resources collects the resources to close at the end
+ * @returns undefined if only this host's clock counts
  */
 export async function openClock(
   { storage, url, log }: ClockParts,

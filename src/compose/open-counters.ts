@@ -9,20 +9,20 @@ import { isSharedStore } from './open-storage.ts';
 export interface CountersOptions extends Pick<GuardParts, 'sums' | 'log' | 'onFailure'> {
   /** Read each time, because a reload may change it. */
   config: () => Pick<Config, 'counters' | 'storage'>;
-  /** In a worker: counts for all workers of this host. */
+  /** Only set in a worker. Counts for all workers of this host. */
   primary?: Peer | undefined;
 }
 
 /** Minimum time limit of a connection, however short `counters.timeout_ms` is. */
 const SHORTEST_CONNECT_MS = 1000;
 
-/** Whether every process reaches the counters by itself. Those in memory belong to one process. */
+/** Whether every process connects to the counters directly. Counters in memory belong to one process. */
 export const areSharedCounters = ({ counters: { url }, storage }: Pick<Config, 'counters' | 'storage'>): boolean =>
   url === '' ? isSharedStore(storage.url) : url !== 'memory';
 
 /**
- * Opens the Redis or Valkey of `counters.url`, the PostgreSQL that is the store, or the memory of this host. Loads only the
- * client that it needs. Does not reject if a server is unreachable: see `guarded-counters.ts`.
+ * Opens the Redis or Valkey of `counters.url`, the PostgreSQL that is the store, or the memory of this host. Loads only
+ * the client that it needs. Does not reject if a server is unreachable: see `guarded-counters.ts`.
  */
 export async function openCounters({ config, primary, sums, log, onFailure }: CountersOptions): Promise<Counters> {
   const { counters, storage } = config();

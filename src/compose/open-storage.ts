@@ -7,11 +7,11 @@ export interface StorageOptions {
   dataDir: string;
   /** Maximum connections to PostgreSQL. */
   poolSize?: number;
-  /** In a worker: owns the embedded store. */
+  /** Only set in a worker. Owns the embedded store. */
   primary?: Peer | undefined;
 }
 
-/** Whether every process reaches the store by itself. Only one process writes the embedded store. */
+/** Whether every process connects to the store directly. Only one process writes the embedded store. */
 export const isSharedStore = (url: string): boolean => /^postgres(ql)?:/.test(url);
 
 /** Opens the embedded store, PostgreSQL, or the embedded store of the primary. Loads only the driver that it needs. */

@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 
-/** The longest that a request of any kind may take. */
+/** Returns the maximum duration of a request of any kind. */
 export const longestRequestMs = ({ timeouts, images }: Pick<Config, 'timeouts' | 'images'>): number =>
   Math.max(timeouts.request_ms, images.request_ms, images.stream_ms);
 
@@ -8,5 +8,5 @@ export const longestRequestMs = ({ timeouts, images }: Pick<Config, 'timeouts' |
 export const SHUTDOWN_GRACE_MS = 1000;
 /** Time limit of a ping of the store. */
 export const PING_MS = 2000;
-/** Time for the last entries to reach the store. Others stay in the journal. */
+/** Time for the last entries to reach the store. The remaining entries stay in the journal. */
 export const FLUSH_MS = 3000;

@@ -46,7 +46,10 @@ export interface PrimaryOptions {
   workers: number;
 }
 
-/** A gateway of several workers, and this process, which serves no requests. It owns what must exist only once. */
+/**
+ * A gateway of several workers, and this process, which serves no requests. It owns the resources that must exist only
+ * once.
+ */
 export interface Primary extends Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> {
   /** Rejects when workers end repeatedly. */
   readonly failed: Promise<never>;
@@ -57,22 +60,25 @@ interface ServingWorker extends PoolMember {
   readonly gateway: Remote<WorkerService>;
   readonly forked: Forked;
   readonly life: WorkerLife;
-  /** The configuration that it uses. */
+  /** The configuration that the worker uses. */
   config: Config;
 }
 
 /** Connections to PostgreSQL of this process, for the bootstrap and the journals of dead workers. */
 const POOL_SIZE = 2;
-/** How long the journals of ended workers have to reach the store. Remaining ones stay for the next start. */
+/** Time for the journals of ended workers to reach the store. The remaining entries stay for the next start. */
 const FLUSH_MS = 3000;
-/** How long a worker has to respond if others wait for it: it may be unresponsive. */
+/** Time limit of a worker's response if others wait for it, because the worker may be unresponsive. */
 const ANSWER_MS = 1000;
-/** After this time without a response a worker counts as unresponsive: a reload fails, a shutdown kills it. */
+/**
+ * Time without a response after which a worker counts as unresponsive. A reload then fails, and a shutdown kills the
+ * worker.
+ */
 const HANG_MS = 5000;
 
 /**
- * Creates the services of this process for the workers, like `createGateway` for a single process. Workers start with
- * `start`.
+ * Creates the services of this process for the workers, as `createGateway` does for a single process. `start` starts
+ * the workers.
  */
 export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
   const resources = new AsyncDisposableStack(); // closed at the end, in reverse order
@@ -96,7 +102,7 @@ async function assemble(
   });
   const { write: log } = lines;
   resources.defer(lockDataFolder(dataDir));
-  readMasterKey(dataDir, config.secrets.master_key); // created by one process, before others look for it
+  readMasterKey(dataDir, config.secrets.master_key); // one process creates it, before others read it
   const { url } = config.storage;
   const storage = await openStorage({ url, dataDir, poolSize: POOL_SIZE });
   resources.defer(() => storage.close().catch((error) => log('store close failed', { err: error })));
@@ -111,7 +117,7 @@ async function assemble(
   let ended: OrphanedRequest[] = [];
   function takeOrphaned(found: OrphanedRecords): void {
     logInterrupted(log, found);
-    if (!areSharedCounters(config)) return; // what a worker reserved in our memory ended with it
+    if (!areSharedCounters(config)) return; // the reservations of a worker in the memory of this process ended with it
     for (const { id, keyHash, workspaceId, memberId, requestedModel, streamed } of found.entries) {
       ended.push({ id, keyHash, workspaceId, memberId, requestedModel, streamed });
     }
@@ -123,7 +129,7 @@ async function assemble(
     const asked = ended;
     ended = [];
     worker.gateway.release(asked).catch(() => {
-      ended.push(...asked); // it ended, too: its replacement does it
+      ended.push(...asked); // this worker has also ended, so its replacement releases them
     });
   }
 
@@ -198,7 +204,7 @@ async function assemble(
     const gateway = peer.use<WorkerService>(serviceNames.worker);
     const life = numbers.begin(slot);
     peer.provide(serviceNames.numbers, { see: life.see } satisfies MetricsService);
-    peer.gone.addEventListener('abort', life.end); // after everything that it reported
+    peer.gone.addEventListener('abort', life.end); // after all its reports
     void forked.ended.then(() => {
       journals.delete(journal);
       left.schedule();
@@ -239,8 +245,9 @@ async function assemble(
   }
 
   /**
-   * Checks that a worker responds, because an unresponsive one would block forever. @throws an error that says what to
-   * do
+   * Checks that a worker responds, because an unresponsive one would block forever.
+   *
+   * @throws an error with the remedy
    */
   async function expectAlive({ slot, pid, gateway }: ServingWorker): Promise<void> {
     try {
@@ -254,7 +261,7 @@ async function assemble(
     }
   }
 
-  /** Ends a worker. One that does not close is killed: its journal has its entries. */
+  /** Ends a worker. Kills a worker that does not close. Its journal has its entries. */
   async function endWorker(worker: ServingWorker): Promise<void> {
     const { slot, pid, gateway, forked } = worker;
     try {
@@ -278,7 +285,8 @@ async function assemble(
       const { host, port } = config.server;
       const url = writeUrl(host, await dispatcher.listen(host, port));
       await pool.open(endWorker);
-      const firstKeys = await createFirstKeys(storage.access); // once they listen, so that a port in use does not lose the keys
+      // After the workers listen, so that a port in use does not lose the keys.
+      const firstKeys = await createFirstKeys(storage.access);
       if (firstKeys) await Promise.allSettled([...serving].map(({ gateway }) => gateway.refreshAccess()));
       return firstKeys ? { url, firstKeys } : { url };
     },
@@ -307,7 +315,11 @@ async function assemble(
   };
 }
 
-/** The replacement of an ended worker starts over. @throws any other error */
+/**
+ * Ignores the error of an ended worker, because its replacement starts over.
+ *
+ * @throws any other error
+ */
 function unlessGone(error: unknown): void {
   if (!(error instanceof PeerClosedError)) throw error;
 }

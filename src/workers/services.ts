@@ -3,11 +3,11 @@ import type { Config } from '../config/schema.ts';
 import type { Peer } from '../platform/cluster/peer.ts';
 import type { MetricFamily } from '../platform/telemetry/exposition.ts';
 
-/** The place of a worker among several. */
+/** The slot of one of several workers. */
 export interface WorkerSlot {
   /** From 0. Shown in the log and in the metrics. */
   slot: number;
-  /** Folder of its journal. No other worker ever has it. */
+  /** Folder of its journal. No other worker ever uses it. */
   journal: string;
   /** Number of workers. */
   workers: number;
@@ -18,29 +18,33 @@ export interface AssignedSlot extends WorkerSlot {
   primary: Peer;
 }
 
-/** What the primary calls in a worker. */
+/** The service of a worker for the primary. */
 export interface WorkerService {
-  /** Creates its gateway, ready for connections. */
+  /** Creates the gateway of the worker, ready for connections. */
   open(options: { config: Config; dataDir: string; slot: WorkerSlot }): Promise<void>;
-  /** First half of a reload: prepares everything, changes nothing. @throws if the configuration cannot be used */
+  /**
+   * Runs the first half of a reload: prepares everything and changes nothing.
+   *
+   * @throws if the configuration cannot be used
+   */
   prepareReload(config: Config): Promise<void>;
-  /** Second half: applies what was prepared. */
+  /** Runs the second half of a reload: applies the prepared configuration. */
   commitReload(): Promise<void>;
-  /** Reads keys and limits again. */
+  /** Reloads keys and limits. */
   refreshAccess(): Promise<void>;
   /** Releases the reservations of requests whose worker has ended. */
   release(ended: readonly OrphanedRequest[]): Promise<void>;
-  /** Resolves when all its entries and contents so far are stored. */
+  /** Resolves when all entries and contents of the worker so far are stored. */
   flush(): Promise<void>;
-  /** Its metrics. */
+  /** Returns the metrics of the worker. */
   collectMetrics(): MetricFamily[];
   /** Responds at once, unless the worker is unresponsive. */
   ping(): void;
-  /** Drains, like a single gateway. */
+  /** Drains the worker, as for a single gateway. */
   close(): Promise<void>;
 }
 
-/** What a worker calls in the primary, besides the store. */
+/** The service of the primary for a worker, besides the store. */
 export interface PrimaryService {
   /** Resolves when all entries and contents of all workers so far are stored. Workers that cannot are skipped. */
   flush(): Promise<void>;
@@ -48,11 +52,11 @@ export interface PrimaryService {
   collectMetrics(): Promise<MetricFamily[]>;
 }
 
-/** What a worker reports to the primary by itself. */
+/** The metrics that a worker reports to the primary periodically. */
 export interface MetricsService {
-  /** Its counters so far. The primary keeps them in case the worker is killed. */
+  /** Receives the worker's counters so far. The primary keeps them in case the worker is killed. */
   see(counters: readonly MetricFamily[]): void;
 }
 
-/** The names of the services on either side. */
+/** The names of the services at both ends. */
 export const serviceNames = { worker: 'gateway', primary: 'primary', dispatcher: 'door', numbers: 'numbers' } as const;

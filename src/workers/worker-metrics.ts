@@ -9,9 +9,9 @@ export interface WorkerReport {
 
 /** The counters of one worker, from its start to its end. */
 export interface WorkerLife {
-  /** Receives its counters, which are those of its whole life. */
+  /** Receives the worker's counters, which cover its whole life. */
   see(families: readonly MetricFamily[]): void;
-  /** It reports nothing further. Its replacement begins another life at 0. */
+  /** Ends the life. The worker reports nothing further, and its replacement starts at 0. */
   end(): void;
 }
 
@@ -94,5 +94,5 @@ export class WorkerMetrics {
 
 function countRequests(families: readonly MetricFamily[]): number {
   const counted = families.find(({ name }) => name === 'headgate_http_requests_total')?.samples ?? [];
-  return counted.reduce((sum, { value }) => sum + (value as number), 0); // counters have numbers
+  return counted.reduce((sum, { value }) => sum + (value as number), 0); // counters have numbers as values
 }

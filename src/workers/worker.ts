@@ -13,7 +13,7 @@ const primary = openPeer(channelToPrimary());
 let gateway: Gateway | undefined;
 let commit: (() => Promise<void>) | undefined;
 
-/** A killed worker loses at most the counts of this time. */
+/** Interval of metric reports. A killed worker loses at most the counts of this time. */
 const TELL_MS = 1000;
 
 /** @throws if the primary calls before it has opened the gateway, which is a bug */
@@ -56,7 +56,7 @@ const service: WorkerService = {
 };
 primary.provide(serviceNames.worker, service);
 
-// A terminal, or a supervisor, sends its signals to all processes at once. Only the primary handles them.
+// A terminal or a supervisor sends its signals to all processes at once. Only the primary handles them.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 // A worker that lost its primary finishes its requests. It gets no new ones, because the port belonged to the primary.
