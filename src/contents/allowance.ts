@@ -11,8 +11,8 @@ export interface SecretMask {
 const MARK_BYTES = 60;
 
 /**
- * The bytes of JSON that a content may still use. Each text is returned whole, or truncated to the remaining bytes with
- * a mark.
+ * The bytes of JSON that a content may still use. Returns each text whole, or truncated to the remaining bytes with a
+ * mark.
  */
 export class Allowance {
   left: number;
@@ -24,17 +24,17 @@ export class Allowance {
     this.mask = mask;
   }
 
-  /** Whether too little is left to begin anything else. */
+  /** Whether too little is left to start another part. */
   get isSpent(): boolean {
     return this.left < MARK_BYTES;
   }
 
-  /** Returns a text without secrets and data, as far as there is room. */
+  /** Returns a text without secrets and embedded data, truncated to the remaining room. */
   take(text: string): string {
     const { longest } = this.mask;
     const { text: start, isWhole } = describeEmbeddedData(text, Math.max(0, this.left) + longest);
     const hidden = this.mask.hide(start);
-    // The end may be half a secret, which could not be recognized.
+    // The end may be a part of a secret, which the mask would not recognize.
     let kept = isWhole || longest === 0 ? hidden : hidden.slice(0, -longest);
     if (!isWhole || sizeOf(kept) > this.left) {
       this.isCut = true;

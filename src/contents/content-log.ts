@@ -38,7 +38,7 @@ export interface ContentLogOptions {
   /** `io_logging` of the configuration, read each time. */
   settings: () => { max_bytes: number; max_pending_bytes: number; keep: readonly ContentKind[] };
   mask: SecretMask;
-  /** Gets a line when contents are dropped or the store fails, once per streak. */
+  /** Logs dropped contents and store failures, once per streak. */
   log: WriteLog;
 }
 
@@ -47,7 +47,7 @@ export interface ContentLog {
   record(run: EndedRun): void;
   /** Number of contents that were not kept since the start. */
   readonly dropped: number;
-  /** Approximate size of what waits for the store. */
+  /** Approximate size of the contents that wait for the store. */
   readonly pendingBytes: number;
   /**
    * Finds a content, including those that are not stored yet.
@@ -57,11 +57,11 @@ export interface ContentLog {
   find(id: string): Promise<ContentRecord | undefined>;
   /** Resolves when all earlier contents are stored. @throws the store's error */
   flush(): Promise<void>;
-  /** Flushes and ends. Logs how many contents were lost if the store does not accept them. */
+  /** Flushes and ends. Logs the number of lost contents if the store does not accept them. */
   close(): Promise<void>;
 }
 
-/** A run that has ended and was not processed yet. Its input is the bytes of the request. */
+/** A run that has ended and is not processed yet. Its input is the bytes of the request. */
 interface Waiting {
   record: Pick<ContentRecord, 'id' | 'workspaceId' | 'createdAtMs'>;
   readItems: () => readonly object[];
@@ -80,17 +80,19 @@ interface Ready {
 /** How long contents are collected for one transaction. */
 const GATHER_MS = 100;
 const RETRY_MS = 1000;
-/** Maximum contents of a transaction, and their approximate bytes: the embedded store blocks our thread. */
+/**
+ * Maximum number of contents in a transaction, and their approximate bytes. The embedded store blocks the main thread.
+ */
 const GROUP = 50;
 const GROUP_BYTES = 1024 * 1024;
-/** Size of a run besides its texts. */
+/** Size of a run without its texts. */
 const RUN_BYTES = 1024;
 
 /**
- * Keeps inputs and outputs in the background. When a run ends, only its parts are queued. They are read, redacted and
- * truncated turn by turn, and stored in batches. The queue is bounded: beyond the bound contents are dropped and
- * counted, without any effect on requests. If the process dies, queued contents are lost, because there is no journal
- * for them.
+ * Keeps inputs and outputs in the background. When a run ends, only its parts are queued. The log then reads, redacts
+ * and truncates them turn by turn, and stores them in batches. The queue is bounded. Contents beyond the bound are
+ * dropped and counted, without any effect on requests. Queued contents have no journal, so they are lost if the process
+ * dies.
  */
 export function openContentLog({ store, settings, mask, log }: ContentLogOptions): ContentLog {
   const waiting: Waiting[] = [];
@@ -227,7 +229,7 @@ export function openContentLog({ store, settings, mask, log }: ContentLogOptions
   };
 }
 
-/** The name of an error alone: a database may repeat the row that it rejects. */
+/** Returns only the name of an error, because a database may repeat the row that it rejects. */
 const causeOf = (error: unknown): string | undefined => (error instanceof Error ? nameError(error) : undefined);
 
 /** Whether the workspace opted in and the run is sampled. A session is kept completely or not at all. */

@@ -24,21 +24,21 @@ export function describeBinary(source: string): BinaryDescription {
 
 const digest = (bytes: Buffer) => ({ bytes: bytes.length, sha256: hash('sha256', bytes) });
 
-/** A run of that many base64 characters is data, because no word is so long. */
+/** Minimum length of base64 that counts as data. No word is this long. */
 const SHORTEST_RUN = 1024;
 
 const runFrom = /[A-Za-z0-9+/_-]*={0,2}/y;
 const inRun = /[A-Za-z0-9+/_-]/;
 
 /**
- * The beginning of a text, with embedded base64 data replaced by its size and hash.
+ * Returns the beginning of a text, with embedded base64 data replaced by its size and hash.
  *
- * @param most maximum characters; the rest of the text is not read
+ * @param max maximum characters; the rest of the text is not read
  * @returns `isWhole` is false if the text continues
  */
 export function describeEmbeddedData(text: string, max: number): { text: string; isWhole: boolean } {
   let shown = '';
-  let from = 0; // everything before is in `shown`
+  let from = 0; // everything before this position is in `shown`
   // Every run contains one of these positions. Its ends are found from there.
   for (let at = 0; at < text.length && at - SHORTEST_RUN - from < max - shown.length; at += SHORTEST_RUN) {
     const { start, end } = findRun(text, at, from);

@@ -6,7 +6,7 @@ import type { EndedRun } from './content-log.ts';
 /** The fields of an ended image generation that the log needs. `ImageRun` of the pipeline has all of them. */
 export interface EndedImageRun extends Pick<EndedRun, 'caller' | 'origin' | 'generationId' | 'startedAtMs'> {
   readonly request: ImageRequest;
-  /** The loaded ones, in the order of the request. */
+  /** The loaded references, in the order of the request. */
   readonly references: readonly { digest?: ImageDigest }[];
   readonly steps: readonly {
     readonly committed: { readonly made: readonly { digest?: ImageDigest }[] } | undefined;
@@ -17,7 +17,7 @@ export interface EndedImageRun extends Pick<EndedRun, 'caller' | 'origin' | 'gen
 
 /**
  * Describes an image generation in the terms of a response: a message with the prompt and the references, and the
- * images as items. Images are described by their digests only.
+ * images as items. Describes images only by their digests.
  */
 export function describeGeneration(run: EndedImageRun): EndedRun {
   const { request, references, steps, isComplete } = run;

@@ -7,7 +7,7 @@ import { estimateWeight } from './weight.ts';
 /** An unchanged item or part. Only the fields listed here are read. */
 type Open = Readonly<Record<string, unknown>>;
 
-/** The texts of items, by the kind that must be permitted to keep them. */
+/** The texts of items, by the kind whose permission they need. */
 const texts: Record<string, { tool_calls?: readonly string[]; tool_results?: readonly string[] }> = {
   function_call: { tool_calls: ['name', 'namespace', 'arguments'] },
   custom_tool_call: { tool_calls: ['name', 'namespace', 'input'] },
@@ -18,8 +18,8 @@ const texts: Record<string, { tool_calls?: readonly string[]; tool_results?: rea
 };
 
 /**
- * Reduces an item to what the list permits. The rest is described by its kind and its size in characters. Unlisted
- * kinds are never kept, whatever a provider or a client invents, and neither is opaque reasoning.
+ * Reduces an item to the kinds that the list permits. Describes the rest by its kind and its size in characters. Never
+ * keeps unlisted kinds, including kinds that a provider or a client invents. Never keeps opaque reasoning.
  */
 export function keepItem(item: Open, keep: ReadonlySet<ContentKind>, allowance: Allowance): Open {
   const type = wordOf(item['type']);
@@ -49,7 +49,7 @@ export function keepItem(item: Open, keep: ReadonlySet<ContentKind>, allowance: 
   }
 }
 
-/** The names of tools, or their kinds if they have no name. */
+/** Lists the names of tools, or their kinds if they have no name. */
 export function keepNames(tools: unknown, allowance: Allowance): unknown[] {
   return keepList(tools, allowance, (tool) => {
     const { name, type } = tool as Open;
@@ -101,7 +101,7 @@ function keepOrOmit(field: string, value: unknown, isKept: boolean, allowance: A
   return isKept ? { [field]: keepValue(value, allowance) } : { [field]: omit(value) };
 }
 
-/** A text, or a list of parts. */
+/** Keeps a text, or a list of parts. */
 function keepValue(value: unknown, allowance: Allowance): unknown {
   if (typeof value === 'string') return allowance.take(value);
   if (Array.isArray(value)) return keepList(value, allowance, (part) => keepPart(part as Open, allowance));
@@ -147,6 +147,6 @@ function describeSource(part: Open, fields: readonly string[]): object {
   return source === undefined ? omit(part) : describeBinary(source);
 }
 
-/** A word of the interface. Anything else is not repeated. */
+/** Returns a value that has the form of an identifier, or else `unknown`. */
 const wordOf = (value: unknown): string =>
   typeof value === 'string' && /^[\w:.-]{1,64}$/.test(value) ? value : 'unknown';

@@ -4,7 +4,7 @@ import { repeatHourly } from '../platform/hourly.ts';
 
 export interface RetentionOptions {
   deleteBefore: (beforeMs: number, max: number) => Promise<number>;
-  /** Milliseconds that a content is kept, read each time. */
+  /** Milliseconds that contents are kept, read each time. */
   keepMs: () => number;
   now?: () => number;
   onTrouble: (error: unknown) => void;
@@ -17,11 +17,12 @@ export interface Retention {
 }
 
 /**
- * Small enough to go unnoticed: each content may be a quarter of a megabyte, and the embedded store blocks our thread.
+ * Maximum contents per deletion. A content may have a quarter of a megabyte, and the embedded store blocks the main
+ * thread.
  */
 const SLICE = 50;
 
-/** Deletes expired contents every hour, slice by slice. Several processes may do so at once. */
+/** Deletes expired contents every hour, slice by slice. Several processes may do so concurrently. */
 export function openRetention({ deleteBefore, keepMs, now = currentTimeMs, onTrouble }: RetentionOptions): Retention {
   async function sweep(signal?: AbortSignal): Promise<number> {
     const beforeMs = now() - keepMs();

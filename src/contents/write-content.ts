@@ -24,9 +24,9 @@ const RESERVE_BYTES = 1024;
 const MAX_ERROR_BYTES = 4096;
 
 /**
- * Writes a content within its bound, without anything that is not permitted. Input and output share the room: each may
- * use what the other leaves. If the input is too long, the newest items are kept, because earlier generations have the
- * older ones. If the output is too long, the first items are kept.
+ * Writes a content within its bound, with permitted parts only. Input and output share the room: each may use what the
+ * other leaves. If the input is too long, keeps the newest items, because earlier generations have the older ones. If
+ * the output is too long, keeps the first items.
  */
 export function writeContent(
   content: RunContent,
@@ -46,7 +46,7 @@ export function writeContent(
   };
 }
 
-/** JSON, its size, and whether something was too long for it. */
+/** JSON, its size, and whether a part was too long for it. */
 interface Written {
   json: string;
   bytes: number;

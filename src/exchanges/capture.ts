@@ -7,27 +7,27 @@ import type { Endpoint } from '../providers/provider.ts';
 import type { UpstreamResponse } from '../providers/transport.ts';
 import { cutHeader, type Recording } from './recording.ts';
 
-/** What was sent to the provider and what it responded, including secrets. */
+/** A request to a provider and its response, including secrets. */
 export interface Exchange {
   sent: UpstreamRequest;
   /** Names in lower case. */
   sentHeaders: Record<string, string>;
   answer: Recording;
-  /** Why the response is incomplete. Its head says so, too. */
+  /** Why the response is incomplete. Its head states the same reason. */
   cut: string | undefined;
 }
 
 export interface CaptureOptions {
   stream: boolean;
-  /** Anything beyond it is cut off. */
+  /** Bytes beyond this limit are cut off. */
   limitBytes: number;
   cancellation: Cancellation;
 }
 
 /**
- * Sends a request like the gateway and keeps the response unchanged: its status, headers and bytes.
+ * Sends a request as the gateway does and keeps the response unchanged: its status, headers and bytes.
  *
- * @throws {GatewayError} if the wire cannot carry the request, or if there was no response
+ * @throws {GatewayError} if the wire cannot express the request, or if there was no response
  */
 export async function capture(
   endpoint: Endpoint,
@@ -84,7 +84,7 @@ async function readAll(
   return { bytes: Buffer.concat(pieces), cut };
 }
 
-/** The body is kept decoded, so the headers about its encoding would no longer be true. */
+/** Removes the headers about the body's encoding, because the body is kept decoded. */
 function headersOf(answer: UpstreamResponse, body: Buffer, cut: string | undefined): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(answer.headers)) {
@@ -98,7 +98,7 @@ function headersOf(answer: UpstreamResponse, body: Buffer, cut: string | undefin
   return headers;
 }
 
-/** A flat list of names and values. */
+/** Reads a flat list of names and values. */
 function readPairs(list: readonly string[]): Record<string, string> {
   const pairs: Record<string, string> = {};
   for (let at = 0; at < list.length; at += 2) pairs[list[at]!.toLowerCase()] = list[at + 1]!;

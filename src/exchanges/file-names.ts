@@ -13,7 +13,7 @@ export interface RecordedRequest {
   upstream_model?: string;
   /** Body of a `POST /responses`. */
   request: Record<string, unknown>;
-  /** For people: what was sent, once per response. */
+  /** For people: the requests as sent, one per response. */
   sent?: SentRequest[];
 }
 
@@ -30,19 +30,22 @@ export interface SentRequest {
   path: string;
   headers: Record<string, string>;
   body: Record<string, unknown>;
-  /** Fields of the request that the wire omitted. */
+  /** Fields of the request that the wire omits. */
   dropped: string[];
 }
 
 const answerEnd = /(?:\.(stream|whole)(?:-error)?)?\.http$/;
 
-/** Errors have other names: `*.stream.http` and `*.whole.http` are responses that a wire reads. */
+/**
+ * Returns the file name of a response. Errors have other names, because a wire reads `*.stream.http` and
+ * `*.whole.http`.
+ */
 export const nameResponseFile = (name: string, kind: ResponseMode, status: number): string =>
   `${name}.${kind}${status >= 200 && status <= 299 ? '' : '-error'}.http`;
 
 export const nameRequestFile = (name: string): string => `${name}.request.json`;
 
-/** All names that files of one recording may have. */
+/** Returns all names that files of one recording may have. */
 export const listRecordingFiles = (name: string): string[] => [
   ...(['stream', 'whole'] as const).flatMap((kind) => [
     nameResponseFile(name, kind, 200),
@@ -51,11 +54,11 @@ export const listRecordingFiles = (name: string): string[] => [
   nameRequestFile(name),
 ];
 
-/** How a recording was requested. Undefined: its name does not say. */
+/** Returns how a recording was requested. Undefined: its name does not say. */
 export const findResponseMode = (file: string): ResponseMode | undefined =>
   answerEnd.exec(file)?.[1] as ResponseMode | undefined;
 
-/** The file with the request, beside a recording. */
+/** Returns the file with the request, beside a recording. */
 export const findRequestFile = (file: string): string =>
   join(dirname(file), nameRequestFile(basename(file).replace(answerEnd, '')));
 

@@ -15,7 +15,7 @@ import { Value } from 'typebox/value';
 import { listRecordingFiles, type RecordedRequest } from './file-names.ts';
 
 /**
- * Checks that files can be written, before a provider is called and paid.
+ * Checks that files can be written, before the gateway calls and pays a provider.
  *
  * @param name of a recording, which `isName`
  * @param force whether files of that name may exist
@@ -29,8 +29,8 @@ export function prepareFolder(folder: string, name: string, force: boolean): voi
 }
 
 /**
- * Writes the files of a recording into a folder and replaces those of an earlier one. A link of the same name is
- * replaced, never followed.
+ * Writes the files of a recording into a folder and replaces those of an earlier one. Replaces a link of the same name
+ * and never follows it.
  *
  * @param files by name, all of them in `listRecordingFiles(name)`
  * @throws {Error} of the file system
@@ -55,7 +55,7 @@ export function replaceFiles(
 function refuseTaken(folder: string, name: string): void {
   for (const file of listRecordingFiles(name)) {
     const path = join(folder, file);
-    // A dangling link exists, too.
+    // A dangling link counts as existing.
     if (lstatSync(path, { throwIfNoEntry: false })) {
       throw Object.assign(new Error(`${path} exists already`), { code: 'EEXIST', path });
     }

@@ -10,7 +10,7 @@ export interface Recording {
   body: Buffer;
 }
 
-/** Our header in a recorded response that was truncated: the reason, in a sentence. */
+/** The header that the gateway adds to a truncated recording: the reason, in a sentence. */
 export const cutHeader = 'x-headgate-cut';
 
 const headEnd = '\r\n\r\n';
@@ -40,8 +40,8 @@ export function readRecording(file: URL | string): Recording {
 }
 
 /**
- * Writes the file of a recording. Bytes of a header that are not printable ASCII become `?`, so that no header ends
- * early.
+ * Writes the file of a recording. Replaces bytes of a header that are not printable ASCII by `?`, so that no header
+ * ends early.
  */
 export function writeRecording({ status, headers, body }: Recording): Buffer {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

@@ -23,17 +23,17 @@ import { cutHeader, type Recording } from './recording.ts';
 export interface ReplayOptions {
   wire: Wire;
   dialect: Readonly<Record<string, unknown>>;
-  /** Requested as a stream, whatever it says, so that there are events. */
+  /** Requested as a stream, whatever the recording says, so that there are events. */
   request: ResponseRequest;
   upstreamModel: string;
   /** Bytes per piece. Several sizes are used in turn. Default: all at once. */
   sizes?: readonly number[];
 }
 
-/** What a client would receive. */
+/** The result that a client would receive. */
 export interface Replayed {
   events: ResponseEvent[];
-  /** Of the last event. Undefined: the request failed before any output. */
+  /** The response of the last event. Undefined: the request failed before any output. */
   response: ResponseObject | undefined;
   /** Why the request failed before any output. The client would receive its status. */
   error: GatewayError | undefined;
@@ -42,7 +42,7 @@ export interface Replayed {
   droppedUpstream: readonly string[];
 }
 
-/** Runs a recorded response through the pipeline of the gateway, with the recording in place of the network. */
+/** Runs a recorded response through the pipeline of the gateway. The recording replaces the network. */
 export async function replayRecording(recording: Recording, options: ReplayOptions): Promise<Replayed> {
   const { request } = options;
   const endpoint = createEndpoint(new RecordedUpstream(recording, options.sizes), options);
