@@ -40,9 +40,6 @@ function isLimited({ bootstrap, budgets: { organization, member } }: Config): bo
   return amounts.some((usd) => usd !== undefined) || bootstrap.keys.some((key) => key.credit_usd !== undefined);
 }
 
-/**
- * If a model generates text and images, its text price counts, because a model for images alone may have an image price
- * only.
- */
+/** If the endpoint generates text, its text price counts, even if its images have a price. */
 const isUnpriced = (endpoint: EndpointFacts): boolean =>
   endpoint.generatesText ? endpoint.pricing === undefined : imagePriceLinesOf(endpoint) === undefined;

@@ -10,7 +10,7 @@ import type { Finding } from './finding.ts';
 const probeTimeoutMs = 10_000;
 
 /**
- * Checks whether the provider's host is known. With `probe`, also checks whether the provider lists its models for each
+ * Checks whether the provider's host name resolves. With `probe`, also checks whether the provider lists its models for each
  * key and has the path of its wire.
  */
 export async function checkProvider(provider: ProviderConfig, { probe }: { probe: boolean }): Promise<Finding[]> {

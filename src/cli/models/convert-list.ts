@@ -11,7 +11,7 @@ import type { ListedCost, ListedModel, PublicList } from './public-list.ts';
 
 /** Providers that serve their own models, by names without an author. */
 const authors: Readonly<Record<string, { author: string; names?: RegExp; hasDots?: true }>> = {
-  alibaba: { author: 'qwen', names: /^q[wv]/i }, // it also serves models of others
+  alibaba: { author: 'qwen', names: /^q[wv]/i }, // it also offers models of other authors
   anthropic: { author: 'anthropic', hasDots: true },
   cohere: { author: 'cohere' },
   deepseek: { author: 'deepseek' },

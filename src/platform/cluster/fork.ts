@@ -31,7 +31,8 @@ export function createForker(script: string): () => Forked {
   return () => {
     const child = fork(script, [], {
       serialization: 'advanced', // the default one does not support bigint
-      execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')), // this process uses the inspector's port
+      // This process uses the inspector's port.
+      execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
     });
     const forked: Forked = {
       pid: child.pid ?? 0,

@@ -44,7 +44,7 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) 
       for (const row of spent.rows()) raise.run({ ...row });
       database.exec('commit');
     } catch (error) {
-      if (database.isTransaction) database.exec('rollback'); // a full disk has already ended it
+      if (database.isTransaction) database.exec('rollback'); // a full disk ends the transaction itself
       throw error;
     }
   };
