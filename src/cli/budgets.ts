@@ -14,7 +14,7 @@ import { readStore } from './open-store.ts';
 import { drawTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Where a limit is set, the broadest first. */
+/** The place of a limit by its kind, the broadest first. */
 const places: Record<SpendingLimit['kind'], string> = {
   credits: 'credits',
   organization: 'budgets.organization',

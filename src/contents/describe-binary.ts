@@ -5,7 +5,7 @@ export interface BinaryDescription {
   media_type?: string;
   bytes?: number;
   sha256?: string;
-  /** Of a URL. The path and the query may contain secrets. */
+  /** The host of a URL. Its path and its query may contain secrets. */
   host?: string;
 }
 

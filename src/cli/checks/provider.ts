@@ -10,8 +10,8 @@ import type { Finding } from './finding.ts';
 const probeTimeoutMs = 10_000;
 
 /**
- * Checks whether the provider's host name resolves. With `probe`, also checks whether the provider lists its models for each
- * key and has the path of its wire.
+ * Checks whether the provider's host name resolves. With `probe`, also checks whether the provider lists its models for
+ * each key and has the path of its wire.
  */
 export async function checkProvider(provider: ProviderConfig, { probe }: { probe: boolean }): Promise<Finding[]> {
   const subject = provider.id;
@@ -48,7 +48,7 @@ export async function checkProvider(provider: ProviderConfig, { probe }: { probe
   return onPath ? [...findings, { ...onPath, subject }] : findings;
 }
 
-/** Whether the server has the path of its wire; with `wire: openai`, which of the two paths it has. */
+/** Checks whether the server has the path of its wire. With `wire: openai`, finds which of the two paths it has. */
 async function checkPath(
   provider: ProviderConfig,
   key: string | undefined,

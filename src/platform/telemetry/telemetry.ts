@@ -32,7 +32,7 @@ interface Answered {
 export interface Telemetry {
   /** For `PipelineParts`. */
   observe: Observe;
-  /** For the edge: returns the time since which a request that is read now has waited. */
+  /** For the edge: returns the time from which a request that is read now may have waited. */
   receivedAt: () => number;
   /** For the edge: returns a function that reports each response of a route. */
   watchRoute: (method: string, route: string) => (request: Answered, raw: ServerResponse) => void;
