@@ -54,7 +54,7 @@ export async function listAppliedGuardrails(db: Database): Promise<AppliedGuardr
   );
   const guardrails = rows.map(readGuardrail).map((guardrail) => {
     const { workspaceId } = guardrail;
-    return { ...guardrail, workspaceName: names.get(workspaceId) ?? workspaceId }; // the workspace may have been deleted
+    return { ...guardrail, workspaceName: names.get(workspaceId) ?? workspaceId }; // the workspace may be deleted
   });
   return { guardrails, assignments: assignments.map(readAssignment) };
 }
