@@ -131,8 +131,8 @@ function readBody(options: WorkspaceOptions): WorkspaceSettingsBody {
     ...(defaultImageModel === undefined ? undefined : { default_image_model: orNull(defaultImageModel) }),
     ...(defaultProviderSort === undefined
       ? undefined
-      // Body validation rejects other values.
-      : { default_provider_sort: orNull(defaultProviderSort) as SortKey | null }),
+      : // Body validation rejects other values.
+        { default_provider_sort: orNull(defaultProviderSort) as SortKey | null }),
     ...readRateOptions(options),
   };
 }
