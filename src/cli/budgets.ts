@@ -30,14 +30,14 @@ export async function printBudgets(terminal: Terminal, config: Config, { json }:
   const { stdout, stderr } = terminal;
   const { budgets } = config;
   const nowMs = currentTimeMs();
-  const told = await readStore({ config, stderr }, async ({ access, management, ledger }) => {
+  const usages = await readStore({ config, stderr }, async ({ access, management, ledger }) => {
     const limits = (await listSpendingLimits({ access, management, budgets })).sort(compare);
     const usages = await readLimitUsage(ledger, limits, nowMs);
     const keys = new Map((await access.listKeys()).map((key) => [key.hash, key]));
     return limits.map((limit, at) => ({ limit, usage: usages[at]!, key: keys.get(readKeyHash(limit.scope) ?? '') }));
   });
   if (json) {
-    const rows = told.map(({ limit, usage, key }) => ({
+    const rows = usages.map(({ limit, usage, key }) => ({
       kind: limit.kind,
       name: limit.name,
       ...writeScope(limit.scope),
@@ -52,11 +52,11 @@ export async function printBudgets(terminal: Terminal, config: Config, { json }:
     stdout.write(`${JSON.stringify(rows, undefined, 2)}\n`);
     return;
   }
-  if (told.length === 0) {
+  if (usages.length === 0) {
     stdout.write('No spending limit is set.\n');
     return;
   }
-  const rows = told.map(({ limit, usage, key }) => [
+  const rows = usages.map(({ limit, usage, key }) => [
     key ? `${limit.name} ${distinguish(key, nowMs)}` : limit.name,
     limit.guardrail?.title ?? places[limit.kind],
     limit.window,

@@ -60,10 +60,10 @@ async function finish(args: string[], env: Record<string, string> = {}) {
 }
 /** The same without a process of its own, which costs half a second. */
 async function call(args: string[], env: Record<string, string> = {}) {
-  const told = { stdout: '', stderr: '' };
-  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  const printed = { stdout: '', stderr: '' };
+  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
   const code = await runCli(args, { stdout: write('stdout'), stderr: write('stderr'), env, cwd });
-  return { code, ...told };
+  return { code, ...printed };
 }
 async function startUp(args: string[] = [], env: Record<string, string> = {}) {
   const running = run(['start', '--port', '0', ...args], env);
@@ -124,10 +124,10 @@ describe('headgate', () => {
     );
     const { code, stdout, stderr } = await finish(command.split(' '));
     expect(code).toBe(1);
-    const told = stdout + stderr;
-    expect(told).toContain('headgate.yaml:2: server.prot: unknown key; the nearest known key is "port"');
-    expect(told).toContain('headgate.yaml:3: providers[0].api_key: the environment variable GONE');
-    expect(told).not.toMatch(/^ +at /m);
+    const printed = stdout + stderr;
+    expect(printed).toContain('headgate.yaml:2: server.prot: unknown key; the nearest known key is "port"');
+    expect(printed).toContain('headgate.yaml:3: providers[0].api_key: the environment variable GONE');
+    expect(printed).not.toMatch(/^ +at /m);
   });
 });
 

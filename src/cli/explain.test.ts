@@ -31,16 +31,16 @@ providers:${provider('cheap', 1)}${provider('dear', 3, parts.dear ?? 'data_polic
 `;
   writeFileSync(join(folder, 'headgate.yaml'), text);
   writeFileSync(join(folder, 'body.json'), typeof body === 'string' ? body : JSON.stringify(body));
-  const told: string[] = [];
+  const printed: string[] = [];
   const warned: string[] = [];
   const terminal = {
-    stdout: { write: (part: string) => told.push(part) },
+    stdout: { write: (part: string) => printed.push(part) },
     stderr: { write: (part: string) => warned.push(part) },
     env: {},
     cwd: folder,
   };
   const code = await runCli(['explain', '--body', 'body.json', ...flags], terminal);
-  return { code, stdout: told.join(''), stderr: warned.join('') };
+  return { code, stdout: printed.join(''), stderr: warned.join('') };
 }
 
 describe('headgate explain', () => {
@@ -60,8 +60,12 @@ describe('headgate explain', () => {
     expect(stdout).toContain('endpoints ordered by the strategy weighted\n');
     expect(stdout).toMatch(/cheap +1 +1 +1 +2[2-8]%/);
     expect(stdout).toMatch(/dear +3 +3 +3 +7[2-8]%/);
-    const told = await explainWith({ routing, dear: 'weight: 0' }, { ...body, provider: { sort: 'price' } }, '--json');
-    const plan = JSON.parse(told.stdout) as { endpoints: { provider: string; weight: number }[] };
+    const printed = await explainWith(
+      { routing, dear: 'weight: 0' },
+      { ...body, provider: { sort: 'price' } },
+      '--json',
+    );
+    const plan = JSON.parse(printed.stdout) as { endpoints: { provider: string; weight: number }[] };
     expect(plan).toMatchObject({ routing_strategy: null, endpoints: [{ weight: 1 }, { weight: 0, first_percent: 0 }] });
   });
 

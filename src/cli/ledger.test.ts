@@ -25,10 +25,10 @@ beforeEach(() => {
 afterEach(() => rmSync(cwd, { recursive: true }));
 
 async function call(args: string[]) {
-  const told = { stdout: '', stderr: '' };
-  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  const printed = { stdout: '', stderr: '' };
+  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
   const code = await runCli(args, { stdout: write('stdout'), stderr: write('stderr'), env: {}, cwd });
-  return { code, ...told };
+  return { code, ...printed };
 }
 
 /** A list of prices by model; `acme` alone serves. */
@@ -43,7 +43,7 @@ const model = (name: string, prompt: string, completion = '0', more: object = {}
 
 const day = (date: string) => Date.parse(date);
 let count = 0;
-/** A thousand tokens of input and a hundred of output of `acme/small`, at a dollar a million, booked on 2026-11-10. */
+/** A thousand tokens of input and a hundred of output of `acme/small`, at a dollar a million, recorded on 2026-11-10. */
 const entryOf = (fields: Partial<LedgerEntry> = {}): LedgerEntry =>
   createTestEntry({
     ...{
@@ -87,8 +87,8 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     const models = [model('small', '0.0000015'), model('large', '0.000003', '0.00001'), model('same', '0.000001')];
     configure(store.url, models);
 
-    const told = await call(['ledger', 'recompute']);
-    expect(told).toEqual({
+    const printed = await call(['ledger', 'recompute']);
+    expect(printed).toEqual({
       code: 0,
       stderr: '',
       stdout: [
@@ -251,7 +251,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('-0.001');
     expect(await spent()).toEqual([4_000_000n, 1_000_000n]);
     expect((await call(['ledger', 'recompute', '--apply'])).stdout).toContain('agrees with it.');
-    // As a build before this one booked it: all on the side of the entry.
+    // As a build before this one recorded it: all on the side of the entry.
     const [stored] = await use(({ ledger }) => ledger.list({ limit: 1 }));
     await use(({ ledger }) => ledger.correct([{ entry: stored!, costNanoUsd: 9n, inputCostNanoUsd: 0n }], 1));
     configure(store.url, [
@@ -326,9 +326,9 @@ describe('headgate ledger, on SQLite', () => {
     await storage.ledger.append([entry]);
     configure(url, [model('small', '0.000002')]);
     const unlock = lockDataFolder(join(cwd, 'data'));
-    const told = await call(['ledger', 'recompute', '--apply']);
-    expect(told).toMatchObject({ code: 1, stdout: '' });
-    expect(told.stderr).toMatch(
+    const printed = await call(['ledger', 'recompute', '--apply']);
+    expect(printed).toMatchObject({ code: 1, stdout: '' });
+    expect(printed.stderr).toMatch(
       /^headgate: Stop the gateway to correct a ledger in SQLite\. With PostgreSQL it may run\. The data folder .* is in use by the process/,
     );
     expect((await call(['ledger', 'recompute'])).stdout).toContain('--apply records the difference as 1 correction.');
@@ -374,10 +374,10 @@ describe.skipIf(skipped !== '')(`headgate ledger, on PostgreSQL${skipped}`, () =
     await storage.ledger.append(entries);
     configure(url, [model('small', '0.000002')]);
     const unlock = lockDataFolder(join(cwd, 'data'));
-    const told = await Promise.all([0, 1].map(() => call(['ledger', 'recompute', '--apply'])));
+    const printed = await Promise.all([0, 1].map(() => call(['ledger', 'recompute', '--apply'])));
     unlock();
-    const booked = told.map(({ stdout }) => Number(/Recorded (\d+) correction/.exec(stdout)?.[1] ?? 0));
-    expect(booked[0]! + booked[1]!).toBe(700);
+    const recorded = printed.map(({ stdout }) => Number(/Recorded (\d+) correction/.exec(stdout)?.[1] ?? 0));
+    expect(recorded[0]! + recorded[1]!).toBe(700);
     expect(await storage.ledger.readTotals('w')).toMatchObject({ entries: 700, costNanoUsd: 700n * 2_000_000n });
     await storage.close();
   });

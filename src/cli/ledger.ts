@@ -56,25 +56,25 @@ export async function recompute(
     await open({ config, stderr }, async (storage) => {
       const find = await openPrices(config, dataDir, storage, (message) => stderr.write(`headgate: ${message}\n`));
       const sums = new Sums();
-      let booked = 0;
+      let recorded = 0;
       for await (const entries of readPages(storage, query)) {
         const corrections = entries.flatMap((entry) => sums.add(entry, find) ?? []);
-        if (options.apply) booked += await storage.ledger.correct(corrections, currentTimeMs());
+        if (options.apply) recorded += await storage.ledger.correct(corrections, currentTimeMs());
       }
       stdout.write(sums.write(terminal));
-      if (!sums.isEmpty) stdout.write(emitEnd(sums.corrections, options.apply ? booked : undefined));
+      if (!sums.isEmpty) stdout.write(emitEnd(sums.corrections, options.apply ? recorded : undefined));
     });
   } finally {
     unlock();
   }
 }
 
-function emitEnd(found: number, booked: number | undefined): string {
+function emitEnd(found: number, recorded: number | undefined): string {
   if (found === 0) return 'Every entry with a current price agrees with it.\n';
   const count = (number: number) => `${number} correction${number === 1 ? '' : 's'}`;
-  if (booked === undefined) return `Nothing was changed. --apply records the difference as ${count(found)}.\n`;
-  const others = found - booked;
-  return `Recorded ${count(booked)}.${others === 0 ? '' : ` Another process has recorded ${others} more.`}\n`;
+  if (recorded === undefined) return `Nothing was changed. --apply records the difference as ${count(found)}.\n`;
+  const others = found - recorded;
+  return `Recorded ${count(recorded)}.${others === 0 ? '' : ` Another process has recorded ${others} more.`}\n`;
 }
 
 /** Locks the embedded store. A running gateway owns that store. */

@@ -13,10 +13,10 @@ beforeEach(async () => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 async function call(args: string[], env: Record<string, string> = {}) {
-  const told = { stdout: '', stderr: '' };
-  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  const printed = { stdout: '', stderr: '' };
+  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
   const code = await runCli(args, { stdout: write('stdout'), stderr: write('stderr'), env, cwd: folder });
-  return { code, ...told };
+  return { code, ...printed };
 }
 const run = (...args: string[]) => call(args);
 const save = (text: string) => writeFileSync(join(folder, 'headgate.yaml'), text);

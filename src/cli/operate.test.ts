@@ -14,12 +14,12 @@ afterAll(() => gateway?.close());
 
 /** Beside the running gateway, on its store. */
 async function call(...args: string[]) {
-  const told = { stdout: '', stderr: '' };
-  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  const printed = { stdout: '', stderr: '' };
+  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
   const source = ['--config', join(gateway.dataDir, 'test.json'), '--data', gateway.dataDir];
   const terminal = { stdout: write('stdout'), stderr: write('stderr'), env: {}, cwd: gateway.dataDir };
   const code = await runCli([...args, ...source], terminal);
-  return { code, ...told };
+  return { code, ...printed };
 }
 async function succeed(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await call(...args);
@@ -388,8 +388,8 @@ describe('headgate budgets', () => {
         /^The key shop \(sk-rt-v1-\w{3}\.\.\.\w{3}\) +limit of the key +lifetime +\$0\.50 +\$0\.30 +\$0\.20 +never$/,
       ),
     ]);
-    const told: Json[] = JSON.parse(await read('--json'));
-    expect(told.at(4)).toEqual({
+    const printed: Json[] = JSON.parse(await read('--json'));
+    expect(printed.at(4)).toEqual({
       ...{ kind: 'guardrail', name: 'The key shop', workspace_id: null, user_id: null, key_hash: data.hash },
       ...{ key_label: data.label, key_state: 'active' },
       ...{ guardrail_id: id, limit_usd: 0.25, reset_interval: 'daily', include_byok: false },

@@ -23,8 +23,8 @@ describe('docs/reference/cli.md', () => {
     const section = page.split(/^#+ /m).find((part) => part.startsWith(`headgate ${name}\n`));
     expect(section).toBeDefined();
     const common = ['--config', '--data'];
-    const told = [...(section ?? '').matchAll(/^\| `(--[a-z-]+)/gm)].map(([, option]) => option!);
-    expect(told.toSorted()).toEqual(options.filter((option) => !common.includes(option)).toSorted());
+    const documented = [...(section ?? '').matchAll(/^\| `(--[a-z-]+)/gm)].map(([, option]) => option!);
+    expect(documented.toSorted()).toEqual(options.filter((option) => !common.includes(option)).toSorted());
   });
 });
 

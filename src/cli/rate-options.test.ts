@@ -17,12 +17,12 @@ afterAll(() => gateway?.close());
 
 /** Runs a command beside the running gateway, on its store. */
 async function call(...args: string[]) {
-  const told = { stdout: '', stderr: '' };
-  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  const printed = { stdout: '', stderr: '' };
+  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
   const source = ['--config', join(gateway.dataDir, 'test.json'), '--data', gateway.dataDir];
   const terminal = { stdout: write('stdout'), stderr: write('stderr'), env: {}, cwd: gateway.dataDir };
   const code = await runCli([...args, ...source], terminal);
-  return { code, ...told };
+  return { code, ...printed };
 }
 const print = async (...args: string[]): Promise<Json> => JSON.parse((await call(...args)).stdout);
 const statusOf = async (key: string) =>

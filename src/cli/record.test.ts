@@ -73,10 +73,10 @@ const read = (name: string) => readFileSync(join(cwd, 'out', name), 'utf8');
 const asked = (name = 'hello') => JSON.parse(read(`${name}.request.json`)) as Record<string, never>;
 
 async function call(...args: string[]) {
-  const told = { stdout: '', stderr: '' };
-  const output = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  const printed = { stdout: '', stderr: '' };
+  const output = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
   const code = await runCli(args, { stdout: output('stdout'), stderr: output('stderr'), env: {}, cwd });
-  return { code, ...told };
+  return { code, ...printed };
 }
 const record = (...more: string[]) =>
   call('record', '--provider', 'acme', '--body', 'hello.json', '--out', 'out', '--model', 'acme/one', ...more);

@@ -76,8 +76,8 @@ export async function recordExchange(terminal: Terminal, config: Config, options
   if (sent.length === 0) return 1;
 
   const { wire, dialect } = entry;
-  const told: RecordedRequest = { wire, dialect, upstream_model: endpoint.upstreamModel, request: asked };
-  files.set(nameRequestFile(name), `${JSON.stringify({ ...mask.json(told), sent }, undefined, 2)}\n`);
+  const recorded: RecordedRequest = { wire, dialect, upstream_model: endpoint.upstreamModel, request: asked };
+  files.set(nameRequestFile(name), `${JSON.stringify({ ...mask.json(recorded), sent }, undefined, 2)}\n`);
   explainFiles(writing, () => replaceFiles(folder, name, files, writing.force));
   for (const { answer, status, bytes, cut } of sent) {
     stdout.write(`${answer}: ${status}, ${bytes} bytes${cut === undefined ? '' : `, cut: ${cut}`}\n`);

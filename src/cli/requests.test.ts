@@ -27,10 +27,10 @@ afterAll(async () => {
 });
 
 async function call(args: string[], more: { closed?: AbortSignal; onWrite?: () => void } = {}) {
-  const told = { stdout: '', stderr: '' };
+  const printed = { stdout: '', stderr: '' };
   const write = (name: 'stdout' | 'stderr') => ({
     write: (text: string) => {
-      told[name] += text;
+      printed[name] += text;
       more.onWrite?.();
     },
   });
@@ -42,7 +42,7 @@ async function call(args: string[], more: { closed?: AbortSignal; onWrite?: () =
     cwd,
     ...(more.closed && { closed: more.closed }),
   });
-  return { code, ...told };
+  return { code, ...printed };
 }
 const list = async (...args: string[]): Promise<{ id: string }[]> =>
   JSON.parse((await call([...args, '--json'])).stdout);

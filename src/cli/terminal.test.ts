@@ -3,9 +3,9 @@ import { runCli } from './program.ts';
 import { sanitizeOutput } from './terminal.ts';
 
 const written = (text: string): string => {
-  let told = '';
-  sanitizeOutput({ write: (piece) => (told += piece) }).write(text);
-  return told;
+  let printed = '';
+  sanitizeOutput({ write: (piece) => (printed += piece) }).write(text);
+  return printed;
 };
 
 it.each([
@@ -27,10 +27,10 @@ it.each([
 });
 
 it('every command escapes its output and its errors', async () => {
-  let told = '';
-  const output = { write: (text: string) => (told += text) };
+  let printed = '';
+  const output = { write: (text: string) => (printed += text) };
   const code = await runCli(['start', 'acme/\u001b[2J'], { stdout: output, stderr: output, env: {}, cwd: '/' });
   expect(code).toBe(1);
-  expect(told).toContain('acme/\\u001b[2J');
-  expect(told).not.toContain('\u001b');
+  expect(printed).toContain('acme/\\u001b[2J');
+  expect(printed).not.toContain('\u001b');
 });

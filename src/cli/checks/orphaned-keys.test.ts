@@ -9,11 +9,11 @@ it('doctor names valid keys that are no longer in the file, until they are disab
   const dataDir = mkdtempSync(join(tmpdir(), 'headgate-left-keys-'));
   const gateway = await testGateway({}, dataDir);
   const run = async (...args: string[]) => {
-    const told: string[] = [];
-    const write = (text: string) => told.push(text);
+    const printed: string[] = [];
+    const write = (text: string) => printed.push(text);
     const source = ['--config', join(dataDir, 'now.json'), '--data', dataDir];
     await runCli([...args, ...source], { stdout: { write }, stderr: { write }, env: {}, cwd: dataDir });
-    return told.join('');
+    return printed.join('');
   };
   try {
     const keys = [{ key: testKeys.managementKey, name: 'admin', kind: 'management' }];

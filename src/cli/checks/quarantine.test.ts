@@ -8,10 +8,10 @@ it('doctor reports quarantined entries while the file exists', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'headgate-set-aside-'));
   const file = join(dataDir, 'journal', 'set-aside.jsonl');
   const examine = async () => {
-    let told = '';
-    const stdout = { write: (text: string) => (told += text) };
+    let printed = '';
+    const stdout = { write: (text: string) => (printed += text) };
     await runCli(['doctor', '--data', dataDir, '--port', '0'], { stdout, stderr: stdout, env: {}, cwd: dataDir });
-    return told;
+    return printed;
   };
   try {
     expect(await examine()).not.toContain('ledger');

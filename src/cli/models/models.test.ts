@@ -25,10 +25,10 @@ afterEach(() => {
 });
 
 async function call(args: string[], env: Record<string, string> = {}) {
-  const told = { stdout: '', stderr: '' };
-  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (told[name] += text) });
+  const printed = { stdout: '', stderr: '' };
+  const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
   const code = await runCli(['models', ...args], { stdout: write('stdout'), stderr: write('stderr'), env, cwd });
-  return { code, ...told };
+  return { code, ...printed };
 }
 
 /** @returns the address of a server on this machine */
