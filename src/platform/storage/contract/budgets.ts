@@ -1,23 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { BudgetInterval } from '../ports/budgets.ts';
-import type { WorkspaceDetails } from '../ports/workspaces.ts';
-import { createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
+import { createWorkspaceDetails, happening, type StoragePair, change, saveTestWorkspace } from './samples.ts';
 
 /** Tests the contract of budgets. */
 export function testBudgets(pair: () => StoragePair): void {
   describe('budgets', () => {
-    const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
-    const save = (workspace: WorkspaceDetails) =>
-      pair().storage.management.change(change, async (transaction) => {
-        await transaction.saveWorkspace(workspace);
-        await transaction.record(happening());
-      });
-
     it('keeps one budget for each interval, the broadest first, and deletes them with their workspace', async () => {
       const { access, management } = pair().storage;
       const workspace = createWorkspaceDetails();
-      await save(workspace);
+      await saveTestWorkspace(pair(), workspace);
       const make = (interval: BudgetInterval, limitNanoUsd: bigint, atMs: number) => ({
         ...{
           id: randomUUID(),

@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { WorkspaceDetails } from '../ports/workspaces.ts';
 import type { Storage } from '../storage.ts';
-import { createKeyRecord, createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
+import {
+  createKeyRecord,
+  createWorkspaceDetails,
+  happening,
+  type StoragePair,
+  change,
+  saveTestWorkspace,
+  allRows,
+} from './samples.ts';
 
 /** Tests the contract of changes and their audit entries. */
 export function testChanges(pair: () => StoragePair): void {
   describe('changes', () => {
-    const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
-    const save = (workspace: WorkspaceDetails) =>
-      pair().storage.management.change(change, async (transaction) => {
-        await transaction.saveWorkspace(workspace);
-        await transaction.record(happening());
-      });
-    const all = { offset: 0, limit: 1_000_000 };
-
     it('makes a change, records it and raises the revision for every process', async () => {
       const { storage, other } = pair();
       const key = createKeyRecord({ limitNanoUsd: 5n });
@@ -44,7 +43,7 @@ export function testChanges(pair: () => StoragePair): void {
     ])('changes nothing if %s', async (_, fails) => {
       const { access, management } = pair().storage;
       const key = createKeyRecord();
-      const before = [await access.readRevision(), (await management.listAudit(all)).total];
+      const before = [await access.readRevision(), (await management.listAudit(allRows)).total];
 
       const made = management.change(change, async (transaction) => {
         await transaction.putKey(key);
@@ -55,14 +54,14 @@ export function testChanges(pair: () => StoragePair): void {
 
       if (fails) await expect(made).rejects.toThrow('not so');
       else await made;
-      expect([await access.readRevision(), (await management.listAudit(all)).total]).toEqual(before);
+      expect([await access.readRevision(), (await management.listAudit(allRows)).total]).toEqual(before);
       expect(await management.findKey(key.hash)).toBeUndefined();
     });
 
     it('makes changes of two processes one after the other, and lists the newest first', async () => {
       const { storage, other } = pair();
       const id = randomUUID();
-      await save(createWorkspaceDetails({ id, name: `${id} 0` }));
+      await saveTestWorkspace(pair(), createWorkspaceDetails({ id, name: `${id} 0` }));
       const count = async (by: Storage) =>
         by.management.change(change, async (transaction) => {
           const found = (await transaction.findWorkspace(id))!;
@@ -74,7 +73,7 @@ export function testChanges(pair: () => StoragePair): void {
       await Promise.all(Array.from({ length: 20 }, (_, index) => count(index % 2 === 0 ? storage : other)));
 
       expect((await storage.management.findWorkspace(id))?.name).toBe(`${id} 20`);
-      const { rows } = await other.management.listAudit(all);
+      const { rows } = await other.management.listAudit(allRows);
       const expected = Array.from({ length: 20 }, (_, index) => [`second ${20 - index}`, `first ${20 - index}`]).flat();
       expect(rows.filter((row) => row.objectId === id).map((row) => row.action)).toEqual(expected);
       expect(await other.management.listAudit({ offset: 1, limit: 2 })).toMatchObject({ rows: rows.slice(1, 3) });

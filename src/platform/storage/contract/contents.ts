@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ContentRecord } from '../../../domain/content-record.ts';
 import { createTimedId } from '../../../domain/ids.ts';
-import { createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
+import { createWorkspaceDetails, happening, type StoragePair, change } from './samples.ts';
 
 /** Tests the contract of stored inputs and outputs. */
 export function testContents(pair: () => StoragePair): void {
   describe('contents', () => {
-    const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
     const addWorkspace = async (): Promise<string> => {
       const workspace = createWorkspaceDetails();
       await pair().storage.management.change(change, async (transaction) => {

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { happening, type StoragePair } from './samples.ts';
+import { happening, type StoragePair, change } from './samples.ts';
 
 /** Tests the contract of credits. */
 export function testCredits(pair: () => StoragePair): void {
   describe('credits', () => {
-    const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
-
     it('sums the credits, and distinguishes none from zero', async () => {
       const { storage, other } = pair();
       const add = (nanoUsd: bigint, note: string | null) =>

@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { noRules } from '../../../domain/guardrail.ts';
 import type { GuardrailRecord } from '../ports/guardrails.ts';
-import type { WorkspaceDetails } from '../ports/workspaces.ts';
-import { createKeyRecord, createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
+import {
+  createKeyRecord,
+  createWorkspaceDetails,
+  happening,
+  type StoragePair,
+  change,
+  saveTestWorkspace,
+  allRows,
+} from './samples.ts';
 
 /** Tests the contract of guardrails. */
 export function testGuardrails(pair: () => StoragePair): void {
   describe('guardrails', () => {
-    const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
-    const save = (workspace: WorkspaceDetails) =>
-      pair().storage.management.change(change, async (transaction) => {
-        await transaction.saveWorkspace(workspace);
-        await transaction.record(happening());
-      });
-    const all = { offset: 0, limit: 1_000_000 };
     const makeGuardrail = (workspaceId: string, fields: Partial<GuardrailRecord> = {}): GuardrailRecord => ({
       ...{ id: randomUUID(), workspaceId, name: 'Größe', description: null, rules: noRules },
       ...{ limitNanoUsd: null, resetInterval: null, includeByokInBudgets: false, createdAtMs: 5, updatedAtMs: null },
@@ -29,7 +29,7 @@ export function testGuardrails(pair: () => StoragePair): void {
     it('keeps guardrails with all their rules, lists the oldest first, and deletes them with their workspace', async () => {
       const { access, management } = pair().storage;
       const workspace = createWorkspaceDetails();
-      await save(workspace);
+      await saveTestWorkspace(pair(), workspace);
       const full = makeGuardrail(workspace.id, {
         description: 'two\nlines \u{1f4e6}',
         rules: {
@@ -54,7 +54,7 @@ export function testGuardrails(pair: () => StoragePair): void {
       const of = { workspaceId: workspace.id, offset: 0, limit: 9 };
       expect(await management.listGuardrails(of)).toEqual({ rows: [full, empty], total: 2 });
       expect(await management.listGuardrails({ ...of, offset: 1, limit: 1 })).toEqual({ rows: [empty], total: 2 });
-      expect((await management.listGuardrails(all)).rows).toEqual(expect.arrayContaining([full, empty]));
+      expect((await management.listGuardrails(allRows)).rows).toEqual(expect.arrayContaining([full, empty]));
       const changed = { ...full, name: 'new', rules: noRules, limitNanoUsd: null, resetInterval: null, updatedAtMs: 7 };
       await saveGuardrails({ ...changed, createdAtMs: 99 });
       expect(await management.findGuardrail(full.id)).toEqual(changed);
@@ -77,7 +77,7 @@ export function testGuardrails(pair: () => StoragePair): void {
     it('assigns one guardrail to a key or a member, lists the oldest first, and drops those of deleted keys', async () => {
       const { access, management } = pair().storage;
       const workspace = createWorkspaceDetails();
-      await save(workspace);
+      await saveTestWorkspace(pair(), workspace);
       const [one, two] = [makeGuardrail(workspace.id), makeGuardrail(workspace.id)];
       await saveGuardrails(one, two);
       const keys = [
@@ -111,7 +111,9 @@ export function testGuardrails(pair: () => StoragePair): void {
         total: 2,
       });
       expect(await management.listAssignments({ ...ofOne, guardrailId: two.id })).toEqual({ rows: [], total: 0 });
-      expect((await management.listAssignments({ ...all, kind: 'key' })).rows).toEqual(expect.arrayContaining(rows));
+      expect((await management.listAssignments({ ...allRows, kind: 'key' })).rows).toEqual(
+        expect.arrayContaining(rows),
+      );
       expect((await management.listAssignments({ ...ofOne, kind: 'member' })).rows).toEqual([
         { ...member, guardrailId: one.id, createdAtMs: 8, keyName: null, keyLabel: null },
       ]);

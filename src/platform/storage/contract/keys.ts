@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { noRateLimits } from '../../../domain/rate-limits.ts';
-import { createKeyRecord, happening, type StoragePair } from './samples.ts';
+import { createKeyRecord, happening, type StoragePair, change } from './samples.ts';
 
 /** Tests the contract of keys. */
 export function testKeyStore(pair: () => StoragePair): void {
   describe('keys', () => {
-    const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
     const findKey = async (hash: string) => (await pair().storage.access.listKeys()).find((key) => key.hash === hash);
 
     it('keeps a key with all its fields', async () => {

@@ -1,20 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { noRateLimits } from '../../../domain/rate-limits.ts';
-import type { WorkspaceDetails } from '../ports/workspaces.ts';
-import { createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
+import { createWorkspaceDetails, happening, type StoragePair, change, saveTestWorkspace, allRows } from './samples.ts';
 
 /** Tests the contract of members. */
 export function testMembers(pair: () => StoragePair): void {
   describe('members', () => {
-    const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
-    const save = (workspace: WorkspaceDetails) =>
-      pair().storage.management.change(change, async (transaction) => {
-        await transaction.saveWorkspace(workspace);
-        await transaction.record(happening());
-      });
-    const all = { offset: 0, limit: 1_000_000 };
-
     it('creates a member once', async () => {
       const { access } = pair().storage;
       const id = `müller ${randomUUID()}`;
@@ -61,7 +52,7 @@ export function testMembers(pair: () => StoragePair): void {
     it('keeps the members of a workspace, with their time and role', async () => {
       const { access, management } = pair().storage;
       const workspace = createWorkspaceDetails();
-      await save(workspace);
+      await saveTestWorkspace(pair(), workspace);
       const [ada, ben, cleo] = ['ada', 'ben', 'cleo'].map((name) => `${name} ${workspace.id}`) as [
         string,
         string,
@@ -116,7 +107,7 @@ export function testMembers(pair: () => StoragePair): void {
       const changed = { id: ids[1], createdAtMs: later, rateLimits };
       expect(await other.management.findMember(ids[1])).toEqual(changed);
       expect(await other.management.findMember('nobody\0')).toBeUndefined();
-      const { rows, total } = await other.management.listMembers(all);
+      const { rows, total } = await other.management.listMembers(allRows);
       expect(rows.slice(-2)).toEqual([{ id: ids[0], createdAtMs: late, rateLimits: noRateLimits }, changed]);
       expect(await other.management.listMembers({ offset: total - 1, limit: 1 })).toEqual({ rows: [changed], total });
     });

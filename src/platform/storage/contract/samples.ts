@@ -14,6 +14,18 @@ export interface StoragePair {
   other: Storage;
 }
 
+/** When a change is made, and by which key. */
+export const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
+/** A page that has all rows. */
+export const allRows = { offset: 0, limit: 1_000_000 };
+
+/** Saves a workspace with an audit entry. */
+export const saveTestWorkspace = ({ storage }: StoragePair, workspace: WorkspaceDetails) =>
+  storage.management.change(change, async (transaction) => {
+    await transaction.saveWorkspace(workspace);
+    await transaction.record(happening());
+  });
+
 /** Creates a unique key. `fields` replace its fields. */
 export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord => ({
   hash: randomBytes(32).toString('hex'),

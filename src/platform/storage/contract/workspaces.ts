@@ -1,24 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createId } from '../../../domain/ids.ts';
-import type { WorkspaceDetails, WorkspaceSettings } from '../ports/workspaces.ts';
-import { createWorkspaceDetails, happening, type StoragePair } from './samples.ts';
+import type { WorkspaceSettings } from '../ports/workspaces.ts';
+import { createWorkspaceDetails, type StoragePair, change, saveTestWorkspace, allRows } from './samples.ts';
 
 /** Tests the contract of workspaces. */
 export function testWorkspaces(pair: () => StoragePair): void {
   describe('workspaces', () => {
-    const change = { atMs: 1_790_000_000_005, actorKeyHash: 'f'.repeat(64) };
-    const save = (workspace: WorkspaceDetails) =>
-      pair().storage.management.change(change, async (transaction) => {
-        await transaction.saveWorkspace(workspace);
-        await transaction.record(happening());
-      });
     const addWorkspace = async (settings: Partial<WorkspaceSettings>): Promise<string> => {
       const workspace = createWorkspaceDetails();
-      await save({ ...workspace, settings: { ...workspace.settings, ...settings } });
+      await saveTestWorkspace(pair(), { ...workspace, settings: { ...workspace.settings, ...settings } });
       return workspace.id;
     };
-    const all = { offset: 0, limit: 1_000_000 };
 
     it('renames a workspace and keeps its creation time', async () => {
       const { access } = pair().storage;
@@ -49,14 +42,14 @@ export function testWorkspaces(pair: () => StoragePair): void {
           rateLimits: { requests_per_minute: 1, tokens_per_minute: 2, concurrent_streams: 3 },
         },
       });
-      await save(workspace);
-      await save(createWorkspaceDetails({ slug: workspace.id, createdAtMs: 1 }));
+      await saveTestWorkspace(pair(), workspace);
+      await saveTestWorkspace(pair(), createWorkspaceDetails({ slug: workspace.id, createdAtMs: 1 }));
 
       expect(await management.findWorkspace(workspace.id)).toEqual(workspace);
       expect(await management.findWorkspace(workspace.slug)).toEqual(workspace);
       expect(await management.findWorkspace('nothing\0')).toBeUndefined();
       const changed = { ...workspace, name: `${workspace.name}!`, slug: `new-${workspace.slug}`, updatedAtMs: 7 };
-      await save({ ...changed, createdAtMs: 99 });
+      await saveTestWorkspace(pair(), { ...changed, createdAtMs: 99 });
       expect(await management.findWorkspace(workspace.id)).toEqual(changed);
       const [oldest] = (await management.listWorkspaces({ offset: 0, limit: 1 })).rows;
       await management.change(change, async (transaction) => {
@@ -75,15 +68,15 @@ export function testWorkspaces(pair: () => StoragePair): void {
 
       const slugs = await Promise.all(ids.map(async (id) => (await management.findWorkspace(id))?.slug));
       expect(slugs).toEqual([`grosse-${mark}`, `grosse-${mark}-2`, `grosse-${mark}-3`]);
-      await expect(save(createWorkspaceDetails({ slug: `grosse-${mark}` }))).rejects.toThrow();
+      await expect(saveTestWorkspace(pair(), createWorkspaceDetails({ slug: `grosse-${mark}` }))).rejects.toThrow();
     });
 
     it('lists workspaces oldest first, page by page', async () => {
       const { management } = pair().storage;
       const own = [3, 4, 5].map((ms) => createWorkspaceDetails({ createdAtMs: 2_900_000_000_000 + ms }));
-      for (const workspace of own.toReversed()) await save(workspace);
+      for (const workspace of own.toReversed()) await saveTestWorkspace(pair(), workspace);
 
-      const { rows, total } = await management.listWorkspaces(all);
+      const { rows, total } = await management.listWorkspaces(allRows);
       expect(total).toBe(rows.length);
       expect(rows.slice(-3)).toEqual(own);
       expect(await management.listWorkspaces({ offset: total - 2, limit: 1 })).toEqual({ rows: [own[1]], total });
