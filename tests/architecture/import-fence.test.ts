@@ -17,7 +17,7 @@ const rules: Rules = {
     providers: '',
     requests: 'schema pipeline:types', // a body can be read again: the pipeline parks it
     plugins: '',
-    guardrails: '', // planned
+    guardrails: '',
     tools: '', // planned
     metering: 'platform',
     contents: 'platform',
@@ -48,7 +48,7 @@ const rules: Rules = {
       telemetry: '',
     },
   },
-  strangers: { providers: ['kit'], plugins: [], guardrails: [], tools: [] },
+  strangers: { providers: ['kit'], plugins: [], guardrails: ['regex'], tools: [] },
   adapterUsers: ['cli', 'compose', 'testing', 'workers'],
 };
 
