@@ -1,0 +1,129 @@
+import {
+  type BuiltinSlug,
+  builtinTexts,
+  type ContentFilter,
+  CUSTOM_PLACEHOLDER,
+  INJECTION_SLUG,
+  patternDetectors,
+} from './content-filter.ts';
+import { parseCustomPattern } from './custom-pattern.ts';
+import type { Detector } from './detector.ts';
+import { evasionChecks, injectionPatterns } from './injection/detectors.ts';
+import { type Node, parsePattern } from './regex/parse-pattern.ts';
+import { PatternSet } from './regex/search.ts';
+
+/** What a pattern of the set stands for. */
+export type Entry =
+  | { readonly type: 'phrase' }
+  | {
+      readonly type: 'filter';
+      /** Index in `filters`. */
+      readonly filter: number;
+      /** An entity, a format of a secret, the id of an injection pattern; empty for custom patterns. */
+      readonly id: string;
+      readonly placeholder: string;
+      readonly check: ((text: string) => boolean) | undefined;
+      /** Present if phrases on the allowlist hide from it: the same pattern on its own. */
+      readonly alone: (() => PatternSet) | undefined;
+    };
+
+/** Filters, ready to scan texts. Any number of scans may use it at the same time. */
+export interface CompiledFilters {
+  readonly filters: readonly ContentFilter[];
+  readonly set: PatternSet;
+  readonly entries: readonly Entry[];
+}
+
+/** Allowed phrases: at most so many, each of so many bytes in UTF-8. */
+export const MAX_PHRASES = 200;
+export const MAX_PHRASE_BYTES = 1000;
+
+/**
+ * Compiles filters for scanning. It takes milliseconds: keep the result.
+ *
+ * Filters of recognized entities have no patterns; an `EntityRecognizer` serves them.
+ *
+ * @param allowedPhrases hide from the patterns of prompt injection
+ * @throws {PatternError} if a custom pattern cannot be used
+ */
+export function compileFilters(
+  filters: readonly ContentFilter[],
+  allowedPhrases: readonly string[] = [],
+): CompiledFilters {
+  const patterns: { node: Node; maxLength?: number }[] = [];
+  const entries: Entry[] = [];
+  const add = (entry: Entry, node: Node, maxLength?: number): void => {
+    entries.push(entry);
+    patterns.push({ node, maxLength });
+  };
+  for (const [filter, each] of filters.entries()) {
+    if (each.type === 'custom') {
+      const node = parseCustomPattern(each.pattern);
+      add(
+        { type: 'filter', filter, id: '', placeholder: CUSTOM_PLACEHOLDER, check: undefined, alone: undefined },
+        node,
+      );
+      continue;
+    }
+    for (const detector of findDetectors(each.slug)) {
+      const { id, maxLength, check } = detector;
+      const node = parseDetector(detector);
+      const hides = allowedPhrases.length > 0 && injectionPatterns.includes(detector);
+      const alone = hides ? once(() => new PatternSet([{ node, maxLength }])) : undefined;
+      const placeholder = each.slug === 'secrets' ? `[SECRET:${id}]` : builtinTexts[each.slug].placeholder;
+      add({ type: 'filter', filter, id, placeholder, check, alone }, node, maxLength);
+    }
+  }
+  if (filters.some((filter) => filter.type === 'builtin' && filter.slug === INJECTION_SLUG)) {
+    for (const phrase of allowedPhrases) add({ type: 'phrase' }, parsePhrase(phrase), phrase.length);
+  }
+  return { filters, set: new PatternSet(patterns), entries };
+}
+
+function findDetectors(slug: BuiltinSlug): readonly Detector[] {
+  if (slug === INJECTION_SLUG) return [...injectionPatterns, ...evasionChecks];
+  return slug === 'person-name' || slug === 'address' ? [] : patternDetectors[slug];
+}
+
+const parsed = new Map<Detector, Node>();
+
+function parseDetector(detector: Detector): Node {
+  let node = parsed.get(detector);
+  if (!node) {
+    node = parsePattern(detector.source, { allowLooks: true, ignoreCase: detector.ignoreCase ?? false });
+    parsed.set(detector, node);
+  }
+  return node;
+}
+
+/** @throws {PatternError} if the phrase is empty */
+const parsePhrase = (phrase: string): Node =>
+  parsePattern(phrase.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), { ignoreCase: true });
+
+function once<T>(create: () => T): () => T {
+  let created: T | undefined;
+  return () => {
+    created ??= create();
+    return created;
+  };
+}
+
+/** Compiled filters by what they are made of, the least recently used one leaves first. */
+export class CompiledFiltersCache {
+  private readonly sets = new Map<string, CompiledFilters>();
+  private readonly maxSets: number;
+
+  /** @param maxSets each takes a few megabytes once texts have been scanned */
+  constructor(maxSets = 32) {
+    this.maxSets = maxSets;
+  }
+
+  get(filters: readonly ContentFilter[], allowedPhrases: readonly string[] = []): CompiledFilters {
+    const key = JSON.stringify([filters, allowedPhrases]);
+    const compiled = this.sets.get(key) ?? compileFilters(filters, allowedPhrases);
+    this.sets.delete(key);
+    this.sets.set(key, compiled);
+    if (this.sets.size > this.maxSets) this.sets.delete(this.sets.keys().next().value!);
+    return compiled;
+  }
+}
