@@ -1,0 +1,95 @@
+import { GatewayError } from '../domain/errors.ts';
+import type { StageRecord } from '../domain/router-metadata.ts';
+import { type CombinedFilter, findStrictest } from './combine-filters.ts';
+import { builtinTexts, type ContentFilter, type FilterAction, INJECTION_SLUG } from './content-filter.ts';
+
+/** What a filter found in all texts of a request. */
+export interface FilterHit extends CombinedFilter {
+  /** Ids of its findings: entities, formats, injection patterns. */
+  readonly ids: readonly string[];
+  /** Matched texts, of prompt injections only. */
+  readonly texts: readonly string[];
+  /** The engine of recognized entities. */
+  readonly engine?: string;
+}
+
+/** Entries of `patterns` in an error or a stage. */
+export const MAX_REPORTED_PATTERNS = 50;
+
+const isInjection = (filter: ContentFilter): boolean => filter.type === 'builtin' && filter.slug === INJECTION_SLUG;
+const isRecognized = (filter: ContentFilter): boolean =>
+  filter.type === 'builtin' && (filter.slug === 'person-name' || filter.slug === 'address');
+
+/**
+ * Creates the error of a blocked request from the filters with the action `block` that matched. It never has a matched
+ * secret or entity in it, only the matched text of prompt injections.
+ *
+ * @param hits at least one has the action `block`
+ * @see docs/reference/guardrails.md#blocked-requests
+ */
+export function createBlockError(hits: readonly FilterHit[]): GatewayError {
+  const blocking = hits.filter(({ filter }) => filter.action === 'block');
+  const [first] = blocking.toSorted((a, b) => Number(isInjection(b.filter)) - Number(isInjection(a.filter)));
+  const same = blocking.filter(({ filter }) => isInjection(filter) === isInjection(first!.filter));
+  return new GatewayError('permission_denied', writeMessage(first!.filter), {
+    metadata: { patterns: listPatterns(same) },
+  });
+}
+
+function writeMessage(filter: ContentFilter): string {
+  if (isInjection(filter)) return 'Request blocked: prompt injection patterns detected';
+  if (filter.type === 'custom') return `Request blocked by content filter: ${filter.label || '[BLOCKED]'}`;
+  const { label, entity } = builtinTexts[filter.slug];
+  return isRecognized(filter) ? `Blocked PII detected: ${entity}` : `Request blocked by content filter: ${label}`;
+}
+
+/** Texts of prompt injections; otherwise entities, formats of secrets and labels. */
+function listPatterns(hits: readonly FilterHit[]): string[] {
+  const names = hits.flatMap(({ filter, ids, texts }) => {
+    if (isInjection(filter)) return texts;
+    if (filter.type === 'custom') return [filter.label || '[BLOCKED]'];
+    return filter.slug === 'secrets' ? ids.map((id) => `SECRET:${id}`) : [builtinTexts[filter.slug].entity];
+  });
+  return [...new Set(names)].slice(0, MAX_REPORTED_PATTERNS);
+}
+
+const pastTense: Readonly<Record<FilterAction, string>> = { flag: 'flagged', redact: 'redacted', block: 'blocked' };
+
+/**
+ * Returns the stages of `router_metadata` for what the filters found: for each guardrail one of its prompt-injection
+ * filter and one of its other filters.
+ *
+ * @see docs/reference/guardrails.md#stages
+ */
+export function createGuardrailStages(hits: readonly FilterHit[]): StageRecord[] {
+  const groups = new Map<string, FilterHit[]>();
+  for (const hit of hits) {
+    const key = JSON.stringify([hit.source.id, hit.source.scope, isInjection(hit.filter)]);
+    const group = groups.get(key);
+    if (group) group.push(hit);
+    else groups.set(key, [hit]);
+  }
+  return [...groups.values()].map(createStage);
+}
+
+function createStage(hits: readonly FilterHit[]): StageRecord & { guardrail_id: string; guardrail_scope: string } {
+  const [first] = hits as [FilterHit];
+  const action = pastTense[findStrictest(hits.map(({ filter }) => filter.action))!];
+  const patterns = listPatterns(hits);
+  const injection = isInjection(first.filter);
+  const engines = [...new Set(hits.map(({ engine }) => engine ?? 'regex'))];
+  const types = hits.map(({ filter }) => (filter.type === 'custom' ? 'CUSTOM' : builtinTexts[filter.slug].entity));
+  const specific = injection ? { pattern_ids: [...new Set(first.ids)] } : { matched_entity_types: [...new Set(types)] };
+  const what = injection ? 'prompt injection' : [...new Set(hits.map(({ filter }) => titleOf(filter)))].join(', ');
+  return {
+    type: 'guardrail',
+    name: injection ? 'regex_pi_detection' : 'content-filter',
+    summary: `${action}: ${what}`,
+    guardrail_id: first.source.id,
+    guardrail_scope: first.source.scope,
+    data: { action, detected: true, flagged: true, engines, patterns, ...specific },
+  };
+}
+
+const titleOf = (filter: ContentFilter): string =>
+  filter.type === 'custom' ? filter.label || 'custom pattern' : builtinTexts[filter.slug].label;
