@@ -16,6 +16,7 @@ import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { plugins } from '../plugins/index.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
+import type { Estimate } from '../metering/spending.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
@@ -71,9 +72,10 @@ export function assemblePipelines(parts: PipelinesParts): {
       return setting && plugin.prepare(run, setting);
     }),
     reserve(run, plan) {
-      const { caller, generationId } = run;
-      if (!spending.limits(caller)) return undefined;
-      return spending.reserve(caller, generationId, estimateCost(buildRequest(run), plan));
+      const { caller, generationId, reservation } = run;
+      if (!reservation && !spending.limits(caller)) return undefined;
+      const estimate = plan ? estimateCost(buildRequest(run), plan) : nothing;
+      return reservation ? reservation.extend(estimate) : spending.reserve(caller, generationId, estimate);
     },
     observe(run, entry) {
       telemetry.observe(run, entry);
@@ -96,7 +98,7 @@ export function assemblePipelines(parts: PipelinesParts): {
   const imagePipeline: ImagePipeline = {
     ...everyRun,
     reserve({ caller, request, generationId }, plan) {
-      if (!spending.limits(caller)) return undefined;
+      if (!plan || !spending.limits(caller)) return undefined; // images have no charges
       return spending.reserve(caller, generationId, estimateImagesCost(request, plan));
     },
     observe(run, entry) {
@@ -113,6 +115,9 @@ export function assemblePipelines(parts: PipelinesParts): {
   };
   return { pipeline, imagePipeline };
 }
+
+/** The estimate of a run without a plan. */
+const nothing: Estimate = { nanoUsd: 0n, sharedNanoUsd: 0n };
 
 const readOutbound = (outbound: Config['outbound']): OutboundSettings => ({
   allow: outbound.allow,

@@ -128,7 +128,7 @@ export function readUpstreamCost(amount: unknown, unitsPerUsd = 1): number | und
 export interface Cost {
   inputNanoUsd: bigint;
   outputNanoUsd: bigint;
-  /** Fees of the provider's own tools. Absent: there are none. */
+  /** Fees of the provider's own tools, and charges of plugins and server tools. Absent: there are none. */
   toolsNanoUsd?: bigint;
   /** False: the catalog has no price. The sums are then 0 and have no meaning. */
   priced: boolean;

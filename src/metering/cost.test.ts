@@ -188,7 +188,7 @@ describe('usage on the wire', () => {
   it('reports fees and searches, and the upstream cost of a BYOK key: the reported one, else the list price', () => {
     const cost = { inputNanoUsd: 1_000n, outputNanoUsd: 2_000n, toolsNanoUsd: 10_000n, priced: true };
     const searched = { ...counts, special: { webSearches: 2 } };
-    expect(writeUsage(searched, cost, true)).toMatchObject({
+    expect(writeUsage(searched, cost, { isByok: true })).toMatchObject({
       cost: 0.000013,
       cost_details: { server_tool_cost: 0.00001, upstream_inference_cost: 0.000013 },
       is_byok: true,

@@ -75,8 +75,9 @@ export function addCost(a: Cost, b: Cost): Cost {
     outputNanoUsd: a.outputNanoUsd + b.outputNanoUsd,
     priced: a.priced && b.priced,
   };
-  const toolsNanoUsd = (a.toolsNanoUsd ?? 0n) + (b.toolsNanoUsd ?? 0n);
-  if (toolsNanoUsd > 0n) sum.toolsNanoUsd = toolsNanoUsd;
+  if (a.toolsNanoUsd !== undefined || b.toolsNanoUsd !== undefined) {
+    sum.toolsNanoUsd = (a.toolsNanoUsd ?? 0n) + (b.toolsNanoUsd ?? 0n);
+  }
   return sum;
 }
 
@@ -132,13 +133,19 @@ export const writeDollars = (nanoUsd: bigint): string =>
     .replace(/\.?0+$/, '');
 export const nanoUsdOf = (dollars: number): bigint => BigInt(Math.round(dollars * 1e9));
 
-/**
- * Writes `usage` of the response object. `cost` is null if no price is known.
- *
- * @param isByok whether a BYOK key was used
- * @param inner costs of the inner runs; only part of `cost`
- */
-export function writeUsage(usage: Usage, cost: Cost, isByok = false, inner: readonly Cost[] = []): WireUsage {
+/** The parts of a cost that `usage` shows apart. */
+export interface CostParts {
+  /** Whether a BYOK key was used. */
+  isByok?: boolean;
+  /** Costs of the inner runs; only part of `cost`. */
+  inner?: readonly Cost[];
+  /** The part of the cost that is charges of plugins and server tools: the provider has nothing to do with it. */
+  chargesNanoUsd?: bigint;
+}
+
+/** Writes `usage` of the response object. `cost` is null if no price is known. */
+export function writeUsage(usage: Usage, cost: Cost, parts: CostParts = {}): WireUsage {
+  const { isByok = false, inner = [], chargesNanoUsd = 0n } = parts;
   const total = inner.reduce(addCost, cost);
   const input: WireUsage['input_tokens_details'] = { cached_tokens: usage.cachedTokens };
   if (usage.cacheWriteTokens !== undefined) input.cache_write_tokens = usage.cacheWriteTokens;
@@ -158,7 +165,7 @@ export function writeUsage(usage: Usage, cost: Cost, isByok = false, inner: read
       upstream_inference_output_cost: usdOf(cost.outputNanoUsd),
     };
     if (upstream !== undefined) wire.cost_details.upstream_inference_cost = upstream / 1e9;
-    else if (isByok) wire.cost_details.upstream_inference_cost = usdOf(totalOf(cost));
+    else if (isByok) wire.cost_details.upstream_inference_cost = usdOf(totalOf(cost) - chargesNanoUsd);
     if (cost.toolsNanoUsd !== undefined) wire.cost_details.server_tool_cost = usdOf(cost.toolsNanoUsd);
   }
   if (special?.webSearches) wire.server_tool_use_details = { web_search_requests: special.webSearches };

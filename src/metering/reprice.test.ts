@@ -88,3 +88,13 @@ it('adds only the missing part of a partly priced entry', () => {
   const { costNanoUsd, inputCostNanoUsd } = correction!;
   expect(findCorrection({ ...booked, correction: { costNanoUsd, inputCostNanoUsd, count: 1 } }, cost)).toBeUndefined();
 });
+
+it('keeps the charges of plugins and tools as they are, whatever the catalog says', () => {
+  const turn = { ...answer, ...{ kind: 'attempt', status: 200, isByok: true } };
+  const search = { ...answer, ...{ kind: 'tool', model: 'web_search', isByok: false, costNanoUsd: 7n } };
+  const searched = { ...answer, isByok: true, lines: [search, turn] } as unknown as LedgerEntry;
+  const find = (model: string) => (model === answer.model ? [endpoint] : []);
+  expect(reprice(searched, find)).toMatchObject({
+    ...{ inputNanoUsd: 18_000n, toolsNanoUsd: 7n, otherKeysNanoUsd: 7n, priced: true },
+  });
+});

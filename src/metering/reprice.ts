@@ -44,7 +44,8 @@ export interface CostToday extends Cost {
 }
 
 /**
- * Prices an entry with the current prices: the sum of its lines if it has several.
+ * Prices an entry with the current prices: the sum of its lines if it has several. Charges of plugins and tools keep
+ * their price.
  *
  * @param find returns the current endpoints of a model
  * @returns the reason if an endpoint that responded has no known price
@@ -55,6 +56,11 @@ export function reprice(
 ): CostToday | RepriceFailure {
   const sum = { inputNanoUsd: 0n, outputNanoUsd: 0n, toolsNanoUsd: 0n, otherKeysNanoUsd: 0n, priced: true };
   for (const part of entry.lines ?? [entry]) {
+    if ('kind' in part && part.kind === 'tool') {
+      sum.toolsNanoUsd += part.costNanoUsd; // its price is not in the catalog
+      if (part.isByok !== entry.isByok) sum.otherKeysNanoUsd += part.costNanoUsd;
+      continue;
+    }
     const endpoint = part.model === null ? undefined : chooseEndpoint(part, entry, find(part.model));
     if (!endpoint) return 'unpriced';
     if (lacksCounts(part, endpoint, entry.apiType)) return 'uncounted';

@@ -75,11 +75,12 @@ describe('spending', () => {
       { costNanoUsd: 50n, isByok: true },
       { costNanoUsd: 5n, isByok: false },
     ];
-    await held.raise([own]);
-    await held.raise([own]); // an endpoint that was not tried in between
-    await held.raise([own, shared]);
-    expect(() => held.raise([own, shared, { costNanoUsd: 36n, isByok: true }])).toThrow(
-      /^The key k may spend .* has spent 0 USD, and 0\.000000065 USD is reserved .*; failed attempts of this request have cost 0\.000000091 USD/,
+    const explain = (cost: string) => `failed attempts have cost ${cost}`;
+    await held.raise([own], explain);
+    await held.raise([own], explain); // an endpoint that was not tried in between
+    await held.raise([own, shared], explain);
+    expect(() => held.raise([own, shared, { costNanoUsd: 36n, isByok: true }], explain)).toThrow(
+      /^The key k may spend .* has spent 0 USD, and 0\.000000065 USD is reserved .*; failed attempts have cost 0\.000000091 USD/,
     );
     expect(() => ask('gen-2', 36n)).toThrow('may cost up to'); // 65 of the workspace are reserved
     held.settle(
@@ -87,5 +88,25 @@ describe('spending', () => {
     );
     expect(() => ask('gen-3', 46n)).toThrow('has spent 0.000000055 USD;');
     expect(ask('gen-4', 45n)).toBeDefined();
+  });
+
+  it('reserves charges before a plan exists, then adds the model calls, and releases all of it', async () => {
+    const { spending } = open(() => [limit({ keyHash: 'k' })], nothing);
+    await spending.refresh();
+    const reserve = (id: string, nanoUsd: bigint) =>
+      spending.reserve(caller('k'), id, { nanoUsd, sharedNanoUsd: nanoUsd }) as CostReservation;
+    const explain = (cost: string) => `tools cost ${cost}`;
+    const search = { costNanoUsd: 30n, isByok: false };
+    const held = reserve('gen-1', 0n);
+    expect(() => held.raise([{ ...search, costNanoUsd: 101n }], explain)).toThrow('tools cost 0.000000101 USD');
+    await held.raise([search], explain);
+    expect(() => held.extend({ nanoUsd: 71n, sharedNanoUsd: 71n, describe: () => 'a basis' })).toThrow(
+      'this request may cost up to 0.000000071 USD (a basis)',
+    );
+    expect(await held.extend({ nanoUsd: 60n, sharedNanoUsd: 60n })).toBe(held);
+    expect(() => reserve('gen-2', 11n)).toThrow('0.00000009 USD is reserved');
+    held.settle(createTestEntry({ createdAtMs: Date.now(), costNanoUsd: 40n }));
+    expect(() => reserve('gen-3', 61n)).toThrow('has spent 0.00000004 USD');
+    expect(reserve('gen-4', 60n)).toBeDefined();
   });
 });

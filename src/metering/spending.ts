@@ -53,18 +53,26 @@ export interface Estimate {
 }
 
 /** A part of the cost of a request. */
-type SpentPart = Pick<LedgerEntry, 'costNanoUsd' | 'isByok'>;
+export type SpentPart = Pick<LedgerEntry, 'costNanoUsd' | 'isByok'>;
 
 /** The reserved maximum cost of a request. */
 export interface CostReservation {
   /**
-   * Adds the cost of failed attempts to the reservation, so that the first reservation covers the next attempt.
+   * Adds amounts that are known to be spent, or are about to be, to the reservation. The first reservation thereby
+   * covers the next attempt.
    *
-   * @param failed all failed attempts so far
+   * @param spent all such amounts so far
+   * @param explain writes the reason of a rejection from the amount
    * @returns a promise only if the counters are shared
    * @throws {GatewayError} as `reserve` does; the next attempt must not be sent
    */
-  raise(failed: readonly SpentPart[]): MaybePromise<void>;
+  raise(spent: readonly SpentPart[], explain: (cost: string) => string): MaybePromise<void>;
+  /**
+   * Adds the maximum cost of the model calls. For a reservation that was made before they were planned.
+   *
+   * @throws {GatewayError} as `reserve` does
+   */
+  extend(estimate: Estimate): MaybePromise<CostReservation>;
   /** Replaces the reservation with the amount spent. */
   settle(entry: LedgerEntry): void;
 }
@@ -265,15 +273,15 @@ export class Spending {
       const limit = accounts[refusal.claim]!.limits[refusal.limit]!;
       onHit?.(limit.kind, limit.window);
       const { nanoUsd } = reservation.claims[refusal.claim]!;
-      const basis = nanoUsd > 0n ? estimate.describe?.(nanoUsd) : undefined;
-      const maxCost = `${formatDollars(nanoUsd)}${basis === undefined ? '' : ` (${basis})`}`;
-      throw createSpendingRefusal(limit, `this request may cost up to ${maxCost}`, refusal, this.now());
+      throw createSpendingRefusal(limit, explainEstimate(estimate, nanoUsd), refusal, this.now());
     }
     let extra: ExtraReservations | undefined;
-    return {
-      raise: (failed) => {
-        extra ??= new ExtraReservations(this.parts, accounts, reservation, this.now);
-        return extra.cover(failed);
+    const openExtra = () => (extra ??= new ExtraReservations(this.parts, accounts, reservation, this.now));
+    const held: CostReservation = {
+      raise: (spent, explain) => openExtra().cover(spent, explain),
+      extend(added) {
+        const extended = openExtra().extend(added);
+        return extended instanceof Promise ? extended.then(() => held) : held;
       },
       settle(entry) {
         const { createdAtMs: atMs, lines = [entry] } = entry;
@@ -281,6 +289,7 @@ export class Spending {
         extra?.release(atMs);
       },
     };
+    return held;
   }
 
   /**
@@ -389,7 +398,7 @@ class Account {
   }
 }
 
-/** The extra reservations of a request for the cost of its failed attempts. */
+/** The extra reservations of a request: the cost of earlier attempts, of plugins and of tools. */
 class ExtraReservations {
   private readonly parts: SpendingParts;
   private readonly accounts: readonly Account[];
@@ -398,6 +407,7 @@ class ExtraReservations {
   /** By account. */
   private readonly reservedNanoUsd: bigint[];
   private readonly further: Reservation[] = [];
+  private raises = 0;
 
   constructor(parts: SpendingParts, accounts: readonly Account[], first: Reservation, now: () => number) {
     this.parts = parts;
@@ -407,32 +417,58 @@ class ExtraReservations {
     this.reservedNanoUsd = accounts.map(() => 0n);
   }
 
-  cover(failed: readonly SpentPart[]): MaybePromise<void> {
-    const nowMs = this.now();
-    const wanted = this.accounts.map(sumFor(failed));
-    const lacking = this.accounts.flatMap((account, at) => {
-      const nanoUsd = wanted[at]! - this.reservedNanoUsd[at]!;
-      return nanoUsd > 0n ? { account, claim: account.claim(nanoUsd, nowMs) } : [];
+  /** Reserves the amounts that no earlier call has reserved. */
+  cover(spent: readonly SpentPart[], explain: (cost: string) => string): MaybePromise<void> {
+    const wanted = this.accounts.map(sumFor(spent));
+    const lacking = wanted.map((nanoUsd, at) => {
+      const before = this.reservedNanoUsd[at]!;
+      return nanoUsd > before ? nanoUsd - before : 0n;
     });
-    if (lacking.length === 0) return undefined;
+    if (lacking.every((nanoUsd) => nanoUsd === 0n)) return undefined;
+    // set at once, so that a concurrent call does not reserve the same amounts again
+    for (const [at, nanoUsd] of lacking.entries()) this.reservedNanoUsd[at]! += nanoUsd;
+    const giveBack = (): void => {
+      for (const [at, nanoUsd] of lacking.entries()) this.reservedNanoUsd[at]! -= nanoUsd;
+    };
+    return this.reserve(lacking, giveBack, (at) => explain(formatDollars(wanted[at]!)));
+  }
+
+  /** Reserves the maximum cost of model calls. */
+  extend(estimate: Estimate): MaybePromise<void> {
+    const { nanoUsd, sharedNanoUsd = 0n } = estimate;
+    const added = this.accounts.map(({ includesByok }) => (includesByok ? nanoUsd : sharedNanoUsd));
+    return this.reserve(
+      added,
+      () => {},
+      (at) => explainEstimate(estimate, added[at]!),
+    );
+  }
+
+  /**
+   * @param added by account; nothing is reserved where it is 0
+   * @param giveBack called if it is rejected
+   * @param explain the reason of a rejection, by account
+   */
+  private reserve(added: readonly bigint[], giveBack: () => void, explain: (at: number) => string): MaybePromise<void> {
+    const nowMs = this.now();
+    const places = added.flatMap((nanoUsd, at) => (nanoUsd > 0n ? at : []));
+    if (places.length === 0) return undefined;
     const { id, reservationMs } = this.first;
-    const claims = lacking.map(({ claim }) => claim);
-    const reservation = { id: nameRaise(id, this.further.length + 1), claims, reservationMs };
+    const claims = places.map((at) => this.accounts[at]!.claim(added[at]!, nowMs));
+    const reservation = { id: nameRaise(id, ++this.raises), claims, reservationMs };
     const accept = (refusal: BudgetRefusal | undefined): void => {
-      if (refusal) this.reject(lacking[refusal.claim]!.account, wanted, refusal);
-      this.further.push(reservation);
-      for (const [at, nanoUsd] of wanted.entries()) this.reservedNanoUsd[at] = nanoUsd;
+      if (!refusal) {
+        this.further.push(reservation);
+        return;
+      }
+      giveBack();
+      const at = places[refusal.claim]!;
+      const limit = this.accounts[at]!.limits[refusal.limit]!;
+      this.parts.onHit?.(limit.kind, limit.window);
+      throw createSpendingRefusal(limit, explain(at), refusal, this.now());
     };
     const result = this.parts.counters.reserve(reservation);
     return result instanceof Promise ? result.then(accept) : accept(result);
-  }
-
-  private reject(account: Account, wanted: readonly bigint[], refusal: BudgetRefusal): never {
-    const limit = account.limits[refusal.limit]!;
-    this.parts.onHit?.(limit.kind, limit.window);
-    const cost = formatDollars(wanted[this.accounts.indexOf(account)]!);
-    const why = `failed attempts of this request have cost ${cost}, which leaves too little for another attempt`;
-    throw createSpendingRefusal(limit, why, refusal, this.now());
   }
 
   /** Releases the extra reservations. The first one is settled with the complete cost. */
@@ -442,6 +478,12 @@ class ExtraReservations {
       void this.parts.counters.settle(reservation, { atMs, costsNanoUsd });
     }
   }
+}
+
+/** Writes the reason of a rejected estimate. */
+function explainEstimate(estimate: Estimate, nanoUsd: bigint): string {
+  const basis = nanoUsd > 0n ? estimate.describe?.(nanoUsd) : undefined;
+  return `this request may cost up to ${formatDollars(nanoUsd)}${basis === undefined ? '' : ` (${basis})`}`;
 }
 
 /** Returns a function that sums the costs that count for an account. */

@@ -20,11 +20,13 @@ export interface PipelineBase<R extends RunBase> {
   begin?: Ledger['begin'];
   record: Ledger['record'];
   /**
-   * Reserves the maximum cost of a run; a promise only if the cost is reserved in another process.
+   * Reserves the maximum cost of a run, or adds it to the reservation that the run has. A promise only if the cost is
+   * reserved in another process.
    *
+   * @param plan absent: only the charges of the run are reserved so far
    * @throws {GatewayError} if the cost exceeds a spending limit
    */
-  reserve?: (run: R, plan: Plan<Endpoint>) => MaybePromise<RunBase['reservation']>;
+  reserve?: (run: R, plan?: Plan<Endpoint>) => MaybePromise<RunBase['reservation']>;
   /** Returns the unknown provider names in the request; undefined: none. Called only if the metadata shows them. */
   findUnknownProviders?: (run: R) => readonly string[] | undefined;
   /** Called with every run when it is recorded. */

@@ -1,9 +1,10 @@
 import { isIncomplete } from '../../domain/chunks.ts';
 import type { InFlightEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
 import { addUsage } from '../../domain/usage.ts';
-import { estimateUsage } from '../../metering/cost.ts';
+import { addCost, estimateUsage } from '../../metering/cost.ts';
 import type { Attempt, TextAttempt } from '../run/attempt.ts';
 import { measureAttempt, priceAttempt, sumCosts, usedNothing, zeroCost } from './attempt-cost.ts';
+import { chargesOf, sumCharges, usageOfCharges } from './charge-run.ts';
 import type { Run } from '../run/run.ts';
 import { attemptsOf, committedOf, isDispatched, type Step } from '../run/step.ts';
 import { addAttempts, writeEntry, writeInFlight } from './write-entry.ts';
@@ -17,6 +18,10 @@ export function settleRun(run: Run): void {
   run.usage = used.length > 0 ? used.reduce(addUsage) : usedNothing(isAbandoned(run));
   const attempts = attemptsOf(run);
   run.cost = attempts.length === 1 && attempts[0]!.spent ? attempts[0]!.spent.cost : sumCosts(attempts);
+  const charges = run.charges && chargesOf(run);
+  if (!charges) return;
+  run.usage = addUsage(run.usage, usageOfCharges(charges));
+  run.cost = addCost(run.cost, sumCharges(charges));
 }
 
 /** Settles the usage and the cost of the committed attempt. */
@@ -41,7 +46,9 @@ export function writeResponseEntry(run: Run): LedgerEntry {
   const last = committed ?? attempts.findLast(hasSpent);
   const entry = writeEntry(run, last?.endpoint, outcomeOf(run));
   if (last?.spent) entry.tier = last.spent.tier;
-  if (attempts.some((attempt) => attempt !== committed && hasSpent(attempt))) addAttempts(entry, run);
+  const isSplit =
+    chargesOf(run) !== undefined || attempts.some((attempt) => attempt !== committed && hasSpent(attempt));
+  if (isSplit) addAttempts(entry, run);
   return entry;
 }
 

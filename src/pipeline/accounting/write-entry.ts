@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
+import { type Charge, costOfCharges } from '../../domain/charge.ts';
 import { errorKinds } from '../../domain/errors.ts';
 import { addImageCounts } from '../../domain/images.ts';
 import type { EntryOrigin, InFlightEntry, LedgerEntry, LedgerLine } from '../../domain/ledger-entry.ts';
@@ -6,6 +7,7 @@ import { type Cost, special, specialCounts, type Usage } from '../../domain/usag
 import { addCost, totalOf } from '../../metering/cost.ts';
 import type { Endpoint } from '../../providers/provider.ts';
 import { type AttemptCost, sumCosts } from './attempt-cost.ts';
+import { chargesOf, sumCharges, usageOfCharges } from './charge-run.ts';
 import type { RunBase } from '../run/run.ts';
 import { attemptsOf, committedOf } from '../run/step.ts';
 import { truncateName } from '../../domain/truncate-name.ts';
@@ -40,7 +42,7 @@ export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome
  */
 export function writeInFlight(run: RunBase, endpoint: Endpoint, input: AttemptCost): InFlightEntry {
   const before = listSpent(run);
-  const cost = before.length > 0 ? addCost(input.cost, sumCosts(attemptsOf(run))) : input.cost;
+  const cost = before.length > 0 ? addCost(input.cost, sumSpent(run)) : input.cost;
   const inFlight: InFlightEntry = {
     ...describeOrigin(run, endpoint),
     inputTokens: before.reduce((sum, { inputTokens }) => sum + inputTokens, input.usage.inputTokens),
@@ -53,14 +55,34 @@ export function writeInFlight(run: RunBase, endpoint: Endpoint, input: AttemptCo
   return inFlight;
 }
 
-/** A line for each attempt that used something. */
-const listSpent = ({ steps }: RunBase): LedgerLine[] =>
-  steps.flatMap(({ number, attempts, committed }) =>
+/** The cost of all attempts and charges so far. */
+function sumSpent(run: RunBase): Cost {
+  const cost = sumCosts(attemptsOf(run));
+  const charges = run.charges && chargesOf(run);
+  return charges ? addCost(cost, sumCharges(charges)) : cost;
+}
+
+/** A line for each attempt that used something, and for each charge, in the order in which they were made. */
+function listSpent(run: RunBase): LedgerLine[] {
+  const lines = run.steps.map(({ number, attempts, committed }) =>
     attempts.flatMap((attempt) => {
       const { endpoint, status, spent } = attempt;
       return spent ? writeLine(number > 0 && attempt === committed ? 'turn' : 'attempt', endpoint, status, spent) : [];
     }),
   );
+  const charges = run.charges && chargesOf(run);
+  if (!charges) return lines.flat();
+  const chargesBefore = (steps: number) => charges.filter((charge) => charge.stepsBefore === steps).map(writeCharge);
+  return [...lines.flatMap((those, step) => [...chargesBefore(step), ...those]), ...chargesBefore(lines.length)];
+}
+
+/** Writes a charge. Its name takes the place of the model, and its service the place of the provider. */
+const writeCharge = (charge: Charge): LedgerLine => ({
+  ...{ kind: 'tool', model: charge.name, provider: charge.service, providerId: null, endpointId: null, tier: null },
+  ...{ isByok: false, status: 200 },
+  ...writeUsage(usageOfCharges([charge])),
+  ...writeCost(costOfCharges(charge.nanoUsd)),
+});
 
 /** @param endpoint that produced the output; undefined if none did */
 function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): EntryOrigin {
@@ -106,7 +128,10 @@ const writeCost = (cost: Cost) => ({
   priced: cost.priced,
 });
 
-/** Makes the entry the sum of all attempts with usage. If there are several, each one is a line of the entry. */
+/**
+ * Makes the entry the sum of all attempts with usage and of all charges. If there are several, each one is a line of
+ * the entry. A charge always is.
+ */
 export function addAttempts(entry: LedgerEntry, run: RunBase): void {
   const lines = listSpent(run);
   const sum = (read: (line: LedgerLine) => number | undefined) =>
@@ -124,7 +149,7 @@ export function addAttempts(entry: LedgerEntry, run: RunBase): void {
     entry.upstreamCostNanoUsd = sum((line) => line.upstreamCostNanoUsd ?? 0);
   }
   entry.estimated = lines.some(({ estimated }) => estimated);
-  if (lines.length > 1) entry.lines = lines;
+  if (lines.length > 1 || lines[0]?.kind === 'tool') entry.lines = lines;
 }
 
 const writeLine = (

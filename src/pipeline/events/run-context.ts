@@ -2,6 +2,7 @@ import type { FinishChunk } from '../../domain/chunks.ts';
 import { currentTimeMs } from '../../domain/clock.ts';
 import type { ResponseObject } from '../../domain/response.ts';
 import { totalOf, writeUsage } from '../../metering/cost.ts';
+import { chargesOf, sumCharges } from '../accounting/charge-run.ts';
 import { settleRun } from '../accounting/settle-run.ts';
 import { createRouterMetadata } from '../run/router-metadata.ts';
 import type { Run } from '../run/run.ts';
@@ -37,9 +38,14 @@ export class RunContext implements BuilderContext {
     const { usage, cost, innerRuns } = this.run;
     const isByok = committedOf(this.run)?.endpoint.workspace !== undefined;
     const inner = innerRuns.map((run) => run.cost);
-    const isUsed = usage && cost && (usage.totalTokens > 0 || [cost, ...inner].some((each) => totalOf(each) > 0n));
+    const charges = this.run.charges && chargesOf(this.run);
+    const isUsed =
+      usage &&
+      cost &&
+      (usage.totalTokens > 0 || charges !== undefined || [cost, ...inner].some((each) => totalOf(each) > 0n));
+    const chargesNanoUsd = charges ? totalOf(sumCharges(charges)) : 0n;
     return {
-      usage: isUsed ? writeUsage(usage, cost, isByok, inner) : null,
+      usage: isUsed ? writeUsage(usage, cost, { isByok, inner, chargesNanoUsd }) : null,
       routerMetadata: createRouterMetadata(this.run, this.region),
       serviceTier: finish?.serviceTier || this.assumeTier(),
     };

@@ -60,6 +60,7 @@ const createBase = (
   innerRuns: [],
   unknownProviders: undefined,
   reservation: undefined,
+  charges: undefined,
   firstOutputAt: undefined,
   usage: undefined,
   cost: undefined,

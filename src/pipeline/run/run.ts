@@ -2,12 +2,12 @@ import type { GatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { RequestSettings, ResponseRequest } from '../../domain/request.ts';
 import type { StageRecord } from '../../domain/router-metadata.ts';
-import type { Cost, Usage } from '../../domain/usage.ts';
-import type { CostReservation } from '../../metering/spending.ts';
+import type { Cost } from '../../domain/usage.ts';
 import type { TextAttempt } from './attempt.ts';
 import type { EventBuilder } from '../events/build-events.ts';
 import type { Conversation } from './conversation.ts';
 import type { RunMedia } from '../attempts/inline-urls.ts';
+import type { RunMoney } from './run-money.ts';
 import type { RunOrigin } from './run-origin.ts';
 import { isDispatched, type Step } from './step.ts';
 
@@ -23,7 +23,7 @@ export interface InnerRun {
  * attempts, costs and telemetry use only these fields. Every field is set once. Facts learned by an attempt belong to
  * the attempt.
  */
-export interface RunBase extends RunOrigin {
+export interface RunBase extends RunOrigin, RunMoney {
   /** The fields that all requests have. */
   readonly request: {
     readonly model?: string;
@@ -41,14 +41,8 @@ export interface RunBase extends RunOrigin {
   readonly steps: Step[];
   /** Unknown provider names in the request. Computed only if the metadata will show them. */
   unknownProviders?: readonly string[] | undefined;
-  /** The reserved cost of the run, until it is closed. */
-  reservation: CostReservation | undefined;
   /** performance.now() of the first output to the client. */
   firstOutputAt: number | undefined;
-  /** The sum over the committed attempts. */
-  usage: Usage | undefined;
-  /** The sum over all attempts, failed ones included. */
-  cost: Cost | undefined;
   /** Runs that have served this one. Only the response adds their cost. */
   readonly innerRuns: InnerRun[];
   error: GatewayError | undefined;
@@ -76,9 +70,11 @@ export interface Run extends RunBase {
 export const isLogged = ({ caller, origin }: RunBase): boolean =>
   caller.contentSampling !== undefined && origin !== undefined;
 
-/** Whether a budget or the limits of its models rejected it before anything was sent. */
-export const isOverLimit = (run: Pick<RunBase, 'steps' | 'error'>): boolean =>
-  !isDispatched(run) && (run.error?.metadata['limit_source'] !== undefined || run.error?.rateLimit !== undefined);
+/** Whether a budget or the limits of its models rejected it before anything was sent or charged. */
+export const isOverLimit = (run: Pick<RunBase, 'steps' | 'error' | 'charges'>): boolean =>
+  !isDispatched(run) &&
+  !run.charges?.some(({ count }) => count > 0) &&
+  (run.error?.metadata['limit_source'] !== undefined || run.error?.rateLimit !== undefined);
 
 /** Builds the whole request of a run. */
 export const buildRequest = ({ request, input }: Pick<Run, 'request' | 'input'>): ResponseRequest => ({

@@ -28,7 +28,7 @@ export function planStep<A extends Attempt, R extends RunBase & { readonly steps
     throw explainModelDefault(error, run);
   }
   const begin = (reservation: RunBase['reservation']): Step<A> => {
-    run.reservation = reservation;
+    run.reservation ??= reservation;
     run.stages.push(...made.stages);
     const step = createStep<A>(made);
     run.steps.push(step);

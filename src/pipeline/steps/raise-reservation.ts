@@ -1,30 +1,39 @@
 import { asGatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import { totalOf } from '../../metering/cost.ts';
+import type { SpentPart } from '../../metering/spending.ts';
 import { copyError } from '../copy-error.ts';
 import { describeErrors } from './explain-failures.ts';
 import type { RunBase } from '../run/run.ts';
 import { attemptsOf } from '../run/step.ts';
 
 /**
- * Adds the cost of failed attempts to the reservation.
+ * Adds the cost of earlier attempts, and of plugins and server tools, to the reservation.
  *
  * @returns a promise only if the cost is reserved in another process
- * @throws {GatewayError} if the cost exceeds a spending limit, with those attempts in its metadata
+ * @throws {GatewayError} if the cost exceeds a spending limit, with the failed attempts in its metadata
  */
 export function raiseReservation(run: RunBase): MaybePromise<void> {
-  if (!run.reservation) return undefined;
-  const failed = attemptsOf(run).flatMap(({ endpoint, spent }) =>
-    spent ? { costNanoUsd: totalOf(spent.cost), isByok: endpoint.workspace !== undefined } : [],
+  const { reservation } = run;
+  if (!reservation) return undefined;
+  const spent = attemptsOf(run).flatMap(({ endpoint, spent: used }): SpentPart[] =>
+    used ? [{ costNanoUsd: totalOf(used.cost), isByok: endpoint.workspace !== undefined }] : [],
   );
-  if (failed.length === 0) return undefined;
+  const hasFailed = spent.length > 0;
+  if (run.charges) spent.push(...run.charges.map((charge) => ({ costNanoUsd: charge.maxNanoUsd, isByok: false })));
+  if (spent.length === 0) return undefined;
   const refuse = (error: unknown): never => {
     const refusal = asGatewayError(error);
+    if (!hasFailed) throw refusal;
     const metadata = { ...refusal.metadata, previous_errors: describeErrors(attemptsOf(run)) };
     throw copyError(refusal, refusal.message, { metadata });
   };
+  const explain = (cost: string): string =>
+    run.charges
+      ? `plugins, tools and earlier model calls of this request cost ${cost}`
+      : `failed attempts of this request have cost ${cost}, which leaves too little for another attempt`;
   try {
-    const raised = run.reservation.raise(failed);
+    const raised = reservation.raise(spent, explain);
     return raised instanceof Promise ? raised.catch(refuse) : undefined;
   } catch (error) {
     return refuse(error);

@@ -1,0 +1,64 @@
+import type { Cost } from './usage.ts';
+
+/** Work of a plugin or a server tool that has a price of its own, before it is done. */
+export interface PlannedCharge {
+  /** What is done, such as `web_search`. It is the model of the charge's ledger line. */
+  readonly name: string;
+  /** The service that does it, such as a search engine. It is the provider of that line. */
+  readonly service: string;
+  /** The price of one piece: a search, a page. */
+  readonly unitNanoUsd: bigint;
+  /** The most pieces that it can take. Their price is reserved. */
+  readonly maxCount: number;
+}
+
+/** A charge of a run. Pending until it is settled. */
+export class Charge implements PlannedCharge {
+  readonly name: string;
+  readonly service: string;
+  readonly unitNanoUsd: bigint;
+  readonly maxCount: number;
+  /** Number of steps that the run had before it. */
+  readonly stepsBefore: number;
+  /** Number of pieces done. Undefined while it is pending. */
+  private done: number | undefined;
+
+  constructor({ name, service, unitNanoUsd, maxCount }: PlannedCharge, stepsBefore: number) {
+    this.name = name;
+    this.service = service;
+    this.unitNanoUsd = unitNanoUsd;
+    this.maxCount = maxCount;
+    this.stepsBefore = stepsBefore;
+  }
+
+  /** Ends the charge. @param count number of pieces done; 0 if the work failed */
+  settle(count: number): void {
+    this.done ??= count;
+  }
+
+  /** Number of pieces done so far. */
+  get count(): number {
+    return this.done ?? 0;
+  }
+
+  /** Its cost so far. */
+  get nanoUsd(): bigint {
+    return BigInt(this.count) * this.unitNanoUsd;
+  }
+
+  /** Its cost, or its maximum cost while it is pending. */
+  get maxNanoUsd(): bigint {
+    return BigInt(this.done ?? this.maxCount) * this.unitNanoUsd;
+  }
+}
+
+/** Name of the charge for a web search. Its count is reported as `web_search_requests`. */
+export const WEB_SEARCH = 'web_search';
+
+/** Returns the cost of charges with the given total. */
+export const costOfCharges = (nanoUsd: bigint): Cost => ({
+  inputNanoUsd: 0n,
+  outputNanoUsd: 0n,
+  toolsNanoUsd: nanoUsd,
+  priced: true,
+});
