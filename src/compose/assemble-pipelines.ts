@@ -1,6 +1,5 @@
 import type { Config } from '../config/schema.ts';
 import { describeGeneration } from '../contents/image-content.ts';
-import { findSetting } from '../domain/request.ts';
 import { ByteBudget } from '../pipeline/images/byte-budget.ts';
 import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
 import { estimateCost, estimateImagesCost } from '../pipeline/accounting/estimate-cost.ts';
@@ -14,7 +13,7 @@ import { createImageFetchers } from '../platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
-import { plugins } from '../plugins/index.ts';
+import { createPlugins } from '../plugins/index.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
 import type { Estimate } from '../metering/spending.ts';
 import type { ConfiguredModels } from './build-models.ts';
@@ -67,10 +66,7 @@ export function assemblePipelines(parts: PipelinesParts): {
       return classifier && findTask(pipeline, { model: classifier.model, timeoutMs: classifier.timeout_ms }, run);
     },
     inspectors: [],
-    preparers: plugins.map((plugin) => (run) => {
-      const setting = findSetting(run.request, plugin.id);
-      return setting && plugin.prepare(run, setting);
-    }),
+    plugins: createPlugins({}),
     reserve(run, plan) {
       const { caller, generationId, reservation } = run;
       if (!reservation && !spending.limits(caller)) return undefined;

@@ -55,9 +55,14 @@ export interface PluginSetting {
   [field: string]: unknown;
 }
 
-/** Finds the setting of a plugin in the request. `enabled: false` counts as absent. */
+/**
+ * Finds the setting of a plugin in the request. The last one counts, and `enabled: false` counts as absent.
+ *
+ * @see docs/reference/choices.md, choice 410
+ */
 export function findSetting(request: RequestSettings, id: string): PluginSetting | undefined {
-  return request.plugins?.find((setting) => setting.id === id && setting.enabled !== false);
+  const last = request.plugins?.findLast((setting) => setting.id === id);
+  return last?.enabled === false ? undefined : last;
 }
 
 export interface ReasoningSetting {

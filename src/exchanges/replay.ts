@@ -52,7 +52,7 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
     maxAttempts: () => 1,
     retry: createRetryParts(),
     inspectors: [],
-    preparers: [],
+    plugins: [],
     record: () => {},
     hashEndUser: () => '',
     region: () => '',

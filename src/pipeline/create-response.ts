@@ -5,7 +5,7 @@ import { closeResponse } from './accounting/close-response.ts';
 import { openEvents } from './events/event-stage.ts';
 import { failRun } from './events/fail-run.ts';
 import { inspectInput } from './run/inspect-input.ts';
-import { prepareRun } from './run/prepare-run.ts';
+import { explainByPlugins, preparePlugins } from './run/run-plugins.ts';
 import type { ResponsePipeline } from './response-pipeline.ts';
 import type { Run } from './run/run.ts';
 import { runSteps } from './steps/run-steps.ts';
@@ -24,11 +24,13 @@ export async function createResponse(pipeline: ResponsePipeline, run: Run, clien
   try {
     const inspected = inspectInput(run, pipeline.inspectors);
     if (inspected) await inspected;
-    const prepared = prepareRun(run, pipeline.preparers);
-    const revisers = prepared instanceof Promise ? await prepared : prepared;
-    await runSteps(pipeline, run, revisers, events);
+    if (run.request.plugins) {
+      const prepared = preparePlugins(run, pipeline.plugins);
+      if (prepared) await prepared;
+    }
+    await runSteps(pipeline, run, events);
   } catch (error) {
-    run.error = asGatewayError(error);
+    run.error = explainByPlugins(run, asGatewayError(error));
     if (run.firstOutputAt === undefined || run.builder?.ended) throw run.error;
     const last = failRun(run, run.error);
     await close();

@@ -1,7 +1,7 @@
+import type { RunPlugin } from '../domain/plugin.ts';
 import type { MediaSource } from './attempts/inline-urls.ts';
 import type { Inspector } from './run/inspect-input.ts';
 import type { PipelineBase } from './pipeline.ts';
-import type { Preparer } from './run/prepare-run.ts';
 import type { Run } from './run/run.ts';
 import type { ServerTools } from './run/server-tools.ts';
 
@@ -11,8 +11,8 @@ export interface ResponsePipeline extends PipelineBase<Run> {
   findTask?: (run: Run) => Promise<string | undefined> | undefined;
   /** Inspect the input, in order. The first that blocks it ends the run. */
   inspectors: readonly Inspector[];
-  /** Change the request, in order. Each may have a reviser for the output. */
-  preparers: readonly Preparer[];
+  /** Act on the runs that name or need them, in order. */
+  plugins: readonly RunPlugin<Run>[];
   /** Absent: the client runs every call. */
   tools?: ServerTools;
   /** The largest whole response, or single stream event, that is read from a provider, in bytes. */

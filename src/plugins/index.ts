@@ -1,5 +1,17 @@
+import { type PluginId, pluginOrder } from '../domain/plugin.ts';
 import type { Plugin } from './plugin.ts';
 import { responseHealing } from './response-healing/index.ts';
 
-/** Every plugin of this build, in the order in which they run. */
-export const plugins: readonly Plugin[] = [responseHealing];
+/**
+ * What plugins get when the gateway starts: a function for everything outside of the request, such as a search. Each
+ * plugin adds the ones that it needs. They read settings when they are called, so that a reload takes effect.
+ */
+export type PluginPorts = Readonly<Record<never, never>>;
+
+/** Creates each plugin of this build. */
+const creators: Record<PluginId, (ports: PluginPorts) => Plugin> = {
+  'response-healing': () => responseHealing,
+};
+
+/** Creates all plugins, in the order in which they act. */
+export const createPlugins = (ports: PluginPorts): readonly Plugin[] => pluginOrder.map((id) => creators[id](ports));

@@ -1,11 +1,15 @@
+import type { Caller } from '../domain/caller.ts';
+import type { Cancellation } from '../domain/cancellation.ts';
 import type { InputItem } from '../domain/items.ts';
-import type { MaybePromise } from '../domain/maybe-promise.ts';
-import type { PluginSetting, RequestSettings } from '../domain/request.ts';
-import type { Reviser } from '../domain/reviser.ts';
+import type { RunPlugin } from '../domain/plugin.ts';
+import type { RequestSettings } from '../domain/request.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 
 /** The parts of a run that a plugin gets. */
 export interface PluginRun {
+  readonly generationId: string;
+  readonly caller: Pick<Caller, 'workspaceId' | 'memberId' | 'keyHash'>;
+  /** Its fields may be changed before the route is planned. */
   readonly request: RequestSettings;
   readonly input: {
     read(): readonly InputItem[];
@@ -13,11 +17,9 @@ export interface PluginRun {
   };
   /** The stages of `router_metadata.pipeline`. Only for something that changed or was checked. */
   readonly stages: { push(stage: StageRecord): unknown };
+  /** Ends work that nothing waits for any more. The run does not wait for a plugin that ignores it. */
+  readonly cancellation: Pick<Cancellation, 'reason' | 'deadlineAt' | 'signal' | 'add' | 'remove'>;
 }
 
-/** A plugin of the interface, by the `id` that requests use. It runs only if the request asks for it. */
-export interface Plugin {
-  readonly id: string;
-  /** @returns the reviser of this run; undefined: the output stays unchanged */
-  prepare(run: PluginRun, setting: PluginSetting): MaybePromise<Reviser<PluginRun> | undefined>;
-}
+/** A plugin of the interface, by the `id` that requests use. */
+export type Plugin = RunPlugin<PluginRun>;

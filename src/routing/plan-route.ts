@@ -44,6 +44,11 @@ export interface Plan<E extends EndpointFacts> {
   usualSort: SortKey | undefined;
   /** The strategy of the first model. Undefined if the request, its workspace or its tier sets the order. */
   routingStrategy: RoutingStrategy | undefined;
+  /**
+   * Ids of the plugins that some of its endpoints need, although the request does not name them. Undefined: none. A
+   * plugin with `enabled: false` is never one of them.
+   */
+  plugins?: readonly string[] | undefined;
   /** Undefined: no session is remembered. */
   session: { key: SessionKey | undefined } | undefined;
 }

@@ -12,7 +12,11 @@ import { model, openPipelineLab, type PipelineLab } from './lab.ts';
 
 /** The usage of one turn. A million input tokens cost 1 USD, a million output tokens 10 USD. */
 const turnNanoUsd = BigInt(defaultCounts.input * 1000 + defaultCounts.output * 10_000);
-const question = (): ResponseRequest => ({ model, input: [{ type: 'message', role: 'user', content: 'Which task?' }] });
+const question = (): ResponseRequest => ({
+  model,
+  input: [{ type: 'message', role: 'user', content: 'Which task?' }],
+  plugins: [{ id: 'inner' }],
+});
 
 let lab: PipelineLab;
 /** Runs before each run of a caller is planned. */
@@ -20,10 +24,13 @@ let serve: ((parent: Run) => Promise<unknown>) | undefined;
 beforeEach(async () => {
   serve = undefined;
   lab = await openPipelineLab(1, {
-    preparers: [
-      async (run) => {
-        if (!run.parent) await serve?.(run);
-        return undefined;
+    plugins: [
+      {
+        id: 'inner',
+        async prepare(run) {
+          if (!run.parent) await serve?.(run);
+          return undefined;
+        },
       },
     ],
   });
@@ -77,16 +84,19 @@ describe('an inner run', () => {
   it('adds up its attempts', async () => {
     let innermost: Run | undefined;
     serve = async (parent) => {
-      const steps = lab.pipeline.preparers;
-      lab.pipeline.preparers = [
-        async (run) => {
-          if (run.parent?.depth === 1) await inner(run);
-          if (run.parent?.depth === 2) innermost = run;
-          return undefined;
+      const before = lab.pipeline.plugins;
+      lab.pipeline.plugins = [
+        {
+          id: 'inner',
+          async prepare(run) {
+            if (run.parent?.depth === 1) await inner(run);
+            if (run.parent?.depth === 2) innermost = run;
+            return undefined;
+          },
         },
       ];
       await inner(parent);
-      lab.pipeline.preparers = steps;
+      lab.pipeline.plugins = before;
     };
     lab.script('openai-chat', 0, { text: 'a' }, { text: 'b' }, { text: 'c' });
     const { response } = await lab.respond('openai-chat', 'buffered');

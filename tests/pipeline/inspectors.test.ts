@@ -92,12 +92,15 @@ it('a client that disconnects while an inspector works ends the run', async () =
   expect(lab.entries).toMatchObject([{ outcome: 'cancelled' }]);
 });
 
-it('a preparer may take its time, and change the input', async () => {
+it('a plugin may take its time, and change the input', async () => {
   lab = await openPipelineLab(1, {
-    preparers: [
-      async (run) => {
-        run.input.replace(redacted);
-        return undefined;
+    plugins: [
+      {
+        id: 'redact',
+        async prepare(run) {
+          run.input.replace(redacted);
+          return undefined;
+        },
       },
     ],
   });

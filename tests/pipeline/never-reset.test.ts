@@ -58,7 +58,7 @@ it.each(
   lab = await openPipelineLab(2, {
     tools,
     begin: (inFlight) => ({ underway: inFlight, place: 0, reserved: 0 }),
-    preparers: [guardRun],
+    plugins: [{ id: 'guard', prepare: guardRun }],
   });
   const busy = { fail: { status: 503, message: 'Busy.' } };
   lab.script(wire, 0, busy, { text: 'Found.' });
@@ -81,7 +81,7 @@ it.each(modes)('no field of an attempt is set twice if the server has another wi
     1,
     {
       begin: (inFlight, before) => ({ underway: inFlight, place: before ? before.place + 1 : 0, reserved: ++lines }),
-      preparers: [guardRun],
+      plugins: [{ id: 'guard', prepare: guardRun }],
     },
     ['openai-chat'],
   );

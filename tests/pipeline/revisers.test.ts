@@ -48,7 +48,9 @@ let lab: PipelineLab;
 afterEach(() => lab.close());
 const open = async (servers: number, ...revisers: Reviser<Run>[]) => {
   Capitals.abandoned = 0;
-  lab = await openPipelineLab(servers, { preparers: revisers.map((reviser) => () => reviser) });
+  lab = await openPipelineLab(servers, {
+    plugins: revisers.map((reviser, at) => ({ id: `reviser-${at}`, prepare: () => reviser })),
+  });
 };
 const said = (text: string) => ({ output: [{ type: 'message', content: [{ text }] }] });
 
@@ -163,7 +165,7 @@ describe.each(modes)('an asynchronous reviser, %s', (mode) => {
   });
 });
 
-it('revisers act in the order of their preparers, each on the output of the previous one', async () => {
+it('revisers act in the order of their plugins, each on the output of the previous one', async () => {
   const adding = (mark: string): Reviser<Run> => ({
     open: (_run, out) => ({
       write: (chunks) =>

@@ -7,12 +7,13 @@ import type { TextAttempt } from '../run/attempt.ts';
 import { fitRequest } from './fit-request.ts';
 import { inlineUrls, type MediaSource } from './inline-urls.ts';
 import { buildRequest, type Run } from '../run/run.ts';
+import { adaptRequest } from '../run/run-plugins.ts';
 
 /**
  * Translates the request for the endpoint of an attempt. Keeps no part of it, because the input is parked while a
  * provider works.
  *
- * @returns a promise only if URLs are fetched
+ * @returns a promise only if URLs are fetched or a plugin waits
  * @throws {GatewayError} if the endpoint does not support the request
  */
 export function translateRequest(
@@ -20,16 +21,32 @@ export function translateRequest(
   attempt: TextAttempt,
   media: () => MediaSource,
 ): MaybePromise<UpstreamRequest> {
+  const { endpoint } = attempt;
+  const step = run.steps.at(-1);
+  const choice = step?.plan.choiceOf(endpoint);
+  const isAlias = choice?.isAlias === true;
+  const settled = step?.settings ? { ...buildRequest(run), ...step.settings } : buildRequest(run);
+  const rewritten = choice?.rewrite ? choice.rewrite(settled) : settled;
+  if (!run.activePlugins) return writeFitted(run, attempt, rewritten, isAlias, media);
+  const adapted = adaptRequest(run, run.activePlugins, rewritten, endpoint);
+  if (!(adapted instanceof Promise)) return writeFitted(run, attempt, adapted, isAlias, media);
+  return adapted.then((request) => writeFitted(run, attempt, request, isAlias, media));
+}
+
+/** Fits a request to the endpoint and writes it. */
+function writeFitted(
+  run: Run,
+  attempt: TextAttempt,
+  given: ResponseRequest,
+  isAlias: boolean,
+  media: () => MediaSource,
+): MaybePromise<UpstreamRequest> {
   const { endpoint, wire } = attempt;
   const text = getTextWire(wire);
   const { provider, upstreamModel } = endpoint;
   const name = `${endpoint.model} at ${provider.name}`;
-  const step = run.steps.at(-1);
-  const choice = step?.plan.choiceOf(endpoint);
-  const settled = step?.settings ? { ...buildRequest(run), ...step.settings } : buildRequest(run);
-  const rewritten = choice?.rewrite ? choice.rewrite(settled) : settled;
-  const { request: fitted, changed } = fitRequest(rewritten, endpoint, choice?.isAlias === true);
-  const { tools, input } = rewritten;
+  const { request: fitted, changed } = fitRequest(given, endpoint, isAlias);
+  const { tools, input } = given;
   attempt.hasLateTools = tools !== undefined && input.some(({ type }) => type === 'additional_tools');
   const translate = (request: ResponseRequest): UpstreamRequest => {
     const written = text.writeRequest(request, {

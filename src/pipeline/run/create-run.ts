@@ -19,6 +19,7 @@ export function createRun({ hashEndUser }: Pick<PipelineBase<Run>, 'hashEndUser'
     steps: [],
     responseId: createId('resp_'),
     builder: undefined,
+    activePlugins: undefined,
     media: undefined,
   };
 }

@@ -3,13 +3,13 @@ import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { RequestSettings, ResponseRequest } from '../../domain/request.ts';
 import type { StageRecord } from '../../domain/router-metadata.ts';
 import type { Cost } from '../../domain/usage.ts';
-import type { TextAttempt } from './attempt.ts';
 import type { EventBuilder } from '../events/build-events.ts';
 import type { Conversation } from './conversation.ts';
 import type { RunMedia } from '../attempts/inline-urls.ts';
+import type { ActivePlugin } from './run-plugins.ts';
 import type { RunMoney } from './run-money.ts';
 import type { RunOrigin } from './run-origin.ts';
-import { isDispatched, type Step } from './step.ts';
+import { isDispatched, type ResponseStep, type Step } from './step.ts';
 
 /** A finished run that served another one. It has its own ledger entry. */
 export interface InnerRun {
@@ -52,9 +52,6 @@ export interface RunBase extends RunOrigin, RunMoney {
   recorded?: MaybePromise<void>;
 }
 
-/** A model call of a response. */
-export type ResponseStep = Step<TextAttempt>;
-
 /** The run of a response. */
 export interface Run extends RunBase {
   readonly request: RequestSettings;
@@ -62,6 +59,8 @@ export interface Run extends RunBase {
   readonly responseId: string;
   readonly steps: ResponseStep[];
   builder: EventBuilder | undefined;
+  /** The parts of its plugins, in order. Undefined: none acts on it. */
+  activePlugins: ActivePlugin[] | undefined;
   /** The content of the URLs in its input; undefined if no endpoint needed it. */
   media: RunMedia | undefined;
 }

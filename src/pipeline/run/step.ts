@@ -3,7 +3,7 @@ import type { RequestSettings } from '../../domain/request.ts';
 import type { InFlightRequest } from '../../metering/journal.ts';
 import type { Endpoint } from '../../providers/provider.ts';
 import type { Excluded, Plan } from '../../routing/plan-route.ts';
-import type { Attempt } from './attempt.ts';
+import type { Attempt, TextAttempt } from './attempt.ts';
 
 /** A call of a server tool, which the gateway runs itself. */
 export interface ToolCall {
@@ -35,6 +35,9 @@ export interface Step<A extends Attempt = Attempt> {
   /** Calls of server tools that the committed attempt ended with. */
   readonly toolCalls: ToolCall[];
 }
+
+/** A model call of a response. */
+export type ResponseStep = Step<TextAttempt>;
 
 /** Anything that consists of steps: a run, or an observer's view of it. */
 interface Steps<A> {

@@ -1,8 +1,8 @@
 import type { InputItem, OutputItem } from '../../domain/items.ts';
 import type { TextAttempt } from '../run/attempt.ts';
-import type { ResponseStep, Run } from '../run/run.ts';
+import type { Run } from '../run/run.ts';
+import { createStep, type ResponseStep } from '../run/step.ts';
 import type { NextStep } from '../run/server-tools.ts';
-import { createStep } from '../run/step.ts';
 
 /** Adds the next step. It uses the endpoint of the previous step. The others of that plan are fallbacks. */
 export function addStep(run: Run, { number, plan, committed }: ResponseStep, { settings }: NextStep): ResponseStep {

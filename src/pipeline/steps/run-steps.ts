@@ -1,5 +1,4 @@
 import type { Chunk } from '../../domain/chunks.ts';
-import type { Reviser } from '../../domain/reviser.ts';
 import type { Sink } from '../../domain/sink.ts';
 import { AttemptOutput } from '../attempts/attempt-output.ts';
 import { addStep, listOutput } from './next-step.ts';
@@ -7,6 +6,7 @@ import { planResponse } from './plan-response.ts';
 import { responseKind } from '../attempts/response-kind.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import type { Run } from '../run/run.ts';
+import { joinPlugins, listRevisers } from '../run/run-plugins.ts';
 import { settleStep } from '../accounting/settle-run.ts';
 import { walkPlan } from './walk-plan.ts';
 
@@ -20,15 +20,15 @@ export const MAX_STEPS = 32;
  * @param out receives chunks up to exactly one `finish`
  * @throws {GatewayError} of the step that failed
  */
-export async function runSteps(
-  pipeline: ResponsePipeline,
-  run: Run,
-  revisers: readonly Reviser<Run>[],
-  out: Sink<Chunk>,
-): Promise<void> {
+export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<Chunk>): Promise<void> {
   const { tools } = pipeline;
   const planned = planResponse(pipeline, run);
   let step = planned instanceof Promise ? await planned : planned;
+  if (step.plan.plugins) {
+    const joined = joinPlugins(run, pipeline.plugins, step.plan.plugins);
+    if (joined) await joined;
+  }
+  const revisers = listRevisers(run);
   for (;;) {
     const current = step;
     const { finish } = await walkPlan(pipeline, run, current, responseKind, (attempt) => {

@@ -1,5 +1,6 @@
 import { type Issue, unsupportedRequest } from '../../domain/errors.ts';
 import { isServerTool, type NamespaceTool } from '../../domain/items.ts';
+import { pluginOrder, routerPlugins } from '../../domain/plugin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
 import type { RequestBody } from './schema.ts';
@@ -26,20 +27,19 @@ export interface UnsupportedFeature {
 }
 
 const onlinePattern = /:online(?=:|@|$)/i;
-/** The supported plugins. One prepares the request, and the others configure a router. */
-const offeredPlugins = new Set(['response-healing', 'auto-router', 'auto-beta-router', 'pareto-router']);
+const offeredPlugins: readonly string[] = [...pluginOrder, ...routerPlugins];
+const quoted = offeredPlugins.map((id) => `\`${id}\``);
 const presetPattern = /^@preset\/|@preset\//i;
 
 /** All unsupported features. A test compares the page with this list. Remove the row of a feature that is added. */
 export const unsupportedFeatures: readonly UnsupportedFeature[] = [
   {
     field: 'plugins[].id',
-    refused:
-      'every plugin but `response-healing`, `auto-router`, `auto-beta-router` and `pareto-router`, unless it has `enabled: false`',
+    refused: `every plugin but ${quoted.slice(0, -1).join(', ')} and ${quoted.at(-1)}, unless it has \`enabled: false\``,
     instead: 'Leave the plugin out.',
     find: ({ plugins = [] }) =>
       plugins.flatMap(({ id, enabled }, index) =>
-        enabled === false || offeredPlugins.has(id) ? [] : [{ path: `plugins[${index}].id`, value: id }],
+        enabled === false || offeredPlugins.includes(id) ? [] : [{ path: `plugins[${index}].id`, value: id }],
       ),
   },
   {

@@ -1,0 +1,110 @@
+import type { EndpointFacts } from '../../domain/endpoint.ts';
+import type { GatewayError } from '../../domain/errors.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { PluginPart, RunPlugin } from '../../domain/plugin.ts';
+import { findSetting, type PluginSetting, type ResponseRequest } from '../../domain/request.ts';
+import type { Reviser } from '../../domain/reviser.ts';
+import { copyError } from '../copy-error.ts';
+import type { Run } from './run.ts';
+import { untilCancelled } from './until-cancelled.ts';
+
+/** The part of one plugin in a run. */
+export interface ActivePlugin {
+  /** Its place in the order of all plugins. */
+  readonly place: number;
+  readonly part: PluginPart<Run>;
+}
+
+/**
+ * Prepares the plugins that the request names, in their order. Only called if it names any.
+ *
+ * @returns a promise only if a plugin returns one
+ * @throws {GatewayError} of the plugin that rejects the request
+ */
+export const preparePlugins = (run: Run, plugins: readonly RunPlugin<Run>[]): MaybePromise<void> =>
+  prepareFrom(run, plugins, 0, ({ id }) => findSetting(run.request, id));
+
+/**
+ * Prepares the plugins that endpoints of the plan need, although the request does not name them.
+ *
+ * @param ids `Plan.plugins`
+ */
+export const joinPlugins = (
+  run: Run,
+  plugins: readonly RunPlugin<Run>[],
+  ids: readonly string[],
+): MaybePromise<void> => {
+  const named = run.request.plugins;
+  return prepareFrom(run, plugins, 0, ({ id }) => {
+    return ids.includes(id) && !named?.some((setting) => setting.id === id) ? 'joins' : undefined;
+  });
+};
+
+type Choose = (plugin: RunPlugin<Run>) => PluginSetting | 'joins' | undefined;
+
+function prepareFrom(run: Run, plugins: readonly RunPlugin<Run>[], from: number, choose: Choose): MaybePromise<void> {
+  for (let place = from; place < plugins.length; place++) {
+    const plugin = plugins[place]!;
+    const chosen = choose(plugin);
+    if (chosen === undefined) continue;
+    const prepared = plugin.prepare(run, chosen === 'joins' ? undefined : chosen);
+    if (prepared instanceof Promise) {
+      return untilCancelled(prepared, run.cancellation).then((part) => {
+        addPart(run, place, part);
+        return prepareFrom(run, plugins, place + 1, choose);
+      });
+    }
+    addPart(run, place, prepared);
+  }
+}
+
+function addPart(run: Run, place: number, part: PluginPart<Run> | undefined): void {
+  if (!part) return;
+  run.activePlugins ??= [];
+  const { activePlugins } = run;
+  const at = activePlugins.findIndex((other) => other.place > place);
+  activePlugins.splice(at === -1 ? activePlugins.length : at, 0, { place, part });
+}
+
+const none: readonly Reviser<Run>[] = [];
+
+/** The revisers of the plugins of a run, in order. */
+export function listRevisers({ activePlugins }: Run): readonly Reviser<Run>[] {
+  if (!activePlugins) return none;
+  return activePlugins.flatMap(({ part }) => (part.open ? [part as Reviser<Run>] : [])); // it has `open`
+}
+
+/**
+ * Lets the plugins of a run change the request for an endpoint, in order.
+ *
+ * @returns a promise only if a plugin returns one
+ * @throws {GatewayError} of the plugin that excludes the endpoint
+ */
+export function adaptRequest(
+  run: Pick<Run, 'cancellation'>,
+  active: readonly ActivePlugin[],
+  request: ResponseRequest,
+  endpoint: EndpointFacts,
+): MaybePromise<ResponseRequest> {
+  let adapted = request;
+  for (let at = 0; at < active.length; at++) {
+    const next = active[at]!.part.adapt?.(adapted, endpoint);
+    if (next instanceof Promise) {
+      return untilCancelled(next, run.cancellation).then((settled) =>
+        adaptRequest(run, active.slice(at + 1), settled, endpoint),
+      );
+    }
+    if (next) adapted = next;
+  }
+  return adapted;
+}
+
+/** Adds what the plugins of a failed run know to its error. */
+export function explainByPlugins({ activePlugins }: Run, error: GatewayError): GatewayError {
+  let metadata: Record<string, unknown> | undefined;
+  for (const { part } of activePlugins ?? []) {
+    const fields = part.describeFailure?.();
+    if (fields) metadata = { ...metadata, ...fields };
+  }
+  return metadata ? copyError(error, error.message, { metadata: { ...error.metadata, ...metadata } }) : error;
+}
