@@ -11,7 +11,7 @@ import { raiseReservation } from '../steps/raise-reservation.ts';
  *
  * @returns a promise only if the cost is reserved in another process
  * @throws {GatewayError} if the price exceeds a spending limit; the work must not be done
- * @see docs/reference/choices.md#choice-390
+ * @see docs/guides/money.md#charges-of-plugins-and-tools
  */
 export function beginCharge<R extends RunBase>(
   pipeline: Pick<PipelineBase<R>, 'reserve'>,
