@@ -5,8 +5,9 @@
  *     node bench/guardrails.ts --rounds 30
  */
 import { parseArgs } from 'node:util';
+import type { BuiltinSlug, ContentFilter } from '../src/domain/content-filter.ts';
+import { builtinTexts } from '../src/guardrails/builtin-filters.ts';
 import { type CompiledFilters, compileFilters } from '../src/guardrails/compile-filters.ts';
-import { type BuiltinSlug, builtinTexts, type ContentFilter } from '../src/guardrails/content-filter.ts';
 import { FilterScan } from '../src/guardrails/filter-scan.ts';
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '15' } } });

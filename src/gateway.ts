@@ -20,6 +20,7 @@ import type { Config } from './config/schema.ts';
 import { coalesce } from './domain/coalesce.ts';
 import { GatewayError } from './domain/errors.ts';
 import type { LedgerEntry } from './domain/ledger-entry.ts';
+import { FilterSets } from './guardrails/filter-sets.ts';
 import { createOpenRequests } from './http/open-requests.ts';
 import { writeUrl } from './http/write-url.ts';
 import { readMasterKey, lockDataFolder, lockFolder } from './platform/data-folder/data-folder.ts';
@@ -183,8 +184,12 @@ async function assemble(
     withTimeout(FLUSH_MS, telemetry.close()).catch((error) => log('trace flush failed', { err: error })),
   );
 
+  const filterSets = new FilterSets([]);
   const accounts = await openAccounts(
-    { config, storage, accounting, telemetry, log, primary: slot?.primary },
+    {
+      ...{ config, storage, accounting, telemetry, log, primary: slot?.primary },
+      prepareFilters: (sources) => filterSets.prepare(sources),
+    },
     resources,
   );
   const { access } = accounts;
@@ -228,6 +233,7 @@ async function assemble(
     hashEndUser: createEndUserHash(readMasterKey(dataDir, live.secrets.master_key)),
     accounting,
     accounts,
+    filterSets: () => filterSets,
     telemetry,
     log,
   });

@@ -1,5 +1,6 @@
 import type { Caller } from '../domain/caller.ts';
 import { currentTimeMs } from '../domain/clock.ts';
+import type { FilterSource } from '../domain/content-filter.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { type CallerRateLimits, isRateLimited, type RateLimits } from '../domain/rate-limits.ts';
 import { type RequestDefaults, sortKeys } from '../domain/request-defaults.ts';
@@ -63,6 +64,8 @@ export interface AccessOptions {
    * Called before changed keys, workspaces, members or limits take effect. Awaited: no key is known before its limit.
    */
   onChange?: () => Promise<void>;
+  /** Called with the content filters of all callers before they take effect. Awaited: no request compiles them. */
+  prepareFilters?: (sources: readonly (readonly FilterSource[])[]) => Promise<void>;
 }
 
 /** How often the store is polled for changed keys: a revoked key is rejected everywhere within a second. */
@@ -71,7 +74,7 @@ const POLL_MS = 500;
 /** Reads all keys and keeps them in step with the store. @throws the store's error if the first read fails */
 export async function openAccess(
   source: KeySource,
-  { onTrouble, onRecovery, onRefused = () => {}, onChange }: AccessOptions,
+  { onTrouble, onRecovery, onRefused = () => {}, onChange, prepareFilters }: AccessOptions,
 ): Promise<Access> {
   const refused = new RefusedKeys(onRefused);
   let callers = new Map<string, { caller: Caller; disabled: boolean; expiresAtMs: number | null }>();
@@ -92,9 +95,13 @@ export async function openAccess(
       source.listMembers(),
     ]);
     const guardrailsOf = applyGuardrails(await source.listAppliedGuardrails()); // after the keys, to include a new key
+    const applied = keys.map(guardrailsOf);
     if (turn < taken) return; // a later read was faster: this one is stale
     revoke(keys); // at once: reading limits may take longer
     if (started > 1) await onChange?.(); // at the start the limits have just been read
+    await prepareFilters?.([
+      ...new Set(applied.flatMap(({ contentFilters }) => (contentFilters ? [contentFilters] : []))),
+    ]);
     if (turn < taken) return;
     taken = turn;
     const logging = new Map(settings.map(({ workspaceId, ioLogging }) => [workspaceId, ioLogging]));
@@ -103,7 +110,7 @@ export async function openAccess(
     const memberRates = new Map(members.map(({ id, rateLimits }) => [id, rateLimits]));
     const before = callers;
     callers = new Map(
-      keys.map((key) => [
+      keys.map((key, at) => [
         key.hash,
         {
           caller: {
@@ -113,7 +120,7 @@ export async function openAccess(
             workspaceId: key.workspaceId,
             memberId: key.memberId,
             contentSampling: samplingOf(key, logging.get(key.workspaceId)),
-            guardrails: guardrailsOf(key),
+            ...applied[at],
             rateLimits: collectRates({
               key: key.rateLimits,
               member: key.memberId === null ? null : memberRates.get(key.memberId),

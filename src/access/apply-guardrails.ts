@@ -1,3 +1,4 @@
+import type { FilterSource, GuardrailScope } from '../domain/content-filter.ts';
 import { defaultGuardrailId, type Guardrail, type GuardrailRules, titleOf } from '../domain/guardrail.ts';
 import { compileGuardrail } from '../routing/guardrail.ts';
 
@@ -20,27 +21,62 @@ export interface KeyIdentity {
   memberId: string | null;
 }
 
+/** What applies to a key because of guardrails. Undefined: nothing. */
+export interface AppliedGuardrails {
+  /** Those that forbid anything. */
+  guardrails: readonly Guardrail[] | undefined;
+  /** The content filters. One array for all keys with the same guardrails. */
+  contentFilters: readonly FilterSource[] | undefined;
+}
+
+const nothing: AppliedGuardrails = { guardrails: undefined, contentFilters: undefined };
+
 /**
  * Prepares guardrails, each once for all its keys.
  *
- * @returns a function that returns the guardrails of a key, its member and its workspace; undefined if none has a rule
+ * @returns a function that returns what the guardrails of a key, its member and its workspace do
  * @see docs/guides/guardrails.md#rules
  */
 export function applyGuardrails({
   guardrails,
   assignments,
-}: GuardrailAssignments): (key: KeyIdentity) => readonly Guardrail[] | undefined {
+}: GuardrailAssignments): (key: KeyIdentity) => AppliedGuardrails {
   const ready = new Map<string, Guardrail>();
-  for (const guardrail of guardrails) {
-    const made = compileGuardrail(titleOf(guardrail), guardrail.rules);
-    if (made) ready.set(guardrail.id, made);
+  const filtering = new Map<string, GuardrailRules>();
+  for (const { id, rules, ...guardrail } of guardrails) {
+    const made = compileGuardrail(titleOf(guardrail), rules);
+    if (made) ready.set(id, made);
+    if (rules.builtinFilters?.length || rules.customFilters?.length) filtering.set(id, rules);
   }
-  if (ready.size === 0) return () => undefined;
+  if (ready.size + filtering.size === 0) return () => nothing;
   const assigned = new Map(assignments.map(({ kind, holder, guardrailId }) => [`${kind} ${holder}`, guardrailId]));
+  const shared = new Map<string, readonly FilterSource[]>();
   return ({ hash, workspaceId, memberId }) => {
     const ofMember = memberId === null ? undefined : assigned.get(`member ${memberId}`);
-    const ids = new Set([defaultGuardrailId(workspaceId), ofMember, assigned.get(`key ${hash}`)]);
-    const found = [...ids].flatMap((id) => ready.get(id ?? '') ?? []);
-    return found.length > 0 ? found : undefined;
+    const scopes = new Map<string | undefined, GuardrailScope>([
+      [assigned.get(`key ${hash}`), 'api-key'],
+      [ofMember, 'member'],
+      [defaultGuardrailId(workspaceId), 'workspace'],
+    ]);
+    const applied = [...scopes].reverse();
+    const found = applied.flatMap(([id]) => ready.get(id ?? '') ?? []);
+    const sources = applied.flatMap(([id, scope]): FilterSource[] => {
+      const rules = filtering.get(id ?? '');
+      if (!rules) return [];
+      const { builtinFilters, customFilters } = rules;
+      return [{ id: id!, scope, builtinFilters: builtinFilters ?? [], customFilters: customFilters ?? [] }];
+    });
+    return {
+      guardrails: found.length > 0 ? found : undefined,
+      contentFilters: sources.length > 0 ? share(shared, sources) : undefined,
+    };
   };
+}
+
+/** Returns the first array with the same guardrails in the same scopes. */
+function share(known: Map<string, readonly FilterSource[]>, sources: readonly FilterSource[]): readonly FilterSource[] {
+  const key = sources.map(({ id, scope }) => `${scope} ${id}`).join(' ');
+  const first = known.get(key) ?? sources;
+  known.set(key, first);
+  return first;
 }

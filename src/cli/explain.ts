@@ -145,7 +145,7 @@ async function findStored({ access, management }: Storage, wanted: string): Prom
 async function readHome(loaded: LoadedConfig, { access }: Storage, holder: KeyIdentity): Promise<Found> {
   const { workspaceId } = holder;
   const stored = await access.listWorkspaces();
-  const guardrails = applyGuardrails(await access.listAppliedGuardrails())(holder);
+  const { guardrails } = applyGuardrails(await access.listAppliedGuardrails())(holder);
   const settings = (await access.listAppliedSettings()).find((one) => one.workspaceId === workspaceId);
   const defaults = settings && readDefaults(settings);
   return { asker: { workspaceId: resolveWorkspaceId(loaded, workspaceId, stored), guardrails, defaults }, stored };

@@ -1,5 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { describeGeneration } from '../contents/image-content.ts';
+import type { FilterSets } from '../guardrails/filter-sets.ts';
+import { createInputFilter } from '../guardrails/inspect-run.ts';
 import { ByteBudget } from '../pipeline/images/byte-budget.ts';
 import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
 import { estimateCost, estimateImagesCost } from '../pipeline/accounting/estimate-cost.ts';
@@ -25,6 +27,7 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   models: () => ConfiguredModels;
   accounting: Accounting;
   accounts: Pick<Accounts, 'spending'>;
+  filterSets: () => FilterSets;
   telemetry: Pick<Telemetry, 'observe'>;
   log: WriteLog;
 }
@@ -34,7 +37,7 @@ export function assemblePipelines(parts: PipelinesParts): {
   pipeline: ResponsePipeline;
   imagePipeline: ImagePipeline;
 } {
-  const { config, models, routingContext, hashEndUser, accounting, accounts, telemetry, log } = parts;
+  const { config, models, routingContext, hashEndUser, accounting, accounts, filterSets, telemetry, log } = parts;
   const { ledger, contents } = accounting;
   const { spending } = accounts;
   let outboundConfig = config().outbound;
@@ -65,7 +68,7 @@ export function assemblePipelines(parts: PipelinesParts): {
       const { classifier } = config().routers.auto;
       return classifier && findTask(pipeline, { model: classifier.model, timeoutMs: classifier.timeout_ms }, run);
     },
-    inspectors: [],
+    inspectors: [createInputFilter(filterSets)],
     plugins: createPlugins({}),
     reserve(run, plan) {
       const { caller, generationId, reservation } = run;

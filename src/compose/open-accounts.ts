@@ -1,4 +1,4 @@
-import { type Access, openAccess } from '../access/access.ts';
+import { type Access, type AccessOptions, openAccess } from '../access/access.ts';
 import { type OrphanedRequest, RateLimiter } from '../access/rate-limits.ts';
 import type { RefusedKey } from '../access/refused-keys.ts';
 import type { Config } from '../config/schema.ts';
@@ -19,6 +19,8 @@ export interface AccountsParts {
   accounting: Pick<Accounting, 'ledger'>;
   telemetry: Pick<Telemetry, 'countCounterFailure' | 'countLimitHit'>;
   log: WriteLog;
+  /** Compiles the content filters of all keys. */
+  prepareFilters: AccessOptions['prepareFilters'];
   /** Only set in a worker. */
   primary: Peer | undefined;
 }
@@ -46,7 +48,7 @@ export interface CountersProblem {
 
 /** @param resources collects the resources to close at the end */
 export async function openAccounts(parts: AccountsParts, resources: AsyncDisposableStack): Promise<Accounts> {
-  const { config, storage, accounting, telemetry, log, primary } = parts;
+  const { config, storage, accounting, telemetry, log, prepareFilters, primary } = parts;
   let spending: Spending | undefined;
   const counters = await openCounters({
     config,
@@ -90,6 +92,7 @@ export async function openAccounts(parts: AccountsParts, resources: AsyncDisposa
     onRecovery: () => log('key refresh recovered'),
     onRefused: (refused) => reportRefused(log, refused),
     onChange: () => spending.refreshLimits(),
+    prepareFilters,
   });
   resources.defer(access.close);
   return {

@@ -1,3 +1,4 @@
+import type { FilterSource } from './content-filter.ts';
 import type { Guardrail } from './guardrail.ts';
 import type { CallerRateLimits } from './rate-limits.ts';
 import type { RequestDefaults } from './request-defaults.ts';
@@ -17,6 +18,11 @@ export interface Caller {
   contentSampling?: number | undefined;
   /** The guardrails of its workspace, its member and itself that forbid anything. Undefined: there are none. */
   guardrails?: readonly Guardrail[] | undefined;
+  /**
+   * The content filters of all guardrails of its workspace, its member and itself. One array for all callers with the same
+   * guardrails. Undefined: there are none.
+   */
+  contentFilters?: readonly FilterSource[] | undefined;
   /** Set for its key, its member or its workspace. Undefined: there are none. */
   rateLimits?: CallerRateLimits | undefined;
   /** The defaults of its workspace. Undefined: there are none. */

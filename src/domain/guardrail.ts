@@ -1,3 +1,4 @@
+import type { BuiltinFilter, CustomFilter } from './content-filter.ts';
 import type { EndpointFacts, Model } from './endpoint.ts';
 import { deriveUuid } from './ids.ts';
 
@@ -5,7 +6,7 @@ import { deriveUuid } from './ids.ts';
 export const modelGroups = ['anthropic', 'openai', 'google', 'xai', 'other'] as const;
 export type ModelGroup = (typeof modelGroups)[number];
 
-/** The rules of a guardrail for models, providers and data policies. Null: no rule. */
+/** The rules of a guardrail for models, providers, data policies and contents. Null: no rule. */
 export interface GuardrailRules {
   /** Slugs, or patterns with `*`. At least one. */
   allowedModels: readonly string[] | null;
@@ -19,6 +20,8 @@ export interface GuardrailRules {
   paidTraining: boolean | null;
   freeTraining: boolean | null;
   freePublication: boolean | null;
+  builtinFilters: readonly BuiltinFilter[] | null;
+  customFilters: readonly CustomFilter[] | null;
 }
 
 /** A guardrail without rules. */
@@ -31,6 +34,8 @@ export const noRules: Readonly<GuardrailRules> = {
   paidTraining: null,
   freeTraining: null,
   freePublication: null,
+  builtinFilters: null,
+  customFilters: null,
 };
 
 /** The guardrail of all keys of a workspace. It has an id even if it is not stored. */

@@ -1,28 +1,44 @@
 import { describe, expect, it } from 'vitest';
-import { combineFilters, type FilterSource, findStrictest } from './combine-filters.ts';
-import type { FilterAction } from './content-filter.ts';
+import type {
+  BuiltinFilter,
+  CustomFilter,
+  FilterAction,
+  FilterSide,
+  FilterSource,
+  ScanScope,
+} from '../domain/content-filter.ts';
+import { combineFilters, findStrictest, type TextKind } from './combine-filters.ts';
 
-const guardrail = (id: string, ...filters: FilterSource['filters']): FilterSource => ({
+const guardrail = (id: string, ...filters: (BuiltinFilter | CustomFilter)[]): FilterSource => ({
   id,
   scope: 'api-key',
-  filters,
+  builtinFilters: filters.filter((filter) => 'slug' in filter),
+  customFilters: filters.filter((filter) => 'pattern' in filter),
 });
-const email = (action: FilterAction) => ({ type: 'builtin', slug: 'email', action }) as const;
-const custom = (pattern: string, action: FilterAction, label: string | null = null) =>
-  ({ type: 'custom', pattern, label, action }) as const;
-const injection = (action: FilterAction, scanScope?: 'all_messages' | 'user_only') =>
-  ({ type: 'builtin', slug: 'regex-prompt-injection', action, scanScope }) as const;
+const email = (action: FilterAction): BuiltinFilter => ({ slug: 'email', action });
+const custom = (pattern: string, action: FilterAction, label: string | null = null): CustomFilter => ({
+  pattern,
+  label,
+  action,
+});
+const injection = (action: FilterAction, scanScope: ScanScope = 'all_messages'): BuiltinFilter => ({
+  slug: 'regex-prompt-injection',
+  action,
+  scanScope,
+});
 
-const combine = (guardrails: FilterSource[], isUserText = true) =>
-  combineFilters(guardrails, isUserText).map(({ filter, source }) => [source.id, filter.action]);
+const combine = (guardrails: FilterSource[], kind: TextKind = 'user') =>
+  combineFilters(guardrails, kind).map(({ filter, source }) => [source.id, filter.action]);
 
 describe('the filters of several guardrails', () => {
   it('are the union of them', () => {
-    expect(combineFilters([guardrail('a', email('flag')), guardrail('b', custom('x', 'redact', 'X'))], true)).toEqual([
-      { filter: email('flag'), source: { id: 'a', scope: 'api-key' } },
-      { filter: custom('x', 'redact', 'X'), source: { id: 'b', scope: 'api-key' } },
-    ]);
-    expect(combineFilters([], true)).toEqual([]);
+    expect(combineFilters([guardrail('a', email('flag')), guardrail('b', custom('x', 'redact', 'X'))], 'user')).toEqual(
+      [
+        { filter: { type: 'builtin', ...email('flag') }, source: { id: 'a', scope: 'api-key' } },
+        { filter: { type: 'custom', ...custom('x', 'redact', 'X') }, source: { id: 'b', scope: 'api-key' } },
+      ],
+    );
+    expect(combineFilters([], 'user')).toEqual([]);
   });
 
   it.each([
@@ -45,9 +61,9 @@ describe('the filters of several guardrails', () => {
   it('keep the label of a pattern that has none in the strictest one', () => {
     const [combined] = combineFilters(
       [guardrail('a', custom('x', 'flag', 'X')), guardrail('b', custom('x', 'block'))],
-      true,
+      'user',
     );
-    expect(combined!.filter).toEqual(custom('x', 'block', 'X'));
+    expect(combined!.filter).toEqual({ type: 'custom', ...custom('x', 'block', 'X') });
   });
 
   it('apply to text of others as far as their prompt-injection filters scan all messages', () => {
@@ -55,9 +71,25 @@ describe('the filters of several guardrails', () => {
       guardrail('a', injection('block', 'user_only')),
       guardrail('b', injection('flag', 'all_messages')),
     ];
-    expect(combine(guardrails, true)).toEqual([['a', 'block']]);
-    expect(combine(guardrails, false)).toEqual([['b', 'flag']]);
-    expect(combine([guardrail('a', injection('flag'))], false)).toEqual([['a', 'flag']]);
+    expect(combine(guardrails)).toEqual([['a', 'block']]);
+    expect(combine(guardrails, 'context')).toEqual([['b', 'flag']]);
+    expect(combine([guardrail('a', injection('flag'))], 'context')).toEqual([['a', 'flag']]);
+  });
+
+  it('apply to the side that each one names, by default to input', () => {
+    const on = (applyTo: FilterSide[], filter: BuiltinFilter | CustomFilter) => ({ ...filter, applyTo });
+    const guardrails = [
+      guardrail('a', on(['output'], email('redact')), on(['input', 'output'], custom('x', 'flag'))),
+      guardrail('b', email('block'), on(['output'], injection('flag', 'user_only'))),
+    ];
+    expect(combine(guardrails)).toEqual([
+      ['a', 'flag'],
+      ['b', 'block'],
+    ]);
+    expect(combine(guardrails, 'output')).toEqual([
+      ['a', 'redact'],
+      ['a', 'flag'],
+    ]);
   });
 });
 

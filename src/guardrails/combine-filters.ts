@@ -1,18 +1,18 @@
-import { type ContentFilter, type FilterAction, INJECTION_SLUG, isStricter } from './content-filter.ts';
+import {
+  type BuiltinFilter,
+  type ContentFilter,
+  type CustomFilter,
+  type FilterAction,
+  type FilterSide,
+  type FilterSource,
+  INJECTION_SLUG,
+} from '../domain/content-filter.ts';
+import { isStricter } from './builtin-filters.ts';
 
-/** What a guardrail reaches a request through. */
-export const guardrailScopes = ['account', 'workspace', 'member', 'api-key'] as const;
-export type GuardrailScope = (typeof guardrailScopes)[number];
-
-/** Messages that the prompt-injection filter of a guardrail scans. */
-export type ScanScope = 'all_messages' | 'user_only';
-
-/** A guardrail as far as content filters go. */
-export interface FilterSource {
-  readonly id: string;
-  readonly scope: GuardrailScope;
-  readonly filters: readonly (ContentFilter & { readonly scanScope?: ScanScope })[];
-}
+/**
+ * A text as filters see it: a message of a user, anything else that a request sends (`context`), or what a model wrote.
+ */
+export type TextKind = 'user' | 'context' | 'output';
 
 /** A filter and the guardrail that it comes from. */
 export interface CombinedFilter {
@@ -20,30 +20,39 @@ export interface CombinedFilter {
   readonly source: Pick<FilterSource, 'id' | 'scope'>;
 }
 
-/** What makes two filters the same one: the entity or the pattern. */
-const keyOf = (filter: ContentFilter): string =>
-  filter.type === 'builtin' ? `builtin ${filter.slug}` : `custom ${filter.pattern}`;
+const onInput: readonly FilterSide[] = ['input'];
 
 /**
- * Returns the filters that apply to a text: those of all guardrails. Of the same filter in several guardrails the one with
- * the strictest action remains (block, redact, flag), the first one of equals.
+ * Returns the filters that apply to a kind of text: those of all guardrails. Of the same filter in several guardrails the
+ * one with the strictest action remains (block, redact, flag), the first one of equals.
  *
- * @param isUserText whether a user wrote the text: prompt-injection filters with `user_only` skip all other text
  * @see docs/reference/guardrails.md#several-guardrails
  */
-export function combineFilters(guardrails: readonly FilterSource[], isUserText: boolean): CombinedFilter[] {
+export function combineFilters(guardrails: readonly FilterSource[], kind: TextKind): CombinedFilter[] {
   const combined = new Map<string, CombinedFilter>();
-  for (const { id, scope, filters } of guardrails) {
-    for (const { scanScope, ...filter } of filters) {
-      const isInjection = filter.type === 'builtin' && filter.slug === INJECTION_SLUG;
-      if (isInjection && scanScope === 'user_only' && !isUserText) continue;
-      const key = keyOf(filter);
-      const known = combined.get(key);
-      if (known && !isStricter(filter.action, known.filter.action)) continue;
-      combined.set(key, { filter: keepLabel(filter, known?.filter), source: { id, scope } });
+  const add = (key: string, filter: ContentFilter, { id, scope }: FilterSource): void => {
+    const known = combined.get(key);
+    if (known && !isStricter(filter.action, known.filter.action)) return;
+    combined.set(key, { filter: keepLabel(filter, known?.filter), source: { id, scope } });
+  };
+  for (const guardrail of guardrails) {
+    for (const filter of guardrail.builtinFilters) {
+      const { slug, action } = filter;
+      if (applies(filter, kind)) add(`builtin ${slug}`, { type: 'builtin', slug, action }, guardrail);
+    }
+    for (const filter of guardrail.customFilters) {
+      const { pattern, label, action } = filter;
+      if (applies(filter, kind)) add(`custom ${pattern}`, { type: 'custom', pattern, label, action }, guardrail);
     }
   }
   return [...combined.values()];
+}
+
+function applies(filter: BuiltinFilter | CustomFilter, kind: TextKind): boolean {
+  const { applyTo = onInput } = filter;
+  if (!applyTo.includes(kind === 'output' ? 'output' : 'input')) return false;
+  if (!('slug' in filter) || filter.slug !== INJECTION_SLUG) return true;
+  return kind === 'user' || filter.scanScope !== 'user_only';
 }
 
 /** A custom filter without a label has that of the same pattern in another guardrail. */

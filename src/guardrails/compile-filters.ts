@@ -1,11 +1,6 @@
-import {
-  type BuiltinSlug,
-  builtinTexts,
-  type ContentFilter,
-  CUSTOM_PLACEHOLDER,
-  INJECTION_SLUG,
-  patternDetectors,
-} from './content-filter.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type BuiltinSlug, type ContentFilter, INJECTION_SLUG } from '../domain/content-filter.ts';
+import { builtinTexts, CUSTOM_PLACEHOLDER, patternDetectors } from './builtin-filters.ts';
 import { parseCustomPattern } from './custom-pattern.ts';
 import type { Detector } from './detector.ts';
 import { evasionChecks, injectionPatterns } from './injection/detectors.ts';
@@ -34,12 +29,11 @@ export interface CompiledFilters {
   readonly entries: readonly Entry[];
 }
 
-/** Allowed phrases: at most so many, each of so many bytes in UTF-8. */
-export const MAX_PHRASES = 200;
-export const MAX_PHRASE_BYTES = 1000;
+/** Time after which a compilation lets other work run. */
+const SLICE_MS = 5;
 
 /**
- * Compiles filters for scanning. It takes milliseconds: keep the result.
+ * Compiles filters for scanning. It takes milliseconds, the first time a few hundred: keep the result.
  *
  * Filters of recognized entities have no patterns; an `EntityRecognizer` serves them.
  *
@@ -50,6 +44,34 @@ export function compileFilters(
   filters: readonly ContentFilter[],
   allowedPhrases: readonly string[] = [],
 ): CompiledFilters {
+  const steps = compile(filters, allowedPhrases);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** Does the same as `compileFilters`, with other work between the patterns. */
+export async function compileInSlices(
+  filters: readonly ContentFilter[],
+  allowedPhrases: readonly string[] = [],
+): Promise<CompiledFilters> {
+  const steps = compile(filters, allowedPhrases);
+  let startedAt = performance.now();
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    if (performance.now() - startedAt < SLICE_MS) continue;
+    await nextTurn();
+    startedAt = performance.now();
+  }
+}
+
+/** Yields after each pattern. */
+function* compile(
+  filters: readonly ContentFilter[],
+  allowedPhrases: readonly string[],
+): Generator<void, CompiledFilters> {
   const patterns: { node: Node; maxLength?: number }[] = [];
   const entries: Entry[] = [];
   const add = (entry: Entry, node: Node, maxLength?: number): void => {
@@ -63,6 +85,7 @@ export function compileFilters(
         { type: 'filter', filter, id: '', placeholder: CUSTOM_PLACEHOLDER, check: undefined, alone: undefined },
         node,
       );
+      yield;
       continue;
     }
     for (const detector of findDetectors(each.slug)) {
@@ -72,11 +95,13 @@ export function compileFilters(
       const alone = hides ? once(() => new PatternSet([{ node, maxLength }])) : undefined;
       const placeholder = each.slug === 'secrets' ? `[SECRET:${id}]` : builtinTexts[each.slug].placeholder;
       add({ type: 'filter', filter, id, placeholder, check, alone }, node, maxLength);
+      yield;
     }
   }
   if (filters.some((filter) => filter.type === 'builtin' && filter.slug === INJECTION_SLUG)) {
     for (const phrase of allowedPhrases) add({ type: 'phrase' }, parsePhrase(phrase), phrase.length);
   }
+  yield;
   return { filters, set: new PatternSet(patterns), entries };
 }
 
@@ -106,24 +131,4 @@ function once<T>(create: () => T): () => T {
     created ??= create();
     return created;
   };
-}
-
-/** Compiled filters by what they are made of, the least recently used one leaves first. */
-export class CompiledFiltersCache {
-  private readonly sets = new Map<string, CompiledFilters>();
-  private readonly maxSets: number;
-
-  /** @param maxSets each takes a few megabytes once texts have been scanned */
-  constructor(maxSets = 32) {
-    this.maxSets = maxSets;
-  }
-
-  get(filters: readonly ContentFilter[], allowedPhrases: readonly string[] = []): CompiledFilters {
-    const key = JSON.stringify([filters, allowedPhrases]);
-    const compiled = this.sets.get(key) ?? compileFilters(filters, allowedPhrases);
-    this.sets.delete(key);
-    this.sets.set(key, compiled);
-    if (this.sets.size > this.maxSets) this.sets.delete(this.sets.keys().next().value!);
-    return compiled;
-  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CompiledFiltersCache, compileFilters } from './compile-filters.ts';
+import { compileFilters } from './compile-filters.ts';
 import { checkCustomFilters, MAX_LABEL_LENGTH, MAX_PATTERN_LENGTH } from './custom-pattern.ts';
 import { FilterScan } from './filter-scan.ts';
 
@@ -35,25 +35,5 @@ describe('a custom filter', () => {
     expect(checkCustomFilters(Array(70).fill({ pattern: 'a{4000}' }), 'f')).toEqual([
       expect.objectContaining({ path: 'f', code: 'invalid_regex_pattern' }),
     ]);
-  });
-});
-
-describe('the cache of compiled filters', () => {
-  const filter = (pattern: string) => [{ type: 'custom', pattern, label: null, action: 'flag' }] as const;
-
-  it('compiles the same filters once', () => {
-    const cache = new CompiledFiltersCache();
-    expect(cache.get(filter('a'))).toBe(cache.get([...filter('a')]));
-    expect(cache.get(filter('a'))).not.toBe(cache.get(filter('b')));
-    expect(cache.get(filter('a'))).not.toBe(cache.get(filter('a'), ['phrase']));
-  });
-
-  it('drops the least recently used ones', () => {
-    const cache = new CompiledFiltersCache(2);
-    const [a, b] = [cache.get(filter('a')), cache.get(filter('b'))];
-    cache.get(filter('a'));
-    cache.get(filter('c'));
-    expect(cache.get(filter('a'))).toBe(a);
-    expect(cache.get(filter('b'))).not.toBe(b);
   });
 });

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { BuiltinSlug, ContentFilter, FilterAction } from '../domain/content-filter.ts';
+import { builtinTexts } from './builtin-filters.ts';
 import { compileFilters } from './compile-filters.ts';
-import { type BuiltinSlug, builtinTexts, type ContentFilter, type FilterAction } from './content-filter.ts';
 import { FilterScan, MAX_FINDINGS } from './filter-scan.ts';
 import { scanText } from './scan-text.ts';
 

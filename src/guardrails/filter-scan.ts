@@ -1,4 +1,4 @@
-import { INJECTION_SLUG } from './content-filter.ts';
+import { INJECTION_SLUG } from '../domain/content-filter.ts';
 import type { CompiledFilters, Entry } from './compile-filters.ts';
 import { findMatches, Search } from './regex/search.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BuiltinSlug, ContentFilter, FilterAction } from './content-filter.ts';
+import type { BuiltinSlug, ContentFilter, FilterAction } from '../domain/content-filter.ts';
 import { createBlockError, createGuardrailStages, type FilterHit, MAX_REPORTED_PATTERNS } from './report-findings.ts';
 
 const hit = (filter: ContentFilter, parts: Partial<FilterHit> = {}): FilterHit => ({

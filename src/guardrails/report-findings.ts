@@ -1,7 +1,8 @@
+import { type ContentFilter, type FilterAction, INJECTION_SLUG } from '../domain/content-filter.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
+import { builtinTexts } from './builtin-filters.ts';
 import { type CombinedFilter, findStrictest } from './combine-filters.ts';
-import { builtinTexts, type ContentFilter, type FilterAction, INJECTION_SLUG } from './content-filter.ts';
 
 /** What a filter found in all texts of a request. */
 export interface FilterHit extends CombinedFilter {

@@ -8,6 +8,7 @@ import { inspectInput } from './run/inspect-input.ts';
 import { explainByPlugins, preparePlugins } from './run/run-plugins.ts';
 import type { ResponsePipeline } from './response-pipeline.ts';
 import type { Run } from './run/run.ts';
+import { describeRoute } from './steps/plan-response.ts';
 import { runSteps } from './steps/run-steps.ts';
 
 /**
@@ -31,6 +32,7 @@ export async function createResponse(pipeline: ResponsePipeline, run: Run, clien
     await runSteps(pipeline, run, events);
   } catch (error) {
     run.error = explainByPlugins(run, asGatewayError(error));
+    if (run.isBlocked && run.metadata) describeRoute(pipeline, run);
     if (run.firstOutputAt === undefined || run.builder?.ended) throw run.error;
     const last = failRun(run, run.error);
     await close();

@@ -10,7 +10,7 @@ import { routingStrategies } from '../domain/routing-strategy.ts';
 import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider.ts';
 import { compileGuardrail } from './guardrail.ts';
 import { Patterns } from './patterns.ts';
-import { type RoutingCaller, type Plan, planRoute } from './plan-route.ts';
+import { type Plan, planRoute, type RoutingCaller } from './plan-route.ts';
 import { matchesEndpoint } from './preferences.ts';
 import { keepByCost } from './routers/auto.ts';
 import { createRoutingContext, type RoutersConfig } from './routing-context.ts';
@@ -229,6 +229,8 @@ const guardrailRules = fc.record({
   paidTraining: nullable(fc.boolean()),
   freeTraining: nullable(fc.boolean()),
   freePublication: nullable(fc.boolean()),
+  builtinFilters: fc.constant(null),
+  customFilters: fc.constant(null),
 });
 
 it('never contains an endpoint that a guardrail of the caller forbids, for any request', () => {

@@ -26,7 +26,7 @@ const rules: Rules = {
     routing: 'platform:types metering catalog', // takes the port of the bus
     access: 'platform metering catalog routing',
     pipeline: 'platform:types metering routing providers',
-    management: 'schema platform metering catalog routing access requests',
+    management: 'schema platform metering catalog routing access requests guardrails',
     interns: 'platform pipeline', // planned
     exchanges: 'catalog routing providers pipeline',
     http: 'pipeline schema',

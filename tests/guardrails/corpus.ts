@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { BuiltinSlug } from '../../src/domain/content-filter.ts';
 import { compileFilters } from '../../src/guardrails/compile-filters.ts';
-import type { BuiltinSlug } from '../../src/guardrails/content-filter.ts';
 import { FilterScan, type Finding } from '../../src/guardrails/filter-scan.ts';
 import { encodeBase58Check } from '../../src/guardrails/secrets/base58.ts';
 

@@ -36,7 +36,7 @@ describe.each(ways)('an inspector that decides %s', (_when, decide) => {
     expect(sent()).toEqual([expect.stringContaining('What is the weather?')]);
   });
 
-  it('blocks one before anything is planned or sent', async () => {
+  it('blocks one before anything is sent, and plans only what its metadata shows', async () => {
     await open(
       () => decide({ type: 'block', error: blocked }),
       () => expect.unreachable(),
@@ -44,7 +44,8 @@ describe.each(ways)('an inspector that decides %s', (_when, decide) => {
     const { error, run } = await lab.respond('openai-chat', 'streamed');
 
     expect(error).toBe(blocked);
-    expect(run.steps).toEqual([]);
+    expect(run.steps).toMatchObject([{ plan: { requested: 'acme/one' }, attempts: [], committed: undefined }]);
+    expect(run.reservation).toBeUndefined();
     expect(sent()).toEqual([]);
     expect(lab.entries).toMatchObject([{ outcome: 'failed', status: 403, costNanoUsd: 0n }]);
   });
@@ -52,7 +53,7 @@ describe.each(ways)('an inspector that decides %s', (_when, decide) => {
   it('replaces one, for later inspectors and for the provider', async () => {
     const seen: InputItem[][] = [];
     await open(
-      () => decide({ type: 'replace', input: redacted }),
+      () => decide({ type: 'replace', change: { input: redacted } }),
       (run) => {
         seen.push(run.input.read());
         return pass;

@@ -7,19 +7,21 @@ import { applyChange } from '../apply-change.ts';
 import { listChanges } from '../list-changes.ts';
 import type { Actor, ManagementParts } from '../parts.ts';
 import { explainUnknownWorkspace } from '../workspaces/find-workspace.ts';
+import { rejectBadFilters } from './check-filters.ts';
 import { createEmptyGuardrail } from './find-guardrail.ts';
 import { rejectHalfLimit, storeGuardrail } from './save-guardrail.ts';
 import type { CreateGuardrailBody } from './schema.ts';
 import { rejectUnsupportedFields } from './unsupported-fields.ts';
 import { readGuardrailSettings, writeGuardrailSettings } from './write-guardrail.ts';
 
-/** @throws {GatewayError} `invalid_request` for an unknown workspace or an incomplete limit; `not_offered` */
+/** @throws {GatewayError} `invalid_request` for an unknown workspace, an incomplete limit or a filter that cannot work; `not_offered` */
 export const createGuardrail = async (
   parts: ManagementParts,
   actor: Actor,
   body: CreateGuardrailBody,
 ): Promise<GuardrailRecord> => {
   rejectUnsupportedFields(body);
+  rejectBadFilters(body);
   return applyChange(parts, actor, async (edit) => {
     const workspaceId = await findWorkspaceId(edit.transaction, body.workspace_id);
     const id = randomUUID();

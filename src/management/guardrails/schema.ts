@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { parseSlug } from '../../catalog/slug.ts';
+import { builtinSlugs, filterActions, filterSides, scanScopes } from '../../domain/content-filter.ts';
+import { MAX_CUSTOM_PATTERNS, MAX_LABEL_LENGTH, MAX_PATTERN_LENGTH } from '../../guardrails/custom-pattern.ts';
 import { maybe, oneOf } from '../../schema/shapes.ts';
 import { type CheckedBody, createBodyCheck, plainText, strictBody, usdAmount } from '../check-body.ts';
 
@@ -27,7 +29,8 @@ const quote = (text: string): string => JSON.stringify(text).slice(0, 100);
 const listOf = <Schema extends typeof entry>(schema: Schema) =>
   maybe(Type.Array(schema, { minItems: 1, maxItems: maxEntries }));
 
-const actions = oneOf('redact', 'block', 'flag');
+const actions = oneOf(...filterActions);
+const applyTo = Type.Optional(Type.Array(oneOf(...filterSides), { minItems: 1, maxItems: filterSides.length }));
 const flag = () => maybe(Type.Boolean());
 
 const name = plainText({ minLength: 1, maxLength: 200 });
@@ -44,23 +47,24 @@ const settings = {
   content_filters: maybe(
     Type.Array(
       strictBody({
-        pattern: Type.String({ minLength: 1, maxLength: 100_000 }),
+        pattern: Type.String({ minLength: 1, maxLength: MAX_PATTERN_LENGTH }),
         action: actions,
-        label: maybe(Type.String({ maxLength: 100 })),
+        label: maybe(plainText({ maxLength: MAX_LABEL_LENGTH })),
+        apply_to: applyTo,
       }),
+      { maxItems: MAX_CUSTOM_PATTERNS },
     ),
   ),
   content_filter_builtins: maybe(
     Type.Array(
       strictBody({
-        slug: oneOf(
-          ...(['email', 'phone', 'ssn', 'credit-card', 'ip-address', 'secrets', 'person-name', 'address'] as const),
-          'regex-prompt-injection',
-        ),
+        slug: oneOf(...builtinSlugs),
         action: actions,
-        label: Type.Optional(Type.String({ maxLength: 100 })),
-        scan_scope: Type.Optional(oneOf('user_only', 'all_messages')),
+        label: Type.Optional(Type.String({ maxLength: MAX_LABEL_LENGTH })),
+        scan_scope: Type.Optional(oneOf(...scanScopes)),
+        apply_to: applyTo,
       }),
+      { maxItems: builtinSlugs.length * filterSides.length },
     ),
   ),
   enforce_zdr: flag(),

@@ -5,21 +5,18 @@ import type { GuardrailSettingsBody } from './schema.ts';
 /** The fields of the interface that this build does not offer, and what to do instead. */
 export const unsupportedFields = {
   allowed_data_regions: 'Name the providers of the region in `allowed_providers`.',
-  content_filters: 'Filter before you send.',
-  content_filter_builtins: 'Filter before you send.',
 } as const satisfies Partial<Record<keyof GuardrailSettingsBody, string>>;
 
 /**
- * Rejects rules that would have no effect. Null and an empty list of filters are accepted. An empty list of regions
- * would allow no region, so it is rejected.
+ * Rejects rules that would have no effect. Null is accepted. An empty list of regions would allow no region, so it is
+ * rejected.
  *
  * @throws {GatewayError} `not_offered`, with every such field in `metadata.issues`
  */
 export function rejectUnsupportedFields(body: GuardrailSettingsBody): void {
   const issues = Object.entries(unsupportedFields).flatMap(([field, instead]): Issue[] => {
     const value = body[field as keyof typeof unsupportedFields];
-    const isEmpty = Array.isArray(value) && value.length === 0 && field !== 'allowed_data_regions';
-    if (value === undefined || value === null || isEmpty) return [];
+    if (value === undefined || value === null) return [];
     const message = `\`${field}\` with the value ${show(value)} is not offered by this build. ${instead}`;
     return [{ path: field, message }];
   });

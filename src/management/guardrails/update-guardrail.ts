@@ -2,6 +2,7 @@ import type { GuardrailRecord } from '../../platform/storage/ports/guardrails.ts
 import { applyChange } from '../apply-change.ts';
 import { listChanges } from '../list-changes.ts';
 import type { Actor, ManagementParts } from '../parts.ts';
+import { rejectBadFilters } from './check-filters.ts';
 import { getGuardrail } from './find-guardrail.ts';
 import { rejectHalfLimit, storeGuardrail } from './save-guardrail.ts';
 import type { UpdateGuardrailBody } from './schema.ts';
@@ -12,7 +13,7 @@ import { readGuardrailSettings, writeGuardrailSettings } from './write-guardrail
  * Changes what the body names. If nothing differs, the guardrail stays as it is. The first change of a default
  * guardrail stores it.
  *
- * @throws {GatewayError} `not_found`; `invalid_request` for an incomplete limit; `not_offered`
+ * @throws {GatewayError} `not_found`; `invalid_request` for an incomplete limit or a filter that cannot work; `not_offered`
  */
 export const updateGuardrail = async (
   parts: ManagementParts,
@@ -21,6 +22,7 @@ export const updateGuardrail = async (
   body: UpdateGuardrailBody,
 ): Promise<GuardrailRecord> => {
   rejectUnsupportedFields(body);
+  rejectBadFilters(body);
   return applyChange(parts, actor, async (edit) => {
     const before = await getGuardrail(edit.transaction, id);
     const after = readGuardrailSettings(body, before);

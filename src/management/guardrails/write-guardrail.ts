@@ -1,5 +1,13 @@
+import {
+  type BuiltinFilter,
+  type CustomFilter,
+  type FilterSide,
+  filterSides,
+  INJECTION_SLUG,
+} from '../../domain/content-filter.ts';
 import { type GuardrailRules, type ModelGroup, modelGroups } from '../../domain/guardrail.ts';
 import { deriveUuid } from '../../domain/ids.ts';
+import { builtinTexts } from '../../guardrails/builtin-filters.ts';
 import { nanoUsdOf, usdOf } from '../../metering/cost.ts';
 import type { GuardrailRecord, ListedAssignment } from '../../platform/storage/ports/guardrails.ts';
 import { writeNullableTime, writeTime } from '../write-time.ts';
@@ -12,8 +20,6 @@ export function writeGuardrail(guardrail: GuardrailRecord): Record<string, unkno
     workspace_id: guardrail.workspaceId,
     ...writeGuardrailSettings(guardrail),
     allowed_data_regions: null,
-    content_filters: null,
-    content_filter_builtins: null,
     created_at: writeTime(guardrail.createdAtMs),
     updated_at: writeNullableTime(guardrail.updatedAtMs),
   };
@@ -40,6 +46,8 @@ export function writeGuardrailSettings(guardrail: GuardrailRecord): Record<strin
     enable_paid_model_training: rules.paidTraining,
     enable_free_model_training: rules.freeTraining,
     enable_free_model_publication: rules.freePublication,
+    content_filter_builtins: rules.builtinFilters?.map(writeBuiltinFilter) ?? null,
+    content_filters: rules.customFilters?.map(writeCustomFilter) ?? null,
   };
 }
 
@@ -62,6 +70,8 @@ export function readGuardrailSettings(body: GuardrailSettingsBody, before: Guard
     paidTraining: choose(body.enable_paid_model_training, rules.paidTraining),
     freeTraining: choose(body.enable_free_model_training, rules.freeTraining),
     freePublication: choose(body.enable_free_model_publication, rules.freePublication),
+    builtinFilters: choose(readList(body.content_filter_builtins, readBuiltinFilter), rules.builtinFilters),
+    customFilters: choose(readList(body.content_filters, readCustomFilter), rules.customFilters),
   };
   return {
     ...before,
@@ -73,6 +83,54 @@ export function readGuardrailSettings(body: GuardrailSettingsBody, before: Guard
     includeByokInBudgets: body.include_byok_in_budgets ?? before.includeByokInBudgets,
   };
 }
+
+const inputOnly: readonly FilterSide[] = ['input'];
+
+const writeBuiltinFilter = ({ slug, action, scanScope, applyTo = inputOnly }: BuiltinFilter) => ({
+  slug,
+  action,
+  label: builtinTexts[slug].label,
+  ...(slug === INJECTION_SLUG && { scan_scope: scanScope ?? 'all_messages' }),
+  apply_to: applyTo,
+});
+
+const writeCustomFilter = ({ pattern, action, label, applyTo = inputOnly }: CustomFilter) => ({
+  pattern,
+  action,
+  label,
+  apply_to: applyTo,
+});
+
+/** A label of the caller is ignored: each built-in filter has its own. */
+const readBuiltinFilter = ({
+  slug,
+  action,
+  scan_scope,
+  apply_to,
+}: NonNullable<GuardrailSettingsBody['content_filter_builtins']>[number]): BuiltinFilter => ({
+  slug,
+  action,
+  ...(scan_scope !== undefined && { scanScope: scan_scope }),
+  ...(apply_to !== undefined && { applyTo: sortSides(apply_to) }),
+});
+
+const readCustomFilter = ({
+  pattern,
+  action,
+  label,
+  apply_to,
+}: NonNullable<GuardrailSettingsBody['content_filters']>[number]): CustomFilter => ({
+  pattern,
+  action,
+  label: label ?? null,
+  ...(apply_to !== undefined && { applyTo: sortSides(apply_to) }),
+});
+
+/** An empty list is null, and absent stays absent. */
+const readList = <Body, Filter>(list: readonly Body[] | null | undefined, read: (each: Body) => Filter) =>
+  list?.length === 0 ? null : (list?.map(read) ?? (list as null | undefined));
+
+const sortSides = (sides: readonly FilterSide[]): FilterSide[] => filterSides.filter((side) => sides.includes(side));
 
 /** `KeyAssignment` of the interface. */
 export const writeKeyAssignment = (assignment: ListedAssignment): Record<string, unknown> => ({

@@ -66,5 +66,6 @@ const createBase = (
   usage: undefined,
   cost: undefined,
   error: undefined,
+  isBlocked: false,
   closed: false,
 });

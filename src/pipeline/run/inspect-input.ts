@@ -26,6 +26,11 @@ export function inspectInput(run: Run, inspectors: readonly Inspector[], from = 
 }
 
 function apply(run: Run, verdict: Verdict): void {
-  if (verdict.type === 'block') throw verdict.error;
-  if (verdict.type === 'replace') run.input.replace(verdict.input);
+  if (verdict.type === 'pass') return;
+  const { input, settings } = verdict.change ?? {};
+  if (input) run.input.replace(input);
+  if (settings) Object.assign(run.request, settings);
+  if (verdict.type === 'replace') return;
+  run.isBlocked = true;
+  throw verdict.error;
 }

@@ -25,7 +25,7 @@ export function createRouterMetadata(run: RunBase, region: string): RouterMetada
     strategy: plan.strategy,
     region,
     summary: `available=${plan.endpoints.length}${selected ? `, selected=${selected.provider.name}` : ''}`,
-    attempt: attempts.length,
+    attempt: run.isBlocked ? 1 : attempts.length, // as the interface has it, although nothing was tried
     is_byok: selected?.workspace !== undefined,
     endpoints: { total: available.length, available },
   };

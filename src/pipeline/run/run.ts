@@ -46,6 +46,8 @@ export interface RunBase extends RunOrigin, RunMoney {
   /** Runs that have served this one. Only the response adds their cost. */
   readonly innerRuns: InnerRun[];
   error: GatewayError | undefined;
+  /** Whether a guardrail blocked its input, before anything was planned. */
+  isBlocked: boolean;
   /** Whether it has been recorded in the ledger. */
   closed: boolean;
   /** Set while the ledger entry is written to disk, if the client must wait for it. */

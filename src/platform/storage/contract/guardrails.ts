@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { noRules } from '../../../domain/guardrail.ts';
 import type { GuardrailRecord } from '../ports/guardrails.ts';
 import {
+  allRows,
+  change,
   createKeyRecord,
   createWorkspaceDetails,
   happening,
   type StoragePair,
-  change,
   saveTestWorkspace,
-  allRows,
 } from './samples.ts';
 
 /** Tests the contract of guardrails. */
@@ -41,6 +41,12 @@ export function testGuardrails(pair: () => StoragePair): void {
           paidTraining: false,
           freeTraining: true,
           freePublication: null,
+          builtinFilters: [
+            { slug: 'regex-prompt-injection', action: 'block', scanScope: 'user_only', applyTo: ['input'] },
+          ],
+          customFilters: [
+            { pattern: '\\d+\u{1f4e6}\0\ud800', action: 'flag', label: null, applyTo: ['input', 'output'] },
+          ],
         },
         limitNanoUsd: 2n ** 60n,
         resetInterval: 'weekly',

@@ -1,21 +1,18 @@
-import { email, creditCard, ipv4, ipv6, phone, ssn } from './entities/detectors.ts';
-import type { RecognizedType } from './entities/recognizer.ts';
+import {
+  type BuiltinSlug,
+  type FilterAction,
+  filterActions,
+  INJECTION_SLUG,
+  type PatternSlug,
+  type RecognizedSlug,
+} from '../domain/content-filter.ts';
 import type { Detector } from './detector.ts';
+import { creditCard, email, ipv4, ipv6, phone, ssn } from './entities/detectors.ts';
+import type { RecognizedType } from './entities/recognizer.ts';
 import { secretFormats } from './secrets/formats.ts';
-
-/** From mild to strict. */
-export const filterActions = ['flag', 'redact', 'block'] as const;
-export type FilterAction = (typeof filterActions)[number];
 
 export const isStricter = (action: FilterAction, other: FilterAction): boolean =>
   filterActions.indexOf(action) > filterActions.indexOf(other);
-
-/** Built-in filters that search with expressions. */
-export type PatternSlug = 'email' | 'phone' | 'ssn' | 'credit-card' | 'ip-address' | 'secrets';
-/** Built-in filters that need an external analyzer. */
-export type RecognizedSlug = 'person-name' | 'address';
-export const INJECTION_SLUG = 'regex-prompt-injection';
-export type BuiltinSlug = PatternSlug | RecognizedSlug | typeof INJECTION_SLUG;
 
 /** What a built-in filter is called in messages, and what replaces its matches. */
 interface BuiltinText {
@@ -52,11 +49,6 @@ export const patternDetectors: Readonly<Record<PatternSlug, readonly Detector[]>
   'ip-address': [ipv4, ipv6],
   secrets: secretFormats,
 };
-
-/** A filter that applies to a text. */
-export type ContentFilter =
-  | { readonly type: 'builtin'; readonly slug: BuiltinSlug; readonly action: FilterAction }
-  | { readonly type: 'custom'; readonly pattern: string; readonly label: string | null; readonly action: FilterAction };
 
 /** Replaces matches of custom patterns. */
 export const CUSTOM_PLACEHOLDER = '[REDACTED]';

@@ -1,0 +1,40 @@
+import type { CombinedFilter } from './combine-filters.ts';
+import { type FilterHit, MAX_REPORTED_PATTERNS } from './report-findings.ts';
+import type { ScanResult } from './scan-text.ts';
+
+interface Hit extends CombinedFilter {
+  readonly ids: Set<string>;
+  readonly texts: Set<string>;
+}
+
+/** Adds up what filters found in several texts. */
+export class FindingTally {
+  private readonly hits = new Map<string, Hit>();
+
+  /** @param filters of the scan, by the indexes of the findings */
+  add(filters: readonly CombinedFilter[], { findings, counts }: Pick<ScanResult, 'findings' | 'counts'>): void {
+    for (const [index, count] of counts.entries()) if (count > 0) this.hitOf(filters[index]!);
+    for (const { filter, id, text } of findings) {
+      const { ids, texts } = this.hitOf(filters[filter]!);
+      if (id !== '') ids.add(id);
+      if (text !== '' && texts.size < MAX_REPORTED_PATTERNS) texts.add(text);
+    }
+  }
+
+  /** Returns the filters that found something, the first one first. */
+  list(): FilterHit[] {
+    return [...this.hits.values()].map(({ ids, texts, ...found }) => ({ ...found, ids: [...ids], texts: [...texts] }));
+  }
+
+  /** The same filter may have another object for each kind of text. */
+  private hitOf({ filter, source }: CombinedFilter): Hit {
+    const what = filter.type === 'builtin' ? filter.slug : `custom ${filter.pattern}`;
+    const key = JSON.stringify([source.scope, source.id, filter.action, what]);
+    let hit = this.hits.get(key);
+    if (!hit) {
+      hit = { filter, source, ids: new Set(), texts: new Set() };
+      this.hits.set(key, hit);
+    }
+    return hit;
+  }
+}

@@ -1,0 +1,68 @@
+import type { InputItem } from '../domain/items.ts';
+
+/** Returns a text with or without changes. */
+export type ReplaceText = (text: string, field: string) => string;
+
+/**
+ * Fields whose strings are no text: names, ids, kinds, bytes, URLs and what only its provider can read. A string in any
+ * other field is text, also in items and parts of unknown kinds.
+ */
+const opaqueFields: ReadonlySet<string> = new Set([
+  ...['type', 'id', 'call_id', 'item_id', 'approval_request_id', 'container_id', 'role', 'status', 'phase', 'format'],
+  ...['name', 'namespace', 'server_label', 'author', 'recipient', 'detail', 'processing', 'execution'],
+  ...['encrypted_content', 'signature', 'image_url', 'file_url', 'video_url', 'url', 'file_id', 'file_data', 'data'],
+  ...['cache_control', 'prompt_cache_breakpoint', 'logprobs', 'bytes', 'b64_json', 'tools', 'reasoning'],
+]);
+
+/**
+ * Replaces the texts of an item. The item itself stays unchanged.
+ *
+ * @returns the same item if no text changes
+ * @see docs/reference/guardrails.md#what-is-scanned
+ */
+export function mapItemTexts(item: InputItem, replace: ReplaceText): InputItem {
+  if (item.type === 'image_generation_call') return mapField(item, 'revised_prompt', replace); // its result is an image
+  const mapped = mapTexts(item, replace, '');
+  if (mapped === item || item.type !== 'reasoning') return mapped;
+  // What the provider signed or encrypted is the text that was replaced.
+  const { signature: _signature, encrypted_content: _encrypted, ...rest } = mapped as typeof item;
+  return rest;
+}
+
+function mapField<Item extends InputItem>(item: Item, field: string, replace: ReplaceText): Item {
+  const value = (item as Record<string, unknown>)[field];
+  const mapped = mapTexts(value, replace, field);
+  return mapped === value ? item : { ...item, [field]: mapped };
+}
+
+/** Replaces all texts in a value. @returns the same value if none changes */
+export function mapTexts<Value>(value: Value, replace: ReplaceText, field: string): Value {
+  if (typeof value === 'string') return replace(value, field) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return mapList(value, replace, field) as Value;
+  return mapFields(value as Record<string, unknown>, replace) as Value;
+}
+
+function mapList(list: readonly unknown[], replace: ReplaceText, field: string): readonly unknown[] {
+  let copy: unknown[] | undefined;
+  for (let at = 0; at < list.length; at++) {
+    const mapped = mapTexts(list[at], replace, field);
+    if (mapped === list[at]) continue;
+    copy ??= [...list];
+    copy[at] = mapped;
+  }
+  return copy ?? list;
+}
+
+function mapFields(object: Record<string, unknown>, replace: ReplaceText): Record<string, unknown> {
+  let copy: Record<string, unknown> | undefined;
+  for (const field of Object.keys(object)) {
+    if (opaqueFields.has(field)) continue;
+    const mapped = mapTexts(object[field], replace, field);
+    if (mapped === object[field]) continue;
+    copy ??= { ...object };
+    copy[field] = mapped;
+  }
+  if (copy && 'logprobs' in copy) copy['logprobs'] = []; // they repeat the text
+  return copy ?? object;
+}
