@@ -7,6 +7,7 @@ import { createEndUserHash } from './access/hash-end-user.ts';
 import type { OrphanedRequest } from './access/rate-limits.ts';
 import { assemblePipelines } from './compose/assemble-pipelines.ts';
 import { buildModels, type ConfiguredModels } from './compose/build-models.ts';
+import { checkBootstrapPlugins } from './compose/check-bootstrap-plugins.ts';
 import { createEdge } from './compose/create-edge.ts';
 import { findWires } from './compose/find-wires.ts';
 import { openAccounts } from './compose/open-accounts.ts';
@@ -142,6 +143,7 @@ async function assemble(
   const clock = await openClock({ storage, url: live.storage.url, log }, resources);
   if (!slot) {
     await storage.migrate();
+    checkBootstrapPlugins(live.bootstrap);
     logOrphanedKeys(await applyBootstrap(storage.access, live.bootstrap));
   }
   const left: LedgerEntry[] = [];
@@ -289,6 +291,7 @@ async function assemble(
       return (connection) => void app.server.emit('connection', connection);
     },
     async reload(next) {
+      checkBootstrapPlugins(next.bootstrap);
       logOrphanedKeys(await applyBootstrap(storage.access, next.bootstrap));
       await (await prepareReload(next))();
     },

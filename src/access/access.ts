@@ -226,8 +226,12 @@ function collectRates(
 
 /** @returns undefined if the workspace has no defaults, so that a request need not check further */
 export function readDefaults(settings: AppliedSettings): RequestDefaults | undefined {
-  const { defaultTextModel, defaultImageModel, defaultProviderSort } = settings;
-  const providerSort = sortKeys.find((key) => key === defaultProviderSort);
-  if (defaultTextModel === null && defaultImageModel === null && providerSort === undefined) return undefined;
-  return { textModel: defaultTextModel ?? undefined, imageModel: defaultImageModel ?? undefined, providerSort };
+  const defaults = {
+    textModel: settings.defaultTextModel ?? undefined,
+    imageModel: settings.defaultImageModel ?? undefined,
+    providerSort: sortKeys.find((key) => key === settings.defaultProviderSort),
+    plugins: settings.defaultPlugins ?? undefined,
+    disabledTools: settings.disabledServerTools ?? undefined,
+  };
+  return Object.values(defaults).every((value) => value === undefined) ? undefined : defaults;
 }

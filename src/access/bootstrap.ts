@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { currentTimeMs } from '../domain/clock.ts';
 import { deriveUuid } from '../domain/ids.ts';
 import { noRateLimits, type RateLimits, rateLimitNames } from '../domain/rate-limits.ts';
+import type { SavedPlugin } from '../domain/request-defaults.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
 import type { AccessStore, RateLimitHolder } from '../platform/storage/ports/access.ts';
 import { defaultKeySettings, type KeyRecord } from '../platform/storage/ports/keys.ts';
@@ -16,14 +17,20 @@ export type BootstrapStore = Pick<
   | 'putMember'
   | 'setMemberships'
   | 'setRateLimits'
+  | 'setDefaultPlugins'
   | 'putKey'
   | 'listBootstrapKeys'
   | 'markBootstrapKey'
 >;
 
-/** `bootstrap` of the configuration file, checked. Rate limits that are absent stay as they are. */
+/** `bootstrap` of the configuration file, checked. Rate limits and plugins that are absent stay as they are. */
 export interface BootstrapPlan {
-  workspaces: (Partial<RateLimits> & { id?: string; name: string })[];
+  workspaces: (Partial<RateLimits> & {
+    id?: string;
+    name: string;
+    /** `SavedPlugin`s. */
+    default_plugins?: Record<string, unknown>[];
+  })[];
   members: (Partial<RateLimits> & { id: string; workspaces: string[] })[];
   keys: (Partial<RateLimits> & {
     key: string;
@@ -51,13 +58,14 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
   const now = currentTimeMs();
   const workspaces = await store.listWorkspaces();
   const idByName = new Map(workspaces.flatMap(({ id, name }) => [[name, id] as const, [id, id] as const]));
-  for (const { id: wanted, name, ...limits } of plan.workspaces) {
+  for (const { id: wanted, name, default_plugins: plugins, ...limits } of plan.workspaces) {
     const id = wanted ?? idByName.get(name) ?? deriveId(name);
     if (!workspaces.some((known) => known.id === id && known.name === name)) {
       await store.putWorkspace({ id, name, createdAtMs: now });
     }
     idByName.set(name, id).set(id, id);
     await setRateLimits(store, { kind: 'workspace', id }, limits);
+    if (plugins) await store.setDefaultPlugins(id, plugins as SavedPlugin[]); // checked
   }
   const idOf = (workspace: string): string => {
     const id = idByName.get(workspace);

@@ -14,6 +14,7 @@ import type { WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { Endpoint } from '../providers/provider.ts';
 import { checkMeaning } from '../requests/responses/check-meaning.ts';
+import { rejectDisabledTools } from '../requests/responses/disabled-tools.ts';
 import { readRequest } from '../requests/responses/request.ts';
 import { rejectUnsupportedFeatures } from '../requests/responses/unsupported-features.ts';
 import { type Plan, planRoute, type RoutingCaller, type RoutingContext } from '../routing/plan-route.ts';
@@ -52,12 +53,16 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   let refused: Plan<Endpoint> | undefined;
   try {
     const given = asker.defaults?.textModel;
-    const { request, hasDefaultModel } = readRequest(readBody(terminal, options.body), { defaultModel: given });
+    const { request, hasDefaultModel } = readRequest(readBody(terminal, options.body), {
+      defaultModel: given,
+      savedPlugins: asker.defaults?.plugins,
+    });
     const defaultModel = hasDefaultModel ? given : undefined;
     if (defaultModel !== undefined && !options.json) {
       stdout.write(`The request names no model. It uses the default_text_model of its workspace, ${defaultModel}.\n`);
     }
     checkMeaning(request);
+    if (asker.defaults?.disabledTools) rejectDisabledTools(request, asker.defaults.disabledTools);
     rejectUnsupportedFeatures(request);
     const plan = planRoute(request, asker, routingContext, {}, (partial) => {
       refused = partial;

@@ -202,6 +202,33 @@ describe('headgate workspaces', () => {
     expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'workspace.delete', actor_key_hash: null });
   });
 
+  it('saves plugins and disables server tools, and the running gateway follows', async () => {
+    const status = async (body: object) =>
+      (await gateway.post('/responses', { model: 'simulator/echo', input: 'x', ...body })).status;
+    const saved = '[{"id": "response-healing", "prevent_overrides": true}]';
+    const update = ['workspaces', 'update', 'main'];
+    const changed = await succeed(
+      ...update,
+      ...['--default-plugins', saved, '--disable-server-tools', 'router:bash', 'router:web_search'],
+    );
+    expect(JSON.parse(changed)).toMatchObject({
+      default_plugins: JSON.parse(saved),
+      disabled_server_tools: ['router:bash', 'router:web_search'],
+    });
+    await expect.poll(() => status({ tools: [{ type: 'router:bash' }] }), { timeout: 10_000 }).toBe(403);
+    expect(await call(...update, '--default-plugins', '[{]')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('give a JSON list'),
+    });
+    expect(await call(...update, '--default-plugins', '[{"id": "nothing"}]')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('default_plugins[0].id'),
+    });
+    const none = await succeed(...update, '--default-plugins', 'none', '--disable-server-tools', 'none');
+    expect(JSON.parse(none)).toMatchObject({ default_plugins: null, disabled_server_tools: null });
+    await expect.poll(() => status({ tools: [{ type: 'router:bash' }] }), { timeout: 10_000 }).not.toBe(403);
+  });
+
   it('sets defaults of requests, and the running gateway follows', async () => {
     const model = async () => {
       const answer = (await (await gateway.post('/responses', { input: 'x' })).json()) as Json;

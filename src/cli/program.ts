@@ -360,6 +360,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       .option(...defaultTextModelOption)
       .option(...defaultImageModelOption)
       .option(...defaultSortOption)
+      .option(...defaultPluginsOption)
+      .option(...disabledToolsOption)
       .option(...ioLoggingOption)
       .option(...ioSamplingOption)
       .action(async (options: SourceOptions & WorkspaceOptions & { name: string }) => {
@@ -374,6 +376,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       .option(...defaultTextModelOption)
       .option(...defaultImageModelOption)
       .option(...defaultSortOption)
+      .option(...defaultPluginsOption)
+      .option(...disabledToolsOption)
       .option(...ioLoggingOption)
       .option('--no-io-logging', 'keep none from now on')
       .option(...ioSamplingOption)
@@ -510,6 +514,11 @@ const defaultImageModelOption = ['--default-image-model <slug>', 'the same for i
 const defaultSortOption = [
   '--default-provider-sort <key>',
   'of requests that set no order: price, throughput, latency, exacto, or none',
+] as const;
+const defaultPluginsOption = ['--default-plugins <json>', 'of all requests: a list as in the API, or none'] as const;
+const disabledToolsOption = [
+  '--disable-server-tools <types...>',
+  'that requests must not use, such as router:web_search, or none',
 ] as const;
 const ioLoggingOption = ['--io-logging', 'keep inputs and outputs'] as const;
 const ioSamplingOption = ['--io-sampling <share>', 'share of the sessions, 0.0001 to 1'] as const;

@@ -17,7 +17,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { rateLimitNames } from '../domain/rate-limits.ts';
-import type { SortKey } from '../domain/request-defaults.ts';
+import type { SavedPlugin, SortKey } from '../domain/request-defaults.ts';
 import { type BudgetInterval, budgetIntervals } from '../platform/storage/ports/budgets.ts';
 import type { WorkspaceDetails } from '../platform/storage/ports/workspaces.ts';
 import { createSlug } from '../platform/storage/tables/workspace-slug.ts';
@@ -77,6 +77,10 @@ export interface WorkspaceOptions extends RateOptions {
   defaultTextModel?: string;
   defaultImageModel?: string;
   defaultProviderSort?: string;
+  /** A JSON list, or `none`. */
+  defaultPlugins?: string;
+  /** Types, or `none`. */
+  disableServerTools?: string[];
 }
 
 /** Creates a workspace and prints it as the management API shows it. */
@@ -120,7 +124,7 @@ export async function changeWorkspace(
 /** Returns the given options under their names in the API. */
 function readBody(options: WorkspaceOptions): WorkspaceSettingsBody {
   const { name, slug, description, ioLogging, ioSampling } = options;
-  const { defaultTextModel, defaultImageModel, defaultProviderSort } = options;
+  const { defaultTextModel, defaultImageModel, defaultProviderSort, defaultPlugins, disableServerTools } = options;
   return {
     ...(name === undefined ? undefined : { name }),
     ...(slug === undefined ? undefined : { slug }),
@@ -133,9 +137,24 @@ function readBody(options: WorkspaceOptions): WorkspaceSettingsBody {
       ? undefined
       : // Body validation rejects other values.
         { default_provider_sort: orNull(defaultProviderSort) as SortKey | null }),
+    ...(defaultPlugins === undefined ? undefined : { default_plugins: readPlugins(defaultPlugins) }),
+    ...(disableServerTools === undefined ? undefined : { disabled_server_tools: readTypes(disableServerTools) }),
     ...readRateOptions(options),
   };
 }
+
+/** Reads a JSON list of settings. Body validation checks them. */
+function readPlugins(text: string): SavedPlugin[] | null {
+  if (text === 'none') return null;
+  try {
+    return JSON.parse(text) as SavedPlugin[];
+  } catch (error) {
+    const example = `'[{"id": "response-healing"}]'`;
+    throw new CommandError(`--default-plugins: give a JSON list such as ${example}, or none.`, { cause: error });
+  }
+}
+
+const readTypes = (types: string[]): string[] | null => (types.length === 1 && types[0] === 'none' ? null : types);
 
 const orNull = (text: string): string | null => (text === 'none' ? null : text);
 
@@ -179,7 +198,7 @@ function warnOfBootstrap(
   stderr.write(`It is in bootstrap.workspaces: change it there, too, or the next start or reload ${what}.\n`);
 }
 
-/** Warns that the configuration restores its limits at every start. */
+/** Warns that the configuration restores its limits and its plugins at every start. */
 function warnOfLimits(
   { stderr }: Pick<Terminal, 'stderr'>,
   config: Config,
@@ -187,9 +206,10 @@ function warnOfLimits(
   asked: WorkspaceSettingsBody,
 ): void {
   const entry = config.bootstrap.workspaces.find((one) => one.id === id || one.name === name);
-  if (!entry || !rateLimitNames.some((limit) => limit in asked && limit in entry)) return;
+  const names = ['default_plugins', ...rateLimitNames] as const;
+  if (!entry || !names.some((name) => name in asked && name in entry)) return;
   stderr.write(
-    'It is in bootstrap.workspaces: change it there, too, or the next start or reload restores its limits.\n',
+    'It is in bootstrap.workspaces: change it there, too, or the next start or reload restores its limits and plugins.\n',
   );
 }
 

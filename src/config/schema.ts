@@ -415,6 +415,12 @@ const bootstrap = Type.Object({
     Type.Object({
       id: Type.Optional(text('Stable id, preferably a UUID. Absent: created at the first start.')),
       name: text('Unique name.'),
+      default_plugins: Type.Optional(
+        Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+          description:
+            'Plugins for all its requests, as in a request, and `prevent_overrides: true` for final ones. Absent: as set with the management API.',
+        }),
+      ),
       ...ownLimitFields,
     }),
     { description: 'Workspaces to create or update.', default: [] },

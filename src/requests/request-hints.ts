@@ -1,7 +1,13 @@
+import type { SavedPlugin } from '../domain/request-defaults.ts';
+
 /** Facts about a request that are not in its body. */
 export interface RequestHints {
   /** The session that a header names. The field `session_id` has precedence. */
   sessionId?: string | undefined;
   /** The model of a request that names none. Without it such a request is rejected. */
   defaultModel?: string | undefined;
+  /** The plugins that the workspace saves for its requests. */
+  savedPlugins?: readonly SavedPlugin[] | undefined;
+  /** Types of server tools that the workspace has disabled. */
+  disabledTools?: readonly string[] | undefined;
 }

@@ -140,7 +140,7 @@ function readParts(parts: Record<string, unknown>, folder: string) {
       server: { port: 0, shutdown_grace_ms: 2000, ...server },
       log: { level: 'silent', ...log },
       bootstrap: {
-        workspaces: [workspace, other],
+        workspaces: [workspace, other, ...((bootstrap?.['workspaces'] as object[] | undefined) ?? [])],
         members: [{ id: 'ada', workspaces: ['main'] }],
         keys: [
           { key: testKeys.key, name: 'app', workspace: 'main', member: 'ada' },

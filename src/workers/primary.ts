@@ -2,6 +2,7 @@ import { extname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { applyBootstrap, createFirstKeys } from '../access/bootstrap.ts';
+import { checkBootstrapPlugins } from '../compose/check-bootstrap-plugins.ts';
 import type { OrphanedRequest } from '../access/rate-limits.ts';
 import { openFarDriver } from '../compose/open-bus.ts';
 import { openClock } from '../compose/open-clock.ts';
@@ -110,6 +111,7 @@ async function assemble(
   await storage.migrate();
   const logOrphanedKeys = (detail: string | undefined): void =>
     void (detail && log('bootstrap keys orphaned', { detail }));
+  checkBootstrapPlugins(config.bootstrap);
   logOrphanedKeys(await applyBootstrap(storage.access, config.bootstrap));
 
   const serving = new Set<ServingWorker>();
@@ -291,6 +293,7 @@ async function assemble(
       return firstKeys ? { url, firstKeys } : { url };
     },
     async reload(next) {
+      checkBootstrapPlugins(next.bootstrap);
       logOrphanedKeys(await applyBootstrap(storage.access, next.bootstrap));
       const asked = [...serving];
       await Promise.all(asked.map(expectAlive));

@@ -35,6 +35,8 @@ describe('POST /workspaces', () => {
         default_text_model: null,
         default_image_model: null,
         default_provider_sort: null,
+        default_plugins: null,
+        disabled_server_tools: null,
         is_observability_io_logging_enabled: false,
         is_observability_broadcast_enabled: false,
         is_data_discount_logging_enabled: false,

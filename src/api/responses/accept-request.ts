@@ -2,6 +2,7 @@ import { GatewayError, type Issue } from '../../domain/errors.ts';
 import { explainModelDefault } from '../../pipeline/steps/explain-model-default.ts';
 import type { RequestHints } from '../../requests/request-hints.ts';
 import { checkMeaning } from '../../requests/responses/check-meaning.ts';
+import { rejectDisabledTools } from '../../requests/responses/disabled-tools.ts';
 import { type ParsedRequest, readRequest } from '../../requests/responses/request.ts';
 import { rejectUnsupportedFeatures } from '../../requests/responses/unsupported-features.ts';
 
@@ -14,6 +15,7 @@ export function acceptRequest(body: unknown, beside: RequestHints): ParsedReques
   const read = readRequest(body, beside);
   try {
     checkMeaning(read.request);
+    if (beside.disabledTools) rejectDisabledTools(read.request, beside.disabledTools);
     rejectUnsupportedFeatures(read.request);
   } catch (error) {
     const modelDefault = read.hasDefaultModel ? 'default_text_model' : undefined;

@@ -23,9 +23,12 @@ export function createResponsesHandler(parts: ResponsesParts): Route['handler'] 
   const { pipeline } = parts;
 
   function accept({ headers, body, rawBody, caller }: FastifyRequest, reply: FastifyReply): AcceptedRequest<Run> {
+    const { defaults } = caller!; // the route needs a key
     const read = acceptRequest(body, {
       sessionId: findSessionHeader(headers),
-      defaultModel: caller!.defaults?.textModel,
+      defaultModel: defaults?.textModel,
+      savedPlugins: defaults?.plugins,
+      disabledTools: defaults?.disabledTools,
     });
     const { request, ignoredFields, clamped } = read;
     const source = rawBody && new BodySource(rawBody, read);
@@ -35,6 +38,7 @@ export function createResponsesHandler(parts: ResponsesParts): Route['handler'] 
       ignoredFields,
       clamped,
       modelDefault: read.hasDefaultModel ? 'default_text_model' : undefined,
+      pluginDefaults: read.pluginDefaults,
       createRun: (origin) => createRun(pipeline, { ...origin, request, source }),
       respond: (run) => (request.stream ? streamResponse(run, reply) : bufferResponse(run, reply)),
     };

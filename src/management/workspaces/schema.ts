@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { sortKeys } from '../../domain/request-defaults.ts';
 import { maybe, nullable, oneOf } from '../../schema/shapes.ts';
+import { serverToolTypes } from '../../requests/responses/schema/server-tools.ts';
+import { savedPlugins } from '../../requests/responses/schema/saved-plugins.ts';
 import { type CheckedBody, createBodyCheck, plainText, strictBody } from '../check-body.ts';
 import { rateLimitFields } from '../rate-limit-fields.ts';
 
@@ -23,6 +25,8 @@ const settings = {
   default_text_model: maybe(plainText({ minLength: 1, maxLength: maxIdLength })),
   default_image_model: maybe(plainText({ minLength: 1, maxLength: maxIdLength })),
   default_provider_sort: maybe(oneOf(...sortKeys)),
+  default_plugins: maybe(savedPlugins),
+  disabled_server_tools: maybe(Type.Array(oneOf<string[]>(...serverToolTypes), { maxItems: 100 })),
   is_observability_io_logging_enabled: Type.Optional(Type.Boolean()),
   is_observability_broadcast_enabled: Type.Optional(Type.Boolean()),
   is_data_discount_logging_enabled: Type.Optional(Type.Boolean()),

@@ -52,6 +52,7 @@ const createBase = (
   ignoredFields: origin.ignoredFields,
   clamped: origin.clamped,
   modelDefault: origin.modelDefault,
+  pluginDefaults: origin.pluginDefaults,
   modelLimits: origin.modelLimits,
   parent: origin.parent,
   startedAtMs: currentTimeMs(),

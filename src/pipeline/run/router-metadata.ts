@@ -53,13 +53,14 @@ const MAX_CHARACTERS = 300;
 const MAX_REASONS = 100;
 
 /** Returns the workspace settings that replaced missing fields of the request, by name. */
-function describeDefaults({ modelDefault, steps }: RunBase): Record<string, string> | undefined {
+function describeDefaults({ modelDefault, pluginDefaults, steps }: RunBase): Record<string, unknown> | undefined {
   const plan = steps.at(-1)?.plan;
   const sort = plan?.usualSort;
-  if (modelDefault === undefined && sort === undefined) return undefined;
+  if (modelDefault === undefined && sort === undefined && !pluginDefaults) return undefined;
   return {
     ...(modelDefault !== undefined && plan && { [modelDefault]: plan.requested }),
     ...(sort !== undefined && { default_provider_sort: sort }),
+    ...(pluginDefaults && { default_plugins: pluginDefaults }),
   };
 }
 

@@ -24,6 +24,8 @@ export interface RunOrigin {
   clamped: readonly string[];
   /** The setting that named the model; undefined: the request did. */
   modelDefault?: ModelDefault | undefined;
+  /** Ids of the plugins that settings of the workspace turned on or changed. Undefined: none. */
+  pluginDefaults?: readonly string[] | undefined;
   /** Admits the run to each model before it is called. Absent: no model has a limit. */
   modelLimits?: ModelLimits | undefined;
   /** The run that this one serves: the gateway itself makes the request. Absent: a caller makes it. */

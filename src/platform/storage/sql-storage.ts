@@ -21,7 +21,13 @@ import {
 import { listMembers, listMemberships, putMember, setMemberRates, setMemberships } from './tables/members.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { foldSpendingRows, readSpending } from './tables/spending.ts';
-import { listAppliedSettings, listWorkspaceRows, putWorkspace, setWorkspaceRates } from './tables/workspaces.ts';
+import {
+  listAppliedSettings,
+  listWorkspaceRows,
+  putWorkspace,
+  setDefaultPlugins,
+  setWorkspaceRates,
+} from './tables/workspaces.ts';
 
 /**
  * Creates the store over either dialect. All SQL is in `tables/`.
@@ -51,6 +57,7 @@ export async function createSqlStorage(
       setKeyDisabled: (hash, disabled) => setKeyDisabled(db, hash, disabled),
       putWorkspace: (workspace) => putWorkspace(db, workspace),
       putMember: (member) => putMember(db, member),
+      setDefaultPlugins: (id, plugins) => setDefaultPlugins(db, id, plugins),
       setRateLimits: ({ kind, id }, limits) => (kind === 'member' ? setMemberRates : setWorkspaceRates)(db, id, limits),
       setMemberships: (memberId, workspaceIds) => setMemberships(db, memberId, workspaceIds),
       listMemberships: () => listMemberships(db),

@@ -2,6 +2,7 @@ import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
+import { toolsOfPlugins } from './disabled-tools.ts';
 
 /**
  * Rejects a request whose body has the right shape but contradicts itself.
@@ -41,13 +42,6 @@ function checkChoice(request: ResponseRequest): Issue[] {
 type AllowedTools = Extract<ToolChoice, { type: 'allowed_tools' }>;
 
 const isAllowedTools = (choice: Exclude<ToolChoice, string>): choice is AllowedTools => choice.type === 'allowed_tools';
-
-/** Plugins that work by adding a server tool to the request (docs/reference/plugins.md, docs/reference/routers.md). */
-const toolsOfPlugins = new Map([
-  ['web', 'router:web_search'],
-  ['web-fetch', 'router:web_fetch'],
-  ['fusion', 'router:fusion'],
-]);
 
 function findOfferedTools({ tools = [], input, plugins = [] }: ResponseRequest): ChosenTool[] {
   const announced = input.flatMap((item) => (isOfType(item, 'additional_tools') ? item.tools : []));

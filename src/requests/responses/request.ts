@@ -1,12 +1,14 @@
 import { invalidRequest } from '../../domain/errors.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import type { SavedPlugin } from '../../domain/request-defaults.ts';
 import type { InputSource } from '../../pipeline/run/conversation.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { IgnoredFields } from '../ignored-fields.ts';
 import type { RequestHints } from '../request-hints.ts';
 import { checkSessionId } from '../session-header.ts';
 import { lacksModel } from './check-conversation.ts';
+import { addSavedPlugins } from './saved-plugins.ts';
 import { checkRequest } from './check-request.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { pluginFields } from './schema/plugins.ts';
@@ -28,6 +30,8 @@ export interface ParsedRequest {
   clamped: string[];
   /** Whether the model is `defaultModel` of the hints. */
   hasDefaultModel: boolean;
+  /** Ids of the plugins that settings of the workspace turned on or changed. Undefined: none. */
+  pluginDefaults: readonly string[] | undefined;
   /** Whether nulls were removed from the input. Its bytes still contain them. */
   hadNulls: boolean;
 }
@@ -39,7 +43,8 @@ export interface ParsedRequest {
  * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`
  * @see docs/reference/responses.md#request-body
  */
-export function readRequest(body: unknown, { sessionId, defaultModel }: RequestHints): ParsedRequest {
+export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
+  const { sessionId, defaultModel, savedPlugins } = hints;
   const hasDefaultModel = defaultModel !== undefined && isObject(body) && lacksModel(body);
   if (hasDefaultModel) body.model = defaultModel;
   let issues = checkRequest(body);
@@ -56,8 +61,16 @@ export function readRequest(body: unknown, { sessionId, defaultModel }: RequestH
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
   const clamped = clampToolCalls(checked);
   checked.input = readInput(checked.input);
-  // the input and the tier are normalized above
-  return { request: checked as ResponseRequest, ignoredFields: ignored.list(), clamped, hasDefaultModel, hadNulls };
+  const request = checked as ResponseRequest; // the input and the tier are normalized above
+  const pluginDefaults = savedPlugins && saveInto(request, savedPlugins);
+  return { request, ignoredFields: ignored.list(), clamped, hasDefaultModel, pluginDefaults, hadNulls };
+}
+
+/** Adds the saved plugins. @returns the ids of those that apply; undefined: none */
+function saveInto(request: ResponseRequest, saved: readonly SavedPlugin[]): string[] | undefined {
+  const { plugins, applied } = addSavedPlugins(request.plugins ?? [], saved);
+  request.plugins = plugins;
+  return applied.length > 0 ? applied : undefined;
 }
 
 /** The bytes of a body that `readRequest` has accepted. */

@@ -1,8 +1,9 @@
 import { type Issue, unsupportedRequest } from '../../domain/errors.ts';
-import { isServerTool, type NamespaceTool } from '../../domain/items.ts';
+import { isServerTool } from '../../domain/items.ts';
 import { pluginOrder, routerPlugins } from '../../domain/plugin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
+import { type AnyTool, listTools } from './list-tools.ts';
 import type { RequestBody } from './schema.ts';
 
 /** A checked request with the fields that no stage reads yet. The domain type does not have them. */
@@ -125,27 +126,8 @@ export function rejectUnsupportedFeatures(request: CheckedRequest): void {
   if (issues.length > 0) throw unsupportedRequest(issues);
 }
 
-type AnyTool = { type: string; defer_loading?: boolean };
-
-/** Returns the matching tools of `tools` and of the `additional_tools` items, including members of namespaces. */
-function findTools(
-  { tools, input }: ResponseRequest,
-  isMeant: (tool: AnyTool) => boolean,
-): { path: string; tool: AnyTool }[] {
-  const found: { path: string; tool: AnyTool }[] = [];
-  const look = (list: readonly AnyTool[], path: string): void => {
-    for (const [index, tool] of list.entries()) {
-      if (tool.type === 'namespace') look((tool as NamespaceTool).tools, `${path}[${index}].tools`);
-      else if (isMeant(tool)) found.push({ path: `${path}[${index}]`, tool });
-    }
-  };
-  if (tools) look(tools as AnyTool[], 'tools');
-  for (let index = 0; index < input.length; index++) {
-    const item = input[index]!;
-    if (item.type === 'additional_tools') look(item.tools as AnyTool[], `input[${index}].tools`);
-  }
-  return found;
-}
+const findTools = (request: ResponseRequest, isMeant: (tool: AnyTool) => boolean) =>
+  listTools(request).filter(({ tool }) => isMeant(tool));
 
 function findSlugs({ model, models }: ResponseRequest, isMeant: (slug: string) => boolean): Hit[] {
   const found: Hit[] = [];

@@ -34,6 +34,25 @@ export function testAccess(pair: () => StoragePair): void {
       expect(await storage.access.readRevision()).toBe(revision);
     });
 
+    it('replaces the saved plugins of a workspace, and nothing else', async () => {
+      const { storage, other } = pair();
+      const id = randomUUID();
+      await storage.access.putWorkspace({ id, name: id, createdAtMs: 1 });
+      await storage.access.setRateLimits({ kind: 'workspace', id }, { requests_per_minute: 5 });
+      const read = async () =>
+        (await other.access.listAppliedSettings()).find(({ workspaceId }) => workspaceId === id)?.defaultPlugins;
+      for (const plugins of [[{ id: 'response-healing' }], [{ id: 'auto-router', cost_tier: 'low' }], []]) {
+        await storage.access.setDefaultPlugins(id, plugins);
+        expect(await read()).toEqual(plugins.length === 0 ? null : plugins);
+      }
+      expect(await other.management.findWorkspace(id)).toMatchObject({
+        settings: { rateLimits: { requests_per_minute: 5 } },
+      });
+      const revision = await storage.access.readRevision();
+      await storage.access.setDefaultPlugins(randomUUID(), [{ id: 'response-healing' }]);
+      expect(await storage.access.readRevision()).toBe(revision);
+    });
+
     it('lists the oldest first, and those of the same millisecond by the bytes of their ids', async () => {
       const { access } = pair().storage;
       const mark = randomUUID();
@@ -68,6 +87,7 @@ export function testAccess(pair: () => StoragePair): void {
           'workspace limits',
           (by) => by.access.setRateLimits({ kind: 'workspace', id: workspace }, { tokens_per_minute: 5 }),
         ],
+        ['plugins', (by) => by.access.setDefaultPlugins(workspace, [{ id: 'response-healing' }])],
         ['joined', (by) => by.access.setMemberships(member, [workspace])],
         ['left', (by) => by.access.setMemberships(member, [])],
       ];

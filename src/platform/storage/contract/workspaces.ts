@@ -33,6 +33,8 @@ export function testWorkspaces(pair: () => StoragePair): void {
           defaultTextModel: 'acme/one',
           defaultImageModel: 'acme/two',
           defaultProviderSort: 'price',
+          defaultPlugins: [{ id: 'auto-router', cost_tier: 'low', prevent_overrides: true }],
+          disabledServerTools: ['router:bash'],
           ioLogging: true,
           broadcast: true,
           dataDiscountLogging: true,
@@ -86,14 +88,22 @@ export function testWorkspaces(pair: () => StoragePair): void {
       const none = await addWorkspace({ description: 'says nothing' });
       const every = await addWorkspace({ ioLogging: true, defaultTextModel: 'router/auto' });
       const some = await addWorkspace({ ioLogging: true, ioLoggingSamplingRate: 0.25, ioLoggingApiKeyIds: [2 ** 47] });
-      const defaults = { defaultImageModel: 'acme/painter', defaultProviderSort: 'price' };
+      const defaults = {
+        ...{ defaultImageModel: 'acme/painter', defaultProviderSort: 'price' },
+        ...{ defaultPlugins: [{ id: 'response-healing' }], disabledServerTools: ['router:bash'] },
+      };
+      const empty = await addWorkspace({ defaultPlugins: [], disabledServerTools: [] });
       const silent = await addWorkspace(defaults);
 
       const all = await pair().other.access.listAppliedSettings();
       const find = (id: string) => all.filter(({ workspaceId }) => workspaceId === id);
-      const sorts = { defaultTextModel: null, defaultImageModel: null, defaultProviderSort: null };
+      const sorts = {
+        ...{ defaultTextModel: null, defaultImageModel: null, defaultProviderSort: null },
+        ...{ defaultPlugins: null, disabledServerTools: null },
+      };
       const unset = { ioLogging: null, ...sorts, rateLimits: null };
       expect(find(none)).toEqual([]);
+      expect(find(empty)).toEqual([]);
       expect(find(every)).toEqual([
         {
           ...unset,

@@ -1,4 +1,5 @@
 import { noRateLimits, type RateLimits } from '../../../domain/rate-limits.ts';
+import type { SavedPlugin } from '../../../domain/request-defaults.ts';
 import type { Listed, Page } from './page.ts';
 
 export interface WorkspaceRecord {
@@ -18,6 +19,9 @@ export interface WorkspaceSettings {
   defaultTextModel: string | null;
   defaultImageModel: string | null;
   defaultProviderSort: string | null;
+  defaultPlugins: SavedPlugin[] | null;
+  /** Types of server tools that its requests must not use. */
+  disabledServerTools: string[] | null;
   ioLogging: boolean;
   broadcast: boolean;
   dataDiscountLogging: boolean;
@@ -35,6 +39,8 @@ export const defaultWorkspaceSettings: Readonly<WorkspaceSettings> = {
   defaultTextModel: null,
   defaultImageModel: null,
   defaultProviderSort: null,
+  defaultPlugins: null,
+  disabledServerTools: null,
   ioLogging: false,
   broadcast: false,
   dataDiscountLogging: false,
@@ -46,7 +52,10 @@ export const defaultWorkspaceSettings: Readonly<WorkspaceSettings> = {
 
 /** The settings of a workspace that apply to the requests of its keys. */
 export interface AppliedSettings
-  extends Pick<WorkspaceSettings, 'defaultTextModel' | 'defaultImageModel' | 'defaultProviderSort'> {
+  extends Pick<
+    WorkspaceSettings,
+    'defaultTextModel' | 'defaultImageModel' | 'defaultProviderSort' | 'defaultPlugins' | 'disabledServerTools'
+  > {
   workspaceId: string;
   /** Null: no contents are stored. */
   ioLogging: IoLogging | null;
@@ -71,6 +80,8 @@ export interface AccessWorkspaces {
   listWorkspaces(): Promise<WorkspaceRecord[]>;
   /** Creates or renames, by id. A new workspace gets a unique slug, derived from its name. */
   putWorkspace(workspace: WorkspaceRecord): Promise<void>;
+  /** Replaces the saved plugins of a workspace. Identical plugins are not a change; an unknown id changes nothing. */
+  setDefaultPlugins(id: string, plugins: SavedPlugin[]): Promise<void>;
   /** Lists the settings that apply to requests, in any order. Omits workspaces that have only defaults. */
   listAppliedSettings(): Promise<AppliedSettings[]>;
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Selectable, sql } from 'kysely';
 import { isRateLimited, type RateLimits } from '../../../domain/rate-limits.ts';
+import type { SavedPlugin } from '../../../domain/request-defaults.ts';
 import type { Listed, Page } from '../ports/page.ts';
 import {
   type AppliedSettings,
@@ -42,12 +43,19 @@ export async function listAppliedSettings(db: Database): Promise<AppliedSettings
     const settings = readSettings(text);
     const { ioLoggingSamplingRate: samplingRate, ioLoggingApiKeyIds: apiKeyIds } = settings;
     const { defaultTextModel, defaultImageModel, defaultProviderSort } = settings;
+    const defaultPlugins = nullIfEmpty(settings.defaultPlugins);
+    const disabledServerTools = nullIfEmpty(settings.disabledServerTools);
     const ioLogging = settings.ioLogging ? { samplingRate, apiKeyIds } : null;
     const rateLimits = isRateLimited(settings.rateLimits) ? settings.rateLimits : null;
-    const applied = { ioLogging, defaultTextModel, defaultImageModel, defaultProviderSort, rateLimits };
+    const applied = {
+      ...{ ioLogging, defaultTextModel, defaultImageModel, defaultProviderSort, defaultPlugins },
+      ...{ disabledServerTools, rateLimits },
+    };
     return Object.values(applied).every((setting) => setting === null) ? [] : [{ workspaceId, ...applied }];
   });
 }
+
+const nullIfEmpty = <Item>(list: Item[] | null): Item[] | null => (list?.length ? list : null);
 
 /** Inserts with a unique slug, or renames. The same name is not a change. */
 export async function putWorkspace(db: Database, workspace: WorkspaceRecord): Promise<void> {
@@ -75,14 +83,25 @@ export async function putWorkspace(db: Database, workspace: WorkspaceRecord): Pr
 }
 
 /** Replaces the given limits. Identical limits are not a change. */
-export async function setWorkspaceRates(db: Database, id: string, limits: Partial<RateLimits>): Promise<void> {
+export const setWorkspaceRates = (db: Database, id: string, limits: Partial<RateLimits>): Promise<void> =>
+  changeSettings(db, id, ({ rateLimits }) => ({ rateLimits: { ...rateLimits, ...limits } }));
+
+/** Replaces the saved plugins. Identical plugins are not a change. */
+export const setDefaultPlugins = (db: Database, id: string, defaultPlugins: SavedPlugin[]): Promise<void> =>
+  changeSettings(db, id, () => ({ defaultPlugins }));
+
+async function changeSettings(
+  db: Database,
+  id: string,
+  change: (settings: WorkspaceSettings) => Partial<WorkspaceSettings>,
+): Promise<void> {
   await changeAccess(db, async (trx) => {
     const row = await trx.selectFrom('workspaces').select('settings').where('id', '=', id).executeTakeFirst();
     if (!row) return false;
     const settings = readSettings(row.settings);
-    const wanted = { ...settings.rateLimits, ...limits };
-    if (isDeepStrictEqual(wanted, settings.rateLimits)) return false;
-    const text = writeTextColumn(JSON.stringify({ ...settings, rateLimits: wanted }));
+    const wanted = { ...settings, ...change(settings) };
+    if (isDeepStrictEqual(wanted, settings)) return false;
+    const text = writeTextColumn(JSON.stringify(wanted));
     await trx.updateTable('workspaces').set({ settings: text }).where('id', '=', id).execute();
     return true;
   });

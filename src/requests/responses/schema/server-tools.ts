@@ -191,5 +191,8 @@ export const serverTools = {
   tool_search: tool('tool_search', parameters({ max_results: integer() })),
 };
 
+/** Their types, without the alias. */
+export const serverToolTypes: readonly string[] = Object.keys(serverTools).filter((type) => type !== 'tool_search');
+
 /** The type of a server tool, such as `router:web_search`. */
 export type ServerToolType = Static<(typeof serverTools)[keyof typeof serverTools]>['type'];

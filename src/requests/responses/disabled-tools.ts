@@ -1,0 +1,46 @@
+import { GatewayError, type Issue } from '../../domain/errors.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { maxIssues, show } from '../../schema/report.ts';
+import { listTools } from './list-tools.ts';
+
+/** Kinds of tools that do the same as a server tool, where the provider does not run them. */
+const sameAs: ReadonlyMap<string, string> = new Map([
+  ['web_search', 'router:web_search'],
+  ['web_search_2025_08_26', 'router:web_search'],
+  ['web_search_preview', 'router:web_search'],
+  ['web_search_preview_2025_03_11', 'router:web_search'],
+  ['shell', 'router:shell'],
+  ['local_shell', 'router:shell'],
+  ['apply_patch', 'router:apply_patch'],
+  ['image_generation', 'router:image_generation'],
+  ['tool_search', 'router:tool_search'],
+]);
+
+/** Plugins that work by a server tool, or do the same (docs/reference/plugins.md, docs/reference/routers.md). */
+export const toolsOfPlugins: ReadonlyMap<string, string> = new Map([
+  ['web', 'router:web_search'],
+  ['web-fetch', 'router:web_fetch'],
+  ['fusion', 'router:fusion'],
+]);
+
+/**
+ * Rejects a request that uses a server tool which its workspace has disabled, as a tool or as a plugin.
+ *
+ * @param disabled types of server tools, such as `router:web_search`
+ * @throws {GatewayError} `permission_denied`, with every such use in `metadata.issues`
+ * @see docs/reference/management.md#workspaces, docs/reference/choices.md, choice 413
+ */
+export function rejectDisabledTools(request: ResponseRequest, disabled: readonly string[]): void {
+  const issues: Issue[] = [];
+  const look = (path: string, named: string, type: string | undefined): void => {
+    if (type === undefined || !disabled.includes(type) || issues.length === maxIssues) return;
+    const message = `\`${path}\` is ${show(named)}, and the workspace of this key has disabled ${type} (\`disabled_server_tools\`). Leave it out.`;
+    issues.push({ path, message });
+  };
+  for (const { path, tool } of listTools(request)) look(`${path}.type`, tool.type, sameAs.get(tool.type) ?? tool.type);
+  for (const [index, { id, enabled }] of request.plugins?.entries() ?? []) {
+    if (enabled !== false) look(`plugins[${index}].id`, id, toolsOfPlugins.get(id));
+  }
+  const [first] = issues;
+  if (first) throw new GatewayError('permission_denied', first.message, { metadata: { issues } });
+}
