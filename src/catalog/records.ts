@@ -106,6 +106,7 @@ const endpointRecord = closed({
   context_length: Type.Optional(tokens()),
   max_completion_tokens: Type.Optional(tokens()),
   max_prompt_tokens: Type.Optional(tokens()),
+  max_messages: Type.Optional(tokens()),
   quantization: Type.Optional(text()),
   parameters: Type.Optional(texts()),
   input: Type.Optional(texts()),
@@ -121,6 +122,8 @@ const endpointRecord = closed({
   weight: Type.Optional(Type.Number({ minimum: 0, maximum: MAX_WEIGHT })),
   /** Other prices beyond a length of the prompt. */
   above: Type.Optional(Type.Array(closed({ prompt_tokens: tokens(), ...tokenPrices }), { maxItems: 10 })),
+  /** Whether the provider demands that inputs are moderated before. */
+  is_moderated: Type.Optional(Type.Boolean()),
   retains_data: Type.Optional(Type.Boolean()),
   trains_on_data: Type.Optional(Type.Boolean()),
   hidden: Type.Optional(Type.Boolean()),

@@ -200,6 +200,7 @@ class EndpointBuilder {
       contextLength: config.context_length ?? row?.context_length ?? (row && model?.context_length),
       maxOutputTokens: config.max_output_tokens ?? row?.max_completion_tokens ?? (row && model?.max_output_tokens),
       maxPromptTokens: config.max_prompt_tokens ?? row?.max_prompt_tokens,
+      maxMessages: config.max_messages ?? row?.max_messages,
       quantization: config.quantization ?? row?.quantization,
       parameters: parameters && new Set(parameters),
       capabilities: {
@@ -215,6 +216,7 @@ class EndpointBuilder {
       generatesText: this.provider.wire.text !== undefined && !isImages(output),
       retainsData: entry.data_policy?.retains ?? row?.retains_data,
       trainsOnData: entry.data_policy?.trains ?? row?.trains_on_data,
+      isModerated: config.is_moderated ?? row?.is_moderated,
       distillable: config.distillable ?? model?.distillable,
       workspace: entry.workspace,
       isFallbackKey: entry.is_fallback ?? false,

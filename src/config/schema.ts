@@ -193,6 +193,14 @@ const model = Type.Object({
   ),
   max_output_tokens: Type.Optional(Type.Integer({ description: 'Maximum output tokens.', minimum: 1 })),
   max_prompt_tokens: Type.Optional(Type.Integer({ description: 'Maximum input tokens.', minimum: 1 })),
+  max_messages: Type.Optional(
+    Type.Integer({ description: 'Maximum number of input items. `context-compression` keeps to it.', minimum: 1 }),
+  ),
+  is_moderated: Type.Optional(
+    Type.Boolean({
+      description: 'Whether the provider demands moderated inputs. Then `plugins.moderation` checks each input for it.',
+    }),
+  ),
   quantization: Type.Optional(
     Type.Enum([...quantizations], { description: 'Quantization of the weights. Absent: `unknown`.' }),
   ),

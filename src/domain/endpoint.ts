@@ -142,6 +142,8 @@ export interface EndpointFacts {
   readonly contextLength: number | undefined;
   readonly maxOutputTokens: number | undefined;
   readonly maxPromptTokens: number | undefined;
+  /** Maximum number of messages. Absent: unknown, or none. */
+  readonly maxMessages?: number | undefined;
   readonly quantization: string | undefined;
   /** Names of `supported_parameters`, all of them. */
   readonly parameters: ReadonlySet<string> | undefined;
@@ -155,6 +157,8 @@ export interface EndpointFacts {
   /** Whether the provider keeps its input or trains on it. Unknown counts as yes. */
   readonly retainsData: boolean | undefined;
   readonly trainsOnData: boolean | undefined;
+  /** Whether its provider demands that its input is moderated before. Absent: no. */
+  readonly isModerated?: boolean | undefined;
   /** Whether the author of the model allows others to train on its output. */
   readonly distillable: boolean | undefined;
   /** The workspace of a BYOK key. No other workspace may use it. */

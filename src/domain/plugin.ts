@@ -9,7 +9,7 @@ import type { Reviser } from './reviser.ts';
  *
  * @see docs/reference/plugins.md#order
  */
-export const pluginOrder = ['response-healing'] as const;
+export const pluginOrder = ['context-compression', 'response-healing'] as const;
 export type PluginId = (typeof pluginOrder)[number];
 
 /** The plugins that only configure a router. `routing/routers/` reads them. */
@@ -22,6 +22,8 @@ export const routerPlugins = ['auto-router', 'auto-beta-router', 'pareto-router'
  */
 export interface RunPlugin<Run> {
   readonly id: string;
+  /** Whether a request cannot turn it off where an endpoint needs it. */
+  readonly isEnforced?: true;
   /**
    * Called once for a run: before its route is planned if the request names the plugin, or after it if only an endpoint
    * of the plan needs the plugin (`Plan.plugins`). It may change the request and its input.

@@ -65,6 +65,12 @@ export function findSetting(request: RequestSettings, id: string): PluginSetting
   return last?.enabled === false ? undefined : last;
 }
 
+/** Whether a request turns a plugin on or off. Undefined: it does not name the plugin. */
+export function switchOf({ plugins }: RequestSettings, id: string): boolean | undefined {
+  const last = plugins?.findLast((setting) => setting.id === id);
+  return last && last.enabled !== false;
+}
+
 export interface ReasoningSetting {
   effort?: ReasoningEffort | null;
   max_tokens?: number | null;

@@ -20,6 +20,8 @@ export interface RouteCriteria {
   workspaceId: string;
   guardrails?: readonly Guardrail[] | undefined;
   catalog: Pick<RoutingCatalog<EndpointFacts>, 'findModel'>;
+  /** Minimum context of endpoints whose input can be shortened. Absent: half of what the request needs. */
+  minContext?: number | undefined;
 }
 
 type Filter = (endpoint: EndpointFacts, criteria: RouteCriteria) => Exclusion | undefined;
@@ -69,17 +71,28 @@ export const filters: readonly Filter[] = [
   },
   excludeByPrice,
   excludeByTier,
-  function isTooShort({ contextLength, maxPromptTokens }, { needs }) {
-    const limit = Math.min(contextLength ?? Number.POSITIVE_INFINITY, maxPromptTokens ?? Number.POSITIVE_INFINITY);
-    if (limit === Number.POSITIVE_INFINITY || needs.minInputTokens <= limit) return undefined;
+  function isTooShort(endpoint, { needs, minContext }) {
+    const limit = contextOf(endpoint);
+    if (limit === Number.POSITIVE_INFINITY) return undefined;
+    if (needs.shortens(endpoint)) {
+      const required = needs.requiredTokens;
+      if (limit >= (minContext ?? required / 2)) return undefined;
+      return {
+        code: 'context_length',
+        reason: `has a context of ${limit} tokens, less than half of the ${required} that the request needs`,
+      };
+    }
+    if (needs.minInputTokens <= limit) return undefined;
     return {
       code: 'context_length',
       reason: `has a context of ${limit} tokens, and the input has at least ${needs.minInputTokens}`,
     };
   },
-  function saysTooLittle({ maxOutputTokens, contextLength }, { needs }) {
+  function saysTooLittle(endpoint, { needs }) {
     if (needs.maxOutputTokens === undefined) return undefined;
-    const free = contextLength === undefined ? Number.POSITIVE_INFINITY : contextLength - needs.minInputTokens;
+    const { maxOutputTokens, contextLength } = endpoint;
+    const input = needs.shortens(endpoint) ? 0 : needs.minInputTokens;
+    const free = contextLength === undefined ? Number.POSITIVE_INFINITY : contextLength - input;
     const limit = Math.min(maxOutputTokens ?? Number.POSITIVE_INFINITY, free);
     if (needs.maxOutputTokens <= limit) return undefined;
     return { code: 'max_output_tokens', reason: `has room for ${limit} output tokens` };
@@ -104,6 +117,10 @@ export const filters: readonly Filter[] = [
     return { code: 'require_parameters', reason: `may not support ${missing.join(', ')}` };
   },
 ];
+
+/** The most input tokens that an endpoint can hold; infinite if unknown. */
+export const contextOf = ({ contextLength, maxPromptTokens }: EndpointFacts): number =>
+  Math.min(contextLength ?? Number.POSITIVE_INFINITY, maxPromptTokens ?? Number.POSITIVE_INFINITY);
 
 function excludeByPrice(endpoint: EndpointFacts, { preferences, needs }: RouteCriteria): Exclusion | undefined {
   const { maxPrice } = preferences;

@@ -1,7 +1,9 @@
 import type { EndpointFacts, Special } from '../domain/endpoint.ts';
+import { isSmallContext, mayShorten } from '../domain/compression.ts';
+import { estimateMedia } from '../domain/estimate-media.ts';
 import { estimateTokens } from '../domain/estimate-tokens.ts';
 import { type InputItem, isHosted, isKnownItem, isKnownPart, partHolders } from '../domain/items.ts';
-import type { ResponseRequest } from '../domain/request.ts';
+import { type ResponseRequest, switchOf } from '../domain/request.ts';
 import { blendedPrice } from '../metering/price.ts';
 import type { Exclusion } from './filters.ts';
 
@@ -33,6 +35,26 @@ export class Needs {
   /** Number of input images. */
   get images(): number {
     return this.walk().images;
+  }
+
+  /** Estimated tokens of the whole input, of the tools, and of the requested output. */
+  get requiredTokens(): number {
+    const { tools } = this.request;
+    const toolTokens = tools && tools.length > 0 ? estimateTokens([JSON.stringify(tools)]) : 0;
+    return Math.ceil(this.inputTokens + this.walk().mediaTokens + toolTokens + (this.maxOutputTokens ?? 0));
+  }
+
+  /**
+   * Whether the plugin `context-compression` shortens an input that is too long for an endpoint. It does so by default
+   * where the context is small. Only if a request turns it on does it cut an input of a single item.
+   *
+   * @see docs/reference/plugins.md#context-compression
+   */
+  shortens(endpoint: EndpointFacts): boolean {
+    if (!isSmallContext(endpoint) && !this.request.plugins) return false;
+    if (!mayShorten(endpoint)) return false;
+    const named = switchOf(this.request, 'context-compression');
+    return named ?? (isSmallContext(endpoint) && this.request.input.length > 1);
   }
 
   /** A lower bound that holds for most tokenizers. @see docs/reference/choices.md, choice 112 */
@@ -105,6 +127,7 @@ interface Walked {
   readonly characters: number;
   readonly tokens: number;
   readonly images: number;
+  readonly mediaTokens: number;
   readonly specials: readonly Special[];
 }
 
@@ -125,6 +148,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
   const unknown = new Map<string, Special>();
   const texts: string[] = [];
   let images = 0;
+  let mediaTokens = 0;
   const note = (what: Special['what'], type: string): void => {
     if (unknown.size < MAX_SPECIALS) unknown.set(`${what} ${type}`, { what, type });
   };
@@ -135,8 +159,10 @@ function lookAtItems(input: readonly InputItem[]): Walked {
         if (typeof part !== 'object' || part === null) continue; // unknown items may contain anything
         const modality = partModalities.get(part.type ?? '');
         if (modality === 'image') images++;
-        if (modality !== undefined) modalities.add(modality);
-        else if (typeof part.text === 'string') texts.push(part.text);
+        if (modality !== undefined) {
+          modalities.add(modality);
+          mediaTokens += estimateMedia(part) ?? 0;
+        } else if (typeof part.text === 'string') texts.push(part.text);
       }
     }
   };
@@ -154,7 +180,14 @@ function lookAtItems(input: readonly InputItem[]): Walked {
     if (Array.isArray(parts)) for (const part of parts) if (!isKnownPart(part)) note('part', part.type);
   }
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
-  return { modalities, characters, tokens: estimateTokens(texts), images, specials: [...unknown.values()] };
+  return {
+    modalities,
+    characters,
+    tokens: estimateTokens(texts),
+    images,
+    mediaTokens,
+    specials: [...unknown.values()],
+  };
 }
 
 /** The base64 of an image or a file does not count as text. */

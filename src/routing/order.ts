@@ -1,7 +1,7 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
 import type { RoutingStrategy } from '../domain/routing-strategy.ts';
-import type { RouteCriteria } from './filters.ts';
+import { contextOf, type RouteCriteria } from './filters.ts';
 import type { HealthView } from './health.ts';
 import { type Cutoffs, matchesEndpoint, type Preferences } from './preferences.ts';
 
@@ -45,7 +45,14 @@ export function orderEndpoints<E extends EndpointFacts>(
   }
   ordered = preferFast(ordered, preferences, health);
   ordered = stablePartition(ordered, (endpoint) => rankOf(endpoint, health(endpoint)));
-  return putByokFirst(putStickyFirst(ordered, context), endpoints);
+  return putByokFirst(preferWhole(putStickyFirst(ordered, context), criteria), endpoints);
+}
+
+/** Moves endpoints for which the input must be shortened behind those that it fits. */
+function preferWhole<E extends EndpointFacts>(endpoints: E[], { needs }: RouteCriteria): E[] {
+  if (!endpoints.some((endpoint) => needs.shortens(endpoint))) return endpoints;
+  const required = needs.requiredTokens;
+  return stablePartition(endpoints, (endpoint) => Number(needs.shortens(endpoint) && contextOf(endpoint) < required));
 }
 
 /** Whether the strategy orders these endpoints of one model. */

@@ -8,7 +8,8 @@ import type { SortKey } from '../domain/request-defaults.ts';
 import type { RouterMetadata, StageRecord } from '../domain/router-metadata.ts';
 import type { RoutingStrategy } from '../domain/routing-strategy.ts';
 import { createCatalogView } from './catalog-view.ts';
-import { type RouteCriteria, type Exclusion, findExclusion, preferCapable } from './filters.ts';
+import { contextOf, type RouteCriteria, type Exclusion, findExclusion, preferCapable } from './filters.ts';
+import { listNeededPlugins } from './needed-plugins.ts';
 import { findEndpoints, MAX_SLUG_LENGTH } from './find-endpoints.ts';
 import { excludeByGuardrails } from './guardrail.ts';
 import type { Health } from './health.ts';
@@ -44,10 +45,7 @@ export interface Plan<E extends EndpointFacts> {
   usualSort: SortKey | undefined;
   /** The strategy of the first model. Undefined if the request, its workspace or its tier sets the order. */
   routingStrategy: RoutingStrategy | undefined;
-  /**
-   * Ids of the plugins that some of its endpoints need, although the request does not name them. Undefined: none. A
-   * plugin with `enabled: false` is never one of them.
-   */
+  /** Ids of the plugins that some of its endpoints need, although the request does not name them. Undefined: none. */
   plugins?: readonly string[] | undefined;
   /** Undefined: no session is remembered. */
   session: { key: SessionKey | undefined } | undefined;
@@ -97,6 +95,13 @@ interface Group<E extends EndpointFacts> {
   endpoints: readonly E[];
   choice: Choice | undefined;
   keep: RouterPlan['keep'];
+}
+
+/** The usable endpoints of a group. */
+interface KeptGroup<E extends EndpointFacts> {
+  group: Group<E>;
+  endpoints: readonly E[];
+  criteria: RouteCriteria;
 }
 
 /**
@@ -205,20 +210,16 @@ class Planner<E extends EndpointFacts> {
       choiceOf: byEndpoint ? (endpoint) => byEndpoint.get(endpoint) : noChoice,
       usualSort: this.usualSort,
       routingStrategy: this.routingStrategy,
+      plugins: listNeededPlugins(endpoints, this.request),
       session: endpoints.length > 1 ? { key: this.session.key } : undefined,
     };
   }
 
   /** Returns the endpoints in order. Empty if all are excluded. */
   private listEndpoints(): readonly E[] {
-    const kept: { group: Group<E>; endpoints: readonly E[]; criteria: RouteCriteria }[] = [];
     const groups = this.resolveAll();
-    for (const group of groups) {
-      const criteria = this.criteriaFor(group.slug);
-      if (criteria.preferences.isUsualSort) this.usualSort = criteria.preferences.sort;
-      const endpoints = this.keepAllowed(group, criteria);
-      if (endpoints.length > 0) kept.push({ group, endpoints, criteria });
-    }
+    let kept = this.keepGroups(groups, undefined);
+    if (kept.length === 0 && this.excluded.some((each) => this.isShortened(each))) kept = this.keepLargest(groups);
     const [first] = kept;
     if (!first) return [];
     const { preferences } = first.criteria;
@@ -235,6 +236,39 @@ class Planner<E extends EndpointFacts> {
     // a router may choose a model that the request also names, and a model may appear with two suffixes
     const endpoints = groups.length === 1 ? ordered : [...new Set(ordered)];
     return cutFallbacks(endpoints, preferences, this.excluded);
+  }
+
+  /** @param minContext of endpoints whose input can be shortened; undefined: half of what the request needs */
+  private keepGroups(groups: readonly Group<E>[], minContext: number | undefined): KeptGroup<E>[] {
+    const kept: KeptGroup<E>[] = [];
+    for (const group of groups) {
+      const criteria = this.criteriaFor(group.slug);
+      if (minContext !== undefined) criteria.minContext = minContext;
+      if (criteria.preferences.isUsualSort) this.usualSort = criteria.preferences.sort;
+      const endpoints = this.keepAllowed(group, criteria);
+      if (endpoints.length > 0) kept.push({ group, endpoints, criteria });
+    }
+    return kept;
+  }
+
+  /** Keeps the endpoints with the largest context, if each one has less than half of what the request needs. */
+  private keepLargest(groups: readonly Group<E>[]): KeptGroup<E>[] {
+    this.excluded.length = 0;
+    const kept = this.keepGroups(groups, 0);
+    const largest = Math.max(...kept.flatMap(({ endpoints }) => endpoints.map(contextOf)));
+    const reason = `has a context of less than ${largest} tokens, and the request needs ${this.needs.requiredTokens}`;
+    return kept.flatMap((each) => {
+      const endpoints = each.endpoints.filter((endpoint) => {
+        if (contextOf(endpoint) >= largest) return true;
+        this.excluded.push({ endpoint, code: 'context_length', reason });
+        return false;
+      });
+      return endpoints.length === 0 ? [] : [{ ...each, endpoints }];
+    });
+  }
+
+  private isShortened({ endpoint, code }: Excluded<E>): boolean {
+    return code === 'context_length' && this.needs.shortens(endpoint);
   }
 
   /** Resolves all slugs. A slug without endpoints is skipped if another one is left. */

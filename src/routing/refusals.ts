@@ -1,3 +1,4 @@
+import { tooLongAdvice } from '../domain/compression.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { type AvailabilityCode, GatewayError, createAvailability, shortenSlug } from '../domain/errors.ts';
 import type { Exclusion } from './filters.ts';
@@ -88,7 +89,7 @@ export function allExcluded(
   if (codes.length === 1 && codes[0] === 'context_length') {
     return new GatewayError(
       'context_length_exceeded',
-      `The input is too long for every endpoint of ${model}: ${shown}.`,
+      `The input is too long for every endpoint of ${model}: ${shown}. ${tooLongAdvice}`,
     );
   }
   if (codes.length === 1 && codes[0] === 'max_output_tokens') {

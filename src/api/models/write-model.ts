@@ -31,7 +31,7 @@ export function writeModel({ model, isRouter, aliasTarget, ...row }: ModelRow): 
     top_provider: {
       context_length: row.top?.contextLength ?? row.contextLength ?? null,
       max_completion_tokens: row.top?.maxOutputTokens ?? model.maxOutputTokens ?? null,
-      is_moderated: false,
+      is_moderated: row.top?.isModerated ?? false,
     },
     per_request_limits: null,
     supported_parameters: filterKnown(row.parameters, parameterNames),

@@ -35,8 +35,10 @@ export const joinPlugins = (
   ids: readonly string[],
 ): MaybePromise<void> => {
   const named = run.request.plugins;
-  return prepareFrom(run, plugins, 0, ({ id }) => {
-    return ids.includes(id) && !named?.some((setting) => setting.id === id) ? 'joins' : undefined;
+  return prepareFrom(run, plugins, 0, ({ id, isEnforced }) => {
+    if (!ids.includes(id)) return undefined;
+    const isSettled = isEnforced ? findSetting(run.request, id) : named?.some((setting) => setting.id === id);
+    return isSettled ? undefined : 'joins';
   });
 };
 

@@ -1,3 +1,4 @@
+import { tooLongAdvice } from '../../domain/compression.ts';
 import { type ErrorKind, GatewayError } from '../../domain/errors.ts';
 import { sendTheItem } from './draft.ts';
 import type { UpstreamErrorResponse } from '../wire.ts';
@@ -78,7 +79,7 @@ function explain(complaint: Complaint, status: number, received: Received): Gate
   const isRegional = regionWords.test(`${complaint.code ?? ''} ${complaint.type} ${complaint.message}`);
   const waits = kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_failed';
   const isElsewhere = kind === 'upstream_timeout' || kind === 'model_unavailable' || kind === 'upstream_path_missing';
-  const advice = storeWords.test(complaint.message) ? ` This gateway stores nothing: ${sendTheItem}.` : '';
+  const advice = adviseOn(kind, complaint);
   const subject = sent === undefined ? says[kind] : `${says[kind]} (status ${sent})`;
   return new GatewayError(kind, `${subject}${reason === '' ? '.' : `: ${reason}`}${advice}`, {
     retryable: isElsewhere || waits,
@@ -92,6 +93,11 @@ function explain(complaint: Complaint, status: number, received: Received): Gate
     providerCode: typeof providerCode === 'string' ? shorten(maskSecrets(providerCode)) : providerCode,
     cause,
   });
+}
+
+function adviseOn(kind: ErrorKind, { message }: Complaint): string {
+  if (kind === 'context_length_exceeded') return ` ${tooLongAdvice}`;
+  return storeWords.test(message) ? ` This gateway stores nothing: ${sendTheItem}.` : '';
 }
 
 /** Whether a retry may succeed. An empty account stays empty. */

@@ -59,6 +59,7 @@ export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
   settleRoute(checked, ignored);
   if (checked.session_id === undefined && sessionId !== undefined && sessionId !== '') checked.session_id = sessionId;
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
+  settleTruncation(checked);
   const clamped = clampToolCalls(checked);
   checked.input = readInput(checked.input);
   const request = checked as ResponseRequest; // the input and the tier are normalized above
@@ -72,6 +73,20 @@ function saveInto(request: ResponseRequest, saved: readonly SavedPlugin[]): stri
   request.plugins = plugins;
   return applied.length > 0 ? applied : undefined;
 }
+
+/**
+ * `truncation` is the switch of a plugin. An entry of `plugins` is more exact, so it takes precedence.
+ *
+ * @see docs/reference/plugins.md#context-compression
+ */
+function settleTruncation(body: RequestBody): void {
+  const { truncation, plugins = [] } = body;
+  if (truncation === undefined || truncation === null) return;
+  if (plugins.some(({ id }) => id === compression)) return;
+  body.plugins = [...plugins, { id: compression, enabled: truncation === 'auto' }];
+}
+
+const compression = 'context-compression';
 
 /** The bytes of a body that `readRequest` has accepted. */
 export class BodySource implements InputSource {

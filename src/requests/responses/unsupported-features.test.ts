@@ -38,7 +38,6 @@ describe('refuses', () => {
     ['model', { model: '@preset/mine' }],
     ['model', { model: 'acme/mock@preset/mine' }],
     ['preset', { preset: 'mine' }],
-    ['truncation', { truncation: 'auto' }],
     ['reasoning.mode', { reasoning: { mode: 'pro' } }],
   ])('%s in %j', (path, fields) => {
     expect(paths(fields)).toEqual([path]);
@@ -70,6 +69,7 @@ describe('lets pass', () => {
     ['a tag that begins like a variant', { model: 'llama3:free-7b' }],
     ['a variant as a whole name', { model: 'acme/free' }],
     ['pictures', { modalities: ['text', 'image'], image_config: { aspect_ratio: '16:9' } }],
+    ['truncation', { truncation: 'auto' }],
     ['truncation that is disabled', { truncation: 'disabled' }],
     ['the standard mode', { reasoning: { mode: 'standard', effort: 'high' } }],
   ])('%s', (_, fields) => {
@@ -78,7 +78,7 @@ describe('lets pass', () => {
 });
 
 it('names the field, the value and the build, and all of them in the metadata', () => {
-  const { request } = readRequest({ model: 'router/fusion', input: 'hi', truncation: 'auto' }, {});
+  const { request } = readRequest({ model: 'router/fusion', input: 'hi', preset: 'mine' }, {});
   expect(() => rejectUnsupportedFeatures(request)).toThrow(
     '`model` with the value "router/fusion" is not offered by this build. Name a model. (and 1 more: see error.metadata.issues)',
   );

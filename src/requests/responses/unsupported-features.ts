@@ -95,12 +95,6 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
     find: ({ preset }) => (preset === undefined || preset === null ? [] : [{ path: 'preset', value: preset }]),
   },
   {
-    field: 'truncation',
-    refused: '`auto`',
-    instead: 'Leave it out, and send an input that fits into the context.',
-    find: ({ truncation }) => (truncation === 'auto' ? [{ path: 'truncation', value: truncation }] : []),
-  },
-  {
     field: 'reasoning.mode',
     refused: '`pro`',
     instead: 'Leave it out, or name the pro model itself.',

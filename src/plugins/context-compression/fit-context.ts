@@ -1,0 +1,131 @@
+import { setImmediate as pause } from 'node:timers/promises';
+import { isSmallContext, mayShorten } from '../../domain/compression.ts';
+import type { EndpointFacts } from '../../domain/endpoint.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import { estimateTokens } from '../../domain/estimate-tokens.ts';
+import type { InputItem } from '../../domain/items.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import type { StageRecord } from '../../domain/router-metadata.ts';
+import { compressInput, measureInput } from './compress.ts';
+import { sampleTexts } from './sample-texts.ts';
+
+/**
+ * Counts the tokens of texts with the tokenizer of a model.
+ *
+ * @returns undefined if the model has no known tokenizer, or the count takes too long
+ */
+export type CountTokens = (model: string, texts: readonly string[]) => Promise<number | undefined>;
+
+/** Share of the context that stays free, because token counts are estimates. */
+const SAFETY = 0.05;
+/** Share of the context for the output, if the request sets no limit. */
+const OUTPUT_SHARE = 0.25;
+/** Share of the room from which on the tokenizer counts. Below it, the estimate cannot be that wrong. */
+const NEAR = 0.8;
+
+/** Fits the requests of one run to the contexts of its endpoints. */
+export class ContextFitting {
+  private readonly stages: { push(stage: StageRecord): unknown };
+  private readonly isNamed: boolean;
+  private readonly countTokens: CountTokens | undefined;
+  /** The last stage as text: attempts that are shortened alike share one stage. */
+  private reported = '';
+
+  constructor(stages: { push(stage: StageRecord): unknown }, isNamed: boolean, countTokens: CountTokens | undefined) {
+    this.stages = stages;
+    this.isNamed = isNamed;
+    this.countTokens = countTokens;
+  }
+
+  /**
+   * @returns the request itself if it fits, or if the context of the endpoint is unknown
+   * @throws {GatewayError} `context_length_exceeded` if it does not fit without what may be removed
+   */
+  fit(request: ResponseRequest, endpoint: EndpointFacts): MaybePromise<ResponseRequest> {
+    if (!mayShorten(endpoint) || (!this.isNamed && !isSmallContext(endpoint))) return request;
+    return this.shorten(request, endpoint);
+  }
+
+  private async shorten(request: ResponseRequest, endpoint: EndpointFacts): Promise<ResponseRequest> {
+    const { input } = request;
+    const budget = readBudget(request, endpoint);
+    const fixed = measureFixed(request);
+    const measured = await measureInput(input, pause);
+    const isNear = measured.total + fixed >= budget * NEAR;
+    const scale = isNear ? await this.findScale(input, endpoint) : 1;
+    const tokens = budget - fixed * scale;
+    const room = { tokens, items: endpoint.maxMessages, scale, cutsPrompt: this.isNamed };
+    const outcome = await compressInput(input, measured, room, pause);
+    // the provider's own way of truncating would be a second one
+    const { truncation: _, ...rest } = request;
+    switch (outcome.type) {
+      case 'fits':
+        return rest;
+      case 'too_long':
+        throw tooLong(endpoint, Math.ceil(outcome.tokens + fixed * scale), Math.floor(budget));
+      case 'compressed':
+        this.report(input.length, outcome.input.length, {
+          original_tokens: Math.round(outcome.originalTokens + fixed * scale),
+          compressed_tokens: Math.round(outcome.tokens + fixed * scale),
+          cut_messages: outcome.cut,
+        });
+        return { ...rest, input: outcome.input };
+    }
+  }
+
+  /** Returns the real tokens per estimated token of an input. */
+  private async findScale(input: readonly InputItem[], { model }: EndpointFacts): Promise<number> {
+    if (!this.countTokens) return 1;
+    const texts = sampleTexts(input);
+    const expected = texts.reduce((sum, text) => sum + estimateTokens([text]), 0);
+    const counted = expected > 0 ? await this.countTokens(model, texts) : undefined;
+    return counted === undefined ? 1 : Math.min(MAX_SCALE, Math.max(1 / MAX_SCALE, counted / expected));
+  }
+
+  private report(originalCount: number, compressedCount: number, more: Record<string, unknown>): void {
+    const stage: StageRecord = {
+      type: 'context_compression',
+      name: 'context-compression',
+      summary: 'The middle of the input was removed, because the input was too long for the model.',
+      data: {
+        engine: 'middle-out',
+        input_type: originalCount === 1 ? 'prompt' : 'messages',
+        original_count: originalCount,
+        compressed_count: compressedCount,
+        ...more,
+      },
+    };
+    const text = JSON.stringify(stage);
+    if (text === this.reported) return;
+    this.reported = text;
+    this.stages.push(stage);
+  }
+}
+
+/** A tokenizer and the estimate do not differ by more than this factor. */
+const MAX_SCALE = 3;
+
+/** Returns the tokens for the input, the instructions and the tools. */
+function readBudget({ max_output_tokens: wanted }: ResponseRequest, endpoint: EndpointFacts): number {
+  const { contextLength, maxPromptTokens = Number.POSITIVE_INFINITY, maxOutputTokens } = endpoint;
+  const prompt = maxPromptTokens * (1 - SAFETY);
+  if (contextLength === undefined) return prompt;
+  const usual = Math.min(maxOutputTokens ?? Number.POSITIVE_INFINITY, contextLength * OUTPUT_SHARE);
+  return Math.min(prompt, contextLength * (1 - SAFETY) - (wanted ?? usual));
+}
+
+/** Estimates the tokens of everything besides the input. */
+function measureFixed({ instructions, tools, text }: ResponseRequest): number {
+  const texts = instructions ? [instructions] : [];
+  if (tools && tools.length > 0) texts.push(JSON.stringify(tools));
+  if (text?.format) texts.push(JSON.stringify(text.format));
+  return texts.reduce((sum, each) => sum + estimateTokens([each]), 0);
+}
+
+const tooLong = ({ model, provider }: EndpointFacts, needed: number, free: number): GatewayError =>
+  new GatewayError(
+    'context_length_exceeded',
+    `The input is too long for ${model} at ${provider.name}, even without its middle: what must stay (instructions, tools, the last message of the user) has about ${needed} tokens, and there is room for ${Math.max(0, free)}. Shorten it, or lower max_output_tokens.`,
+    { retryable: true },
+  );
