@@ -4,6 +4,8 @@ import type { FilterSets } from '../guardrails/filter-sets.ts';
 import { createInputFilter } from '../guardrails/inspect-run.ts';
 import { ByteBudget } from '../pipeline/images/byte-budget.ts';
 import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
+import { beginCharge } from '../pipeline/accounting/charge-run.ts';
+import { createServerTools } from '../pipeline/tools/open-tools.ts';
 import { estimateCost, estimateImagesCost } from '../pipeline/accounting/estimate-cost.ts';
 import { findTask } from '../pipeline/steps/find-task.ts';
 import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
@@ -15,6 +17,7 @@ import { createImageFetchers } from '../platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
+import { builtInTools } from '../tools/index.ts';
 import { createPlugins } from '../plugins/index.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
 import type { Estimate } from '../metering/spending.ts';
@@ -70,6 +73,11 @@ export function assemblePipelines(parts: PipelinesParts): {
     },
     inspectors: [createInputFilter(filterSets)],
     plugins: createPlugins({}),
+    tools: createServerTools({
+      tools: new Map(builtInTools.map((tool) => [tool.type, tool])),
+      charge: (run, planned) => beginCharge(pipeline, run, planned),
+      report: (type, error) => log('tool failed', { tool: type, err: error }),
+    }),
     reserve(run, plan) {
       const { caller, generationId, reservation } = run;
       if (!reservation && !spending.limits(caller)) return undefined;

@@ -204,8 +204,11 @@ export const itemTypes: ReadonlySet<string> = new Set<InputItem['type']>([
   ...(['image_generation_call', 'code_interpreter_call', 'computer_call'] as const),
 ]);
 
+/** Whether the item is a call of one of the gateway's own tools. */
+export const isServerItem = ({ type }: { type: string }): boolean => type.startsWith('router:');
+
 /** Whether the gateway knows the kind of an item. */
-export const isKnownItem = ({ type }: { type: string }): boolean => itemTypes.has(type) || type.startsWith('router:');
+export const isKnownItem = (item: { type: string }): boolean => itemTypes.has(item.type) || isServerItem(item);
 
 /** Items that hold parts, or a text in their place → the field. */
 export const partHolders: ReadonlyMap<string, 'content' | 'output'> = new Map([
@@ -311,6 +314,9 @@ export interface ServerTool {
 /** Whether the tool runs in the gateway. The provider gets such a tool as a function. */
 export const isServerTool = ({ type }: { type: string }): boolean =>
   type.startsWith('router:') || type === 'tool_search';
+
+/** The function that the model sees for a server tool. Function names have no colon. */
+export const nameFunction = (type: string): string => type.replace(':', '_');
 
 export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool | ServerTool;
 

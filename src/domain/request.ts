@@ -36,6 +36,7 @@ export interface RequestSettings {
   safety_identifier?: string | null;
   service_tier?: 'auto' | 'default' | 'flex' | 'priority' | 'scale' | null;
   session_id?: string;
+  stop_server_tools_when?: StopCondition | StopCondition[];
   stream?: boolean;
   temperature?: number | null;
   text?: TextSetting;
@@ -48,6 +49,14 @@ export interface RequestSettings {
   truncation?: 'auto' | 'disabled' | null;
   user?: string;
 }
+
+/** A condition that ends the calls of server tools. @see docs/reference/tools.md#steps */
+export type StopCondition =
+  | { type: 'step_count_is'; step_count: number }
+  | { type: 'has_tool_call'; tool_name: string }
+  | { type: 'max_tokens_used'; max_tokens: number }
+  | { type: 'max_cost'; max_cost_in_dollars: number }
+  | { type: 'finish_reason_is'; reason: string };
 
 export interface PluginSetting {
   id: string;

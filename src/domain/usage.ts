@@ -149,5 +149,17 @@ export interface WireUsage {
     server_tool_cost?: number;
   };
   is_byok: boolean;
-  server_tool_use_details?: { web_search_requests: number };
+  server_tool_use_details?: {
+    tool_calls_requested?: number;
+    tool_calls_executed?: number;
+    web_search_requests: number;
+  };
+}
+
+/** Counts of the server tools of a run. */
+export interface ToolUse {
+  /** Calls that the model requested, including invalid ones. */
+  requested: number;
+  /** Calls that were executed and gave a result, which may be a failure. */
+  executed: number;
 }

@@ -1,5 +1,5 @@
 import type { Pricing } from '../domain/endpoint.ts';
-import type { Cost, SpecialCounts, Usage, WireUsage } from '../domain/usage.ts';
+import type { Cost, SpecialCounts, ToolUse, Usage, WireUsage } from '../domain/usage.ts';
 import { pricesFor } from './price.ts';
 
 const MILLION = 1_000_000n;
@@ -141,11 +141,14 @@ export interface CostParts {
   inner?: readonly Cost[];
   /** The part of the cost that is charges of plugins and server tools: the provider has nothing to do with it. */
   chargesNanoUsd?: bigint;
+  /** Counts of the server tools, if the request has some. */
+  toolUse?: ToolUse | undefined;
 }
 
 /** Writes `usage` of the response object. `cost` is null if no price is known. */
 export function writeUsage(usage: Usage, cost: Cost, parts: CostParts = {}): WireUsage {
-  const { isByok = false, inner = [], chargesNanoUsd = 0n } = parts;
+  const { isByok = false, inner = [], chargesNanoUsd = 0n, toolUse } = parts;
+  const usesTools = toolUse !== undefined && toolUse.requested > 0;
   const total = inner.reduce(addCost, cost);
   const input: WireUsage['input_tokens_details'] = { cached_tokens: usage.cachedTokens };
   if (usage.cacheWriteTokens !== undefined) input.cache_write_tokens = usage.cacheWriteTokens;
@@ -166,9 +169,17 @@ export function writeUsage(usage: Usage, cost: Cost, parts: CostParts = {}): Wir
     };
     if (upstream !== undefined) wire.cost_details.upstream_inference_cost = upstream / 1e9;
     else if (isByok) wire.cost_details.upstream_inference_cost = usdOf(totalOf(cost) - chargesNanoUsd);
-    if (cost.toolsNanoUsd !== undefined) wire.cost_details.server_tool_cost = usdOf(cost.toolsNanoUsd);
+    if (cost.toolsNanoUsd !== undefined || usesTools)
+      wire.cost_details.server_tool_cost = usdOf(cost.toolsNanoUsd ?? 0n);
   }
   if (special?.webSearches) wire.server_tool_use_details = { web_search_requests: special.webSearches };
+  if (usesTools) {
+    wire.server_tool_use_details = {
+      tool_calls_requested: toolUse.requested,
+      tool_calls_executed: toolUse.executed,
+      web_search_requests: special?.webSearches ?? 0,
+    };
+  }
   return wire;
 }
 

@@ -1,4 +1,4 @@
-import { Cancellation } from '../domain/cancellation.ts';
+import { ChildCancellation } from '../domain/child-cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import { createTimedId } from '../domain/ids.ts';
@@ -38,13 +38,8 @@ export async function respond(
   if (depth > MAX_DEPTH) {
     throw new GatewayError('unprocessable', `Requests of the gateway itself are nested ${MAX_DEPTH} deep at most.`);
   }
-  const cancellation = new Cancellation();
-  const listener = { cancelled: (reason: GatewayError) => cancellation.cancel(reason) };
-  if (parent.cancellation.reason) cancellation.cancel(parent.cancellation.reason);
-  else parent.cancellation.add(listener);
-  const timer = setTimeout(() => {
-    cancellation.cancel(new GatewayError('request_timeout', `No response came within ${timeoutMs} ms.`));
-  }, timeoutMs);
+  const message = `No response came within ${timeoutMs} ms.`;
+  using cancellation = new ChildCancellation(parent.cancellation, timeoutMs, message);
   const generationId = createTimedId('gen-');
   const modelLimits = parent.modelLimits?.openInner(generationId);
   const run = createRun(pipeline, {
@@ -61,8 +56,6 @@ export async function respond(
   try {
     await createResponse(pipeline, run, sink);
   } finally {
-    clearTimeout(timer);
-    parent.cancellation.remove(listener);
     modelLimits?.end(run.usage?.totalTokens ?? 0, isOverLimit(run));
     parent.innerRuns.push({ generationId, cost: sumInnerCosts(run) });
   }

@@ -2,7 +2,7 @@ import type { EndpointFacts, Special } from '../domain/endpoint.ts';
 import { isSmallContext, mayShorten } from '../domain/compression.ts';
 import { estimateMedia } from '../domain/estimate-media.ts';
 import { estimateTokens } from '../domain/estimate-tokens.ts';
-import { type InputItem, isHosted, isKnownItem, isKnownPart, partHolders } from '../domain/items.ts';
+import { type InputItem, isHosted, isKnownPart, isServerItem, itemTypes, partHolders } from '../domain/items.ts';
 import { type ResponseRequest, switchOf } from '../domain/request.ts';
 import { blendedPrice } from '../metering/price.ts';
 import type { Exclusion } from './filters.ts';
@@ -129,10 +129,14 @@ interface Walked {
   readonly images: number;
   readonly mediaTokens: number;
   readonly specials: readonly Special[];
+  readonly hasServerItems: boolean;
 }
 
 /** Planning, reserving and sending look at the same input, which is never changed in place. */
 const walkedInputs = new WeakMap<readonly InputItem[], Walked>();
+
+/** Whether the input contains calls of the gateway's own tools. */
+export const hasServerItems = (input: readonly InputItem[]): boolean => walkInput(input).hasServerItems;
 
 function walkInput(input: readonly InputItem[]): Walked {
   let walked = walkedInputs.get(input);
@@ -149,6 +153,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
   const texts: string[] = [];
   let images = 0;
   let mediaTokens = 0;
+  let isCalled = false;
   const note = (what: Special['what'], type: string): void => {
     if (unknown.size < MAX_SPECIALS) unknown.set(`${what} ${type}`, { what, type });
   };
@@ -167,7 +172,9 @@ function lookAtItems(input: readonly InputItem[]): Walked {
     }
   };
   for (const item of input as { type: string; content?: unknown; output?: unknown; arguments?: unknown }[]) {
-    if (!isKnownItem(item)) {
+    const isOther = !itemTypes.has(item.type);
+    if (isOther && isServerItem(item)) isCalled = true;
+    else if (isOther) {
       note('item', item.type);
       texts.push(JSON.stringify(item, omitData)); // only the provider knows how much of it the model reads
       continue;
@@ -187,6 +194,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
     images,
     mediaTokens,
     specials: [...unknown.values()],
+    hasServerItems: isCalled,
   };
 }
 

@@ -12,6 +12,8 @@ export interface Kinds {
   kindWithoutKey: (value: Record<string, unknown>) => string | undefined;
   /** The schema of unknown kinds. Absent: they are rejected. */
   other: TSchema | undefined;
+  /** Whether `other` describes this kind. */
+  takesOther: (kind: string) => boolean;
   /** Names that are always rejected → the kind that is probably meant, if known. */
   reserved: ReadonlyMap<unknown, string | undefined>;
   /** The page that lists them, if there are too many for a message. */
@@ -23,6 +25,8 @@ export interface Kinds {
 interface KindOptions {
   kindWithoutKey?: Kinds['kindWithoutKey'];
   other?: TSchema;
+  /** Absent: `other` describes every unknown kind. */
+  takesOther?: Kinds['takesOther'];
   reserved?: Kinds['reserved'];
   docs?: string;
 }
@@ -41,7 +45,7 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
   options: KindOptions = {},
 ): TUnsafe<Static<Schemas[keyof Schemas]>> {
   const byName: ReadonlyMap<string, TSchema> = new Map(Object.entries(schemas));
-  const { other, docs, kindWithoutKey = () => undefined, reserved = new Map() } = options;
+  const { other, takesOther = () => true, docs, kindWithoutKey = () => undefined, reserved = new Map() } = options;
   const compile = (schema: TSchema) => {
     const validator = Compile(schema);
     return (value: unknown): boolean => validator.Check(value);
@@ -55,9 +59,9 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
     const kind = value[key] === undefined ? kindWithoutKey(value) : value[key];
     const checkKind = checks.get(kind);
     if (checkKind !== undefined) return checkKind(value);
-    return !reserved.has(kind) && checkOther(value);
+    return typeof kind === 'string' && !reserved.has(kind) && takesOther(kind) && checkOther(value);
   };
-  kindsByCheck.set(check, { noun, key, schemas: byName, kindWithoutKey, other, reserved, docs, check });
+  kindsByCheck.set(check, { noun, key, schemas: byName, kindWithoutKey, other, takesOther, reserved, docs, check });
   return Type.Refine(Type.Unsafe<Static<Schemas[keyof Schemas]>>({}), check);
 }
 

@@ -61,7 +61,8 @@ function explainKind(kinds: Kinds, value: unknown, path: string, report: Report)
   }
   const given = value[kinds.key];
   const kind = given === undefined ? kinds.kindWithoutKey(value) : given;
-  const other = typeof kind === 'string' && !kinds.reserved.has(kind) ? kinds.other : undefined;
+  const takesOther = typeof kind === 'string' && !kinds.reserved.has(kind) && kinds.takesOther(kind);
+  const other = takesOther ? kinds.other : undefined;
   const schema = typeof kind === 'string' ? (kinds.schemas.get(kind) ?? other) : undefined;
   const keyPath = fieldPath(path, kinds.key);
   if (schema !== undefined) explainIssues(schema, value, path, report);

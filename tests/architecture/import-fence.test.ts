@@ -15,17 +15,18 @@ const rules: Rules = {
     schema: '',
     platform: '',
     providers: '',
-    requests: 'schema pipeline:types', // a body can be read again: the pipeline parks it
+    // A body can be read again: the pipeline parks it. A tool defines its parameters.
+    requests: 'schema pipeline:types tools',
     plugins: '',
     guardrails: '',
-    tools: '', // planned
+    tools: 'schema',
     metering: 'platform',
     contents: 'platform',
     config: 'platform schema',
     catalog: 'metering providers:types',
     routing: 'platform:types metering catalog', // takes the port of the bus
     access: 'platform metering catalog routing',
-    pipeline: 'platform:types metering routing providers',
+    pipeline: 'platform:types metering routing providers tools:types',
     management: 'schema platform metering catalog routing access requests guardrails',
     interns: 'platform pipeline', // planned
     exchanges: 'catalog routing providers pipeline',

@@ -11,6 +11,7 @@ import { createRun } from '../../src/pipeline/run/create-run.ts';
 import { createRetryParts } from '../../src/pipeline/steps/endpoint-queue.ts';
 import type { ResponsePipeline } from '../../src/pipeline/response-pipeline.ts';
 import type { Run } from '../../src/pipeline/run/run.ts';
+import type { ServerTools, ToolLoop } from '../../src/pipeline/run/server-tools.ts';
 import { wires } from '../../src/providers/index.ts';
 import { bareEndpoint, createProvider, type Endpoint } from '../../src/providers/provider.ts';
 import { createRoutingContext } from '../../src/routing/routing-context.ts';
@@ -41,6 +42,18 @@ export type Mode = (typeof modes)[number];
 export const caller: Caller = { keyHash: 'h', keyName: 'k', kind: 'member', workspaceId: 'w', memberId: 'ada' };
 const pricing = { promptNanoUsdPerMillion: 1_000_000_000, completionNanoUsdPerMillion: 10_000_000_000 };
 export const model = 'acme/one';
+
+/** The server tools of runs that all have the same loop. It runs every call unless `owns` says otherwise. */
+export const serverToolsOf = (loop: Partial<ToolLoop> & Pick<ToolLoop, 'run'>): ServerTools => ({
+  open: () => ({
+    settings: {},
+    use: { requested: 0, executed: 0 },
+    owns: () => true,
+    offers: () => true,
+    ...loop,
+  }),
+  replay: (input) => [...input],
+});
 
 export interface PipelineLab {
   /** Servers of the model, in the order of attempts. */

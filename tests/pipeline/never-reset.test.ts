@@ -1,9 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
 import type { Run } from '../../src/pipeline/run/run.ts';
-import type { ServerTools } from '../../src/pipeline/run/server-tools.ts';
 import { json } from '../../src/testing/scripted-responses.ts';
 import { chatResponse } from '../clients/chat-responses.ts';
-import { modes, openPipelineLab, type PipelineLab, wireNames } from './lab.ts';
+import { modes, openPipelineLab, type PipelineLab, serverToolsOf, wireNames } from './lab.ts';
 
 /** A counter, which grows. */
 const counters = new Set(['producedTokens']);
@@ -36,12 +35,11 @@ function guardList<Item extends object>(list: Item[], name: string, more: (item:
   };
 }
 
-const tools: ServerTools = {
-  owns: () => true,
-  run: (_run, { toolCalls }) => ({
+const tools = serverToolsOf({
+  run: ({ toolCalls }) => ({
     items: toolCalls.map(({ callId }) => ({ type: 'function_call_output', call_id: callId, output: 'found' })),
   }),
-};
+});
 
 /** Guards a run and everything that is added to it. */
 const guardRun = (run: Run): undefined => {

@@ -6,8 +6,7 @@ import type { PluginPart, RunPlugin } from '../../src/domain/plugin.ts';
 import type { PluginSetting } from '../../src/domain/request.ts';
 import type { Reviser } from '../../src/domain/reviser.ts';
 import type { Run } from '../../src/pipeline/run/run.ts';
-import type { ServerTools } from '../../src/pipeline/run/server-tools.ts';
-import { modes, openPipelineLab, type PipelineLab, wireNames } from './lab.ts';
+import { modes, openPipelineLab, type PipelineLab, serverToolsOf, wireNames } from './lab.ts';
 
 let lab: PipelineLab;
 afterEach(() => lab.close());
@@ -69,12 +68,11 @@ describe('a plugin', () => {
 
   it('changes the request of each step, with the results of tools', async () => {
     const seen: number[] = [];
-    const tools: ServerTools = {
-      owns: () => true,
-      run: (_run, { toolCalls }) => ({
+    const tools = serverToolsOf({
+      run: ({ toolCalls }) => ({
         items: toolCalls.map(({ callId }) => ({ type: 'function_call_output', call_id: callId, output: 'found' })),
       }),
-    };
+    });
     const count = plugin('count', {
       adapt(request) {
         seen.push(request.input.length);

@@ -2,16 +2,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cancellation } from '../../src/domain/cancellation.ts';
 import { GatewayError } from '../../src/domain/errors.ts';
 import type { InputItem } from '../../src/domain/items.ts';
-import { MAX_STEPS } from '../../src/pipeline/steps/run-steps.ts';
-import type { ServerTools } from '../../src/pipeline/run/server-tools.ts';
+import { MAX_STEPS, type ToolLoop } from '../../src/pipeline/run/server-tools.ts';
 import { checkEvents } from '../api/check-events.ts';
 import { defaultCounts, type Turn } from '../clients/turn.ts';
-import { modes, openPipelineLab, type PipelineLab, wireNames } from './lab.ts';
+import { modes, openPipelineLab, type PipelineLab, serverToolsOf, wireNames } from './lab.ts';
 
 /** A lookup tool that shows the client a search while it works. */
-const lookup: ServerTools = {
-  owns: (_run, name) => name === 'lookup',
-  async run(_run, { toolCalls, number }, out) {
+const lookup: Pick<ToolLoop, 'owns' | 'run'> = {
+  owns: (name) => name === 'lookup',
+  async run({ toolCalls, number }, out) {
     const key = `search-${number}`;
     const item = { id: `ws_${number}`, type: 'web_search_call', status: 'in_progress' };
     await out.write([{ type: 'item', key, item }]);
@@ -45,7 +44,7 @@ const isText = (item: { type: string }) => item.type !== 'reasoning';
 describe.each(wireNames)('two steps on %s', (wire) => {
   describe.each(modes)('%s', (mode) => {
     beforeEach(async () => {
-      lab = await openPipelineLab(2, { tools: lookup });
+      lab = await openPipelineLab(2, { tools: serverToolsOf(lookup) });
     });
 
     it('are one response, whose items are in order', async () => {
@@ -146,7 +145,7 @@ describe.each(modes)('the end of a %s run', (mode) => {
   it('is that of its step if no other follows', async () => {
     const seen: string[] = [];
     lab = await openPipelineLab(1, {
-      tools: { ...lookup, run: (_run, step) => void seen.push(...step.toolCalls.map(({ name }) => name)) },
+      tools: serverToolsOf({ ...lookup, run: (step) => void seen.push(...step.toolCalls.map(({ name }) => name)) }),
     });
     lab.script('openai-responses', 0, { calls: [call('lookup'), call('ask_user')] });
     const { events, response } = await lab.respond('openai-responses', mode, { tools });
@@ -158,7 +157,7 @@ describe.each(modes)('the end of a %s run', (mode) => {
   });
 
   it('comes after the maximum number of steps', async () => {
-    lab = await openPipelineLab(1, { tools: lookup });
+    lab = await openPipelineLab(1, { tools: serverToolsOf(lookup) });
     lab.script('openai-chat', 0, ...Array.from({ length: MAX_STEPS + 1 }, () => ({ calls: [call('lookup')] })));
     const { response } = await lab.respond('openai-chat', mode, { tools });
 
@@ -171,13 +170,13 @@ describe.each(modes)('the end of a %s run', (mode) => {
     const cancellation = new Cancellation();
     const left = new GatewayError('client_closed', 'The client disconnected.');
     lab = await openPipelineLab(1, {
-      tools: {
+      tools: serverToolsOf({
         ...lookup,
         async run() {
           cancellation.cancel(left);
           return { items: [] };
         },
-      },
+      }),
     });
     lab.script('openai-chat', 0, { calls: [call('lookup')] }, answering);
     const { error } = await lab.respond('openai-chat', mode, { tools }, cancellation);
@@ -188,7 +187,7 @@ describe.each(modes)('the end of a %s run', (mode) => {
   });
 
   it('does not wait for a tool that the request does not use', async () => {
-    lab = await openPipelineLab(1, { tools: lookup });
+    lab = await openPipelineLab(1, { tools: serverToolsOf(lookup) });
     lab.script('openai-chat', 0, { text: 'Hello.', calls: [call('ask_user')] });
     const { response } = await lab.respond('openai-chat', mode, { tools });
 
@@ -197,7 +196,7 @@ describe.each(modes)('the end of a %s run', (mode) => {
 });
 
 it('the settings of a step reach its provider, and those of the request stay unchanged', async () => {
-  lab = await openPipelineLab(1, { tools: lookup });
+  lab = await openPipelineLab(1, { tools: serverToolsOf(lookup) });
   lab.script('openai-chat', 0, looking, answering);
   const { run } = await lab.respond('openai-chat', 'buffered', { tools, tool_choice: 'required' });
 

@@ -5,7 +5,7 @@ import type { TextAttempt } from '../run/attempt.ts';
 import type { Run } from '../run/run.ts';
 import type { ResponseStep } from '../run/step.ts';
 import type { AttemptSink } from '../run/run-kind.ts';
-import type { ServerTools } from '../run/server-tools.ts';
+import type { ToolLoop } from '../run/server-tools.ts';
 import { StepFilter } from '../steps/step-filter.ts';
 
 /** The chain of sinks from one attempt to the events of its run: the revisers in order, then the step filter. */
@@ -18,7 +18,7 @@ export class AttemptOutput implements AttemptSink<Chunk> {
     run: Run,
     step: ResponseStep,
     attempt: TextAttempt,
-    { revisers, tools }: { revisers: readonly Reviser<Run>[]; tools: ServerTools | undefined },
+    { revisers, tools }: { revisers: readonly Reviser<Run>[]; tools: ToolLoop | undefined },
     out: Sink<Chunk>,
   ) {
     const filter = new StepFilter(run, step, attempt, tools, out);

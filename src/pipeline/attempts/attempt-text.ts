@@ -4,7 +4,7 @@ import type { TextAttempt } from '../run/attempt.ts';
 import { beginAttempt } from '../accounting/close-run.ts';
 import { shortenForDebug } from './debug-body.ts';
 import { exchangeText } from './exchange-text.ts';
-import { noMediaSource, releaseMedia } from './inline-urls.ts';
+import { releaseMedia } from './inline-urls.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import type { Run } from '../run/run.ts';
 import { writeInFlightResponse } from '../accounting/settle-run.ts';
@@ -22,12 +22,12 @@ export async function attemptText(
   attempt: TextAttempt,
   out: Sink<Chunk>,
 ): Promise<void> {
-  const translated = translateRequest(run, attempt, pipeline.media ?? (() => noMediaSource));
+  const translated = translateRequest(run, attempt, pipeline);
   const written = translated instanceof Promise ? await translated : translated;
   if (run.request.stream === true && run.request.debug?.echo_upstream_body) {
     await out.write([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
   }
-  if (attempt.isLast && !pipeline.tools) releaseMedia(run);
+  if (attempt.isLast && !run.toolLoop) releaseMedia(run);
   beginAttempt(pipeline, run, attempt, () => writeInFlightResponse(run, attempt));
   await exchangeText(run, attempt, written, pipeline.upstreamBodyLimit(), out);
 }

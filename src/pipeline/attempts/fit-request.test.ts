@@ -31,6 +31,12 @@ describe('parameters that an endpoint does not support', () => {
     expect(JSON.parse(JSON.stringify(request))).toEqual({ input: [], max_output_tokens: 5 });
   });
 
+  it('lose their tools if the model must call none and the choice is not supported', () => {
+    const { request, changed } = settle({ tools, tool_choice: 'none' }, { parameters: new Set(['tools']) });
+    expect(changed).toEqual(['tool_choice', 'tools']);
+    expect(request.tools).toEqual([]);
+  });
+
   it.each(Object.keys(all))('%s stays where it is taken', (name) => {
     const { request, changed } = settle(all, { parameters: new Set([name]) });
     expect(changed).not.toContain(name);

@@ -50,6 +50,9 @@ export function fitRequest(
       if (!isSent(request[field]) || supports(endpoint, name) !== false) continue;
       change({ [field]: undefined }, field);
     }
+    // Without the choice, the model could still call them: choice 403.
+    const isIgnored = request.tool_choice === 'none' && fitted.tool_choice === undefined;
+    if (isIgnored && fitted.tools && fitted.tools.length > 0) change({ tools: [] }, 'tools');
     const { format, verbosity } = request.text ?? {};
     if (verbosity && supports(endpoint, 'verbosity') === false) {
       change({ text: { ...fitted.text, verbosity: null } }, 'text.verbosity');

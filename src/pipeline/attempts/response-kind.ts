@@ -7,6 +7,7 @@ import { itemsOf } from '../accounting/response-images.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import type { Run } from '../run/run.ts';
 import type { RunKind } from '../run/run-kind.ts';
+import type { ToolCall } from '../run/step.ts';
 import { findOtherWire } from './wire-fallback.ts';
 
 /** A run that produces a response. */
@@ -40,10 +41,11 @@ function describeOutcome(run: Run, attempt: TextAttempt): AttemptOutcome {
  *
  * @see docs/reference/routing.md#quality
  */
-function judgeToolCalls({ builder, steps, request }: Run, { hasLateTools }: TextAttempt): 'sound' | 'broken' {
+function judgeToolCalls({ builder, steps, request, toolLoop }: Run, { hasLateTools }: TextAttempt): 'sound' | 'broken' {
   const { tools = [] } = request;
   const { firstItem, toolCalls } = steps.at(-1)!; // the step of the attempt
-  if (!toolCalls.every((call) => isJson(call.arguments))) return 'broken';
+  const isSound = ({ name, arguments: text }: ToolCall) => isJson(text) && toolLoop?.offers(name) === true;
+  if (!toolCalls.every(isSound)) return 'broken';
   const names = new Set(tools.flatMap((tool) => ('name' in tool && typeof tool.name === 'string' ? [tool.name] : [])));
   const isOpen = hasLateTools || tools.length === 0 || tools.some(({ type }) => type === 'namespace');
   for (const item of builder?.items.slice(firstItem) ?? []) {

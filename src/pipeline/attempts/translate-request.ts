@@ -2,10 +2,11 @@ import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
-import { Needs } from '../../routing/needs.ts';
+import { hasServerItems, Needs } from '../../routing/needs.ts';
 import type { TextAttempt } from '../run/attempt.ts';
 import { fitRequest } from './fit-request.ts';
-import { inlineUrls, type MediaSource } from './inline-urls.ts';
+import { inlineUrls, type MediaSource, noMediaSource } from './inline-urls.ts';
+import type { ResponsePipeline } from '../response-pipeline.ts';
 import { buildRequest, type Run } from '../run/run.ts';
 import { adaptRequest } from '../run/run-plugins.ts';
 
@@ -19,13 +20,15 @@ import { adaptRequest } from '../run/run-plugins.ts';
 export function translateRequest(
   run: Run,
   attempt: TextAttempt,
-  media: () => MediaSource,
+  { media = () => noMediaSource, tools }: Pick<ResponsePipeline, 'media' | 'tools'>,
 ): MaybePromise<UpstreamRequest> {
   const { endpoint } = attempt;
   const step = run.steps.at(-1);
   const choice = step?.plan.choiceOf(endpoint);
   const isAlias = choice?.isAlias === true;
-  const settled = step?.settings ? { ...buildRequest(run), ...step.settings } : buildRequest(run);
+  const built = buildRequest(run);
+  if (tools && hasServerItems(built.input)) built.input = tools.replay(built.input);
+  const settled = step?.settings ? { ...built, ...step.settings } : built;
   const rewritten = choice?.rewrite ? choice.rewrite(settled) : settled;
   if (!run.activePlugins) return writeFitted(run, attempt, rewritten, isAlias, media);
   const adapted = adaptRequest(run, run.activePlugins, rewritten, endpoint);

@@ -1,7 +1,14 @@
 import { type FinishChunk, isIncomplete } from '../../domain/chunks.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import { responseErrorCode } from '../../domain/errors.ts';
-import type { FunctionTool, OutputItem, Tool } from '../../domain/items.ts';
+import {
+  type FunctionTool,
+  isServerTool,
+  nameFunction,
+  type OutputItem,
+  type Tool,
+  type ToolChoice,
+} from '../../domain/items.ts';
 import type { RequestSettings } from '../../domain/request.ts';
 import type { ResponseObject } from '../../domain/response.ts';
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
@@ -40,7 +47,7 @@ export function createResponseObject(
     top_p: request.top_p ?? 1,
     presence_penalty: request.presence_penalty ?? 0,
     frequency_penalty: request.frequency_penalty ?? 0,
-    tool_choice: request.tool_choice ?? 'auto',
+    tool_choice: showChoice(request.tool_choice ?? 'auto'),
     // The interface gives the echo a type that has no server tools, so they are omitted.
     tools: request.tools?.filter((tool) => !tool.type.startsWith('router:')).map(showTool) ?? [],
     background: false,
@@ -67,6 +74,10 @@ export function createResponseObject(
     user: request.user ?? null,
   };
 }
+
+/** The interface gives the echo no server tools: it shows the function that the model sees. */
+const showChoice = (choice: ToolChoice): ToolChoice =>
+  typeof choice === 'object' && isServerTool(choice) ? { type: 'function', name: nameFunction(choice.type) } : choice;
 
 const plainText = { type: 'text' } as const;
 

@@ -45,7 +45,9 @@ export class RunContext implements BuilderContext {
       (usage.totalTokens > 0 || charges !== undefined || [cost, ...inner].some((each) => totalOf(each) > 0n));
     const chargesNanoUsd = charges ? totalOf(sumCharges(charges)) : 0n;
     return {
-      usage: isUsed ? writeUsage(usage, cost, { isByok, inner, chargesNanoUsd }) : null,
+      usage: isUsed
+        ? writeUsage(usage, cost, { isByok, inner, chargesNanoUsd, toolUse: this.run.toolLoop?.use })
+        : null,
       routerMetadata: createRouterMetadata(this.run, this.region),
       serviceTier: finish?.serviceTier || this.assumeTier(),
     };

@@ -20,6 +20,7 @@ export function createRun({ hashEndUser }: Pick<PipelineBase<Run>, 'hashEndUser'
     responseId: createId('resp_'),
     builder: undefined,
     activePlugins: undefined,
+    toolLoop: undefined,
     media: undefined,
   };
 }

@@ -2,12 +2,21 @@ import type { Charge } from '../../domain/charge.ts';
 import type { Cost, Usage } from '../../domain/usage.ts';
 import type { CostReservation } from '../../metering/spending.ts';
 
+/** A finished run that served another one. It has its own ledger entry. */
+export interface InnerRun {
+  readonly generationId: string;
+  /** Its cost, including its own inner runs. */
+  readonly cost: Cost;
+}
+
 /** What a run may cost, and what it has cost. */
 export interface RunMoney {
   /** The reserved cost of the run, until it is closed. */
   reservation: CostReservation | undefined;
   /** Charges of plugins and server tools, in order. Undefined: there are none. */
   charges: Charge[] | undefined;
+  /** Runs that have served this one. Only the response adds their cost. */
+  readonly innerRuns: InnerRun[];
   /** The sum over the committed attempts and the charges. */
   usage: Usage | undefined;
   /** The sum over all attempts, failed ones included, and the charges. */

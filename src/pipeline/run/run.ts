@@ -2,21 +2,14 @@ import type { GatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { RequestSettings, ResponseRequest } from '../../domain/request.ts';
 import type { StageRecord } from '../../domain/router-metadata.ts';
-import type { Cost } from '../../domain/usage.ts';
 import type { EventBuilder } from '../events/build-events.ts';
 import type { Conversation } from './conversation.ts';
 import type { RunMedia } from '../attempts/inline-urls.ts';
 import type { ActivePlugin } from './run-plugins.ts';
 import type { RunMoney } from './run-money.ts';
 import type { RunOrigin } from './run-origin.ts';
+import type { ToolLoop } from './server-tools.ts';
 import { isDispatched, type ResponseStep, type Step } from './step.ts';
-
-/** A finished run that served another one. It has its own ledger entry. */
-export interface InnerRun {
-  readonly generationId: string;
-  /** Its cost, including its own inner runs. */
-  readonly cost: Cost;
-}
 
 /**
  * One request in progress, of any kind: its origin, its caller, the request and the steps that serve it. Routing,
@@ -43,8 +36,6 @@ export interface RunBase extends RunOrigin, RunMoney {
   unknownProviders?: readonly string[] | undefined;
   /** performance.now() of the first output to the client. */
   firstOutputAt: number | undefined;
-  /** Runs that have served this one. Only the response adds their cost. */
-  readonly innerRuns: InnerRun[];
   error: GatewayError | undefined;
   /** Whether a guardrail blocked its input, before anything was planned. */
   isBlocked: boolean;
@@ -63,6 +54,8 @@ export interface Run extends RunBase {
   builder: EventBuilder | undefined;
   /** The parts of its plugins, in order. Undefined: none acts on it. */
   activePlugins: ActivePlugin[] | undefined;
+  /** Its server tools; undefined: it has none. */
+  toolLoop: ToolLoop | undefined;
   /** The content of the URLs in its input; undefined if no endpoint needed it. */
   media: RunMedia | undefined;
 }

@@ -3,9 +3,12 @@ import type { InputItem } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { RequestSettings } from '../../domain/request.ts';
 import type { Sink } from '../../domain/sink.ts';
-import type { TextAttempt } from './attempt.ts';
+import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from './run.ts';
-import type { Step } from './step.ts';
+import type { ResponseStep } from './step.ts';
+
+/** Maximum number of steps of a run, regardless of its tools. */
+export const MAX_STEPS = 32;
 
 /** The input of the next step of a run. */
 export interface NextStep {
@@ -15,15 +18,34 @@ export interface NextStep {
   readonly settings?: Partial<RequestSettings>;
 }
 
-/** Tools that the gateway runs itself between two steps of a run. */
-export interface ServerTools {
-  /** Whether the gateway runs a function of this name. The client then does not see the call itself. */
-  owns(run: Run, name: string): boolean;
+/** The server tools that one run offers. */
+export interface ToolLoop {
+  /** Settings of the request that are different in the first step: the model sees each tool as a function. */
+  readonly settings: Partial<RequestSettings>;
+  /** Counts of its calls. */
+  readonly use: ToolUse;
+  /** Whether the gateway responds to calls of this name. The client then does not see the call itself. */
+  owns(name: string, namespace: string | undefined): boolean;
+  /** Whether the name is one of its tools. */
+  offers(name: string): boolean;
   /**
    * Runs the calls of a step that has ended.
    *
    * @param out receives items that show the client the work of the tools
    * @returns undefined if no step follows: the response then ends as the step did
    */
-  run(run: Run, step: Step<TextAttempt>, out: Sink<Chunk>): MaybePromise<NextStep | undefined>;
+  run(step: ResponseStep, out: Sink<Chunk>): MaybePromise<NextStep | undefined>;
+}
+
+/** Tools that the gateway runs itself between two steps of a run. */
+export interface ServerTools {
+  /**
+   * Opens the tools that the request of a run names.
+   *
+   * @returns undefined if it names none
+   * @throws {GatewayError} `invalid_request` for an unknown tool, wrong parameters, or a name that is used twice
+   */
+  open(run: Run): ToolLoop | undefined;
+  /** Replaces items of server tools by the calls and results that they show. Called only if there are such items. */
+  replay(input: readonly InputItem[]): InputItem[];
 }

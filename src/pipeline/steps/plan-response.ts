@@ -15,8 +15,11 @@ import { createStep, type Step } from '../run/step.ts';
 export function planResponse(pipeline: ResponsePipeline, run: Run): MaybePromise<Step<TextAttempt>> {
   const plan = (task: string | undefined): MaybePromise<Step<TextAttempt>> => {
     const hints = task === undefined ? {} : { task };
-    return planStep(pipeline, run, (onRefused) =>
-      planRoute(buildRequest(run), run.caller, pipeline.routingContext(), hints, onRefused),
+    return planStep(
+      pipeline,
+      run,
+      (onRefused) => planRoute(buildRequest(run), run.caller, pipeline.routingContext(), hints, onRefused),
+      run.toolLoop?.settings,
     );
   };
   const task = pipeline.findTask?.(run);

@@ -12,6 +12,7 @@ import { createStep, type Step } from '../run/step.ts';
  * step, so the metadata shows no route.
  *
  * @param plan plans the route; `onRefused` gets the explanation if no endpoint is left
+ * @param settings of the request that are different in this step
  * @returns a promise only if another process reserves the cost
  * @throws {GatewayError} if no endpoint is left, or the cost exceeds a spending limit
  */
@@ -19,6 +20,7 @@ export function planStep<A extends Attempt, R extends RunBase & { readonly steps
   pipeline: PipelineBase<R>,
   run: R,
   plan: (onRefused: (refused: Plan<Endpoint>) => void) => Plan<Endpoint>,
+  settings?: Step['settings'],
 ): MaybePromise<Step<A>> {
   if (run.metadata) run.unknownProviders = pipeline.findUnknownProviders?.(run);
   let made: Plan<Endpoint>;
@@ -30,7 +32,7 @@ export function planStep<A extends Attempt, R extends RunBase & { readonly steps
   const begin = (reservation: RunBase['reservation']): Step<A> => {
     run.reservation ??= reservation;
     run.stages.push(...made.stages);
-    const step = createStep<A>(made);
+    const step = createStep<A>(made, settings && { settings });
     run.steps.push(step);
     return step;
   };

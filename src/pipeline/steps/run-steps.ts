@@ -1,4 +1,4 @@
-import type { Chunk } from '../../domain/chunks.ts';
+import { type Chunk, isIncomplete } from '../../domain/chunks.ts';
 import type { Sink } from '../../domain/sink.ts';
 import { AttemptOutput } from '../attempts/attempt-output.ts';
 import { addStep, listOutput } from './next-step.ts';
@@ -6,12 +6,10 @@ import { planResponse } from './plan-response.ts';
 import { responseKind } from '../attempts/response-kind.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import type { Run } from '../run/run.ts';
+import { MAX_STEPS } from '../run/server-tools.ts';
 import { joinPlugins, listRevisers } from '../run/run-plugins.ts';
 import { settleStep } from '../accounting/settle-run.ts';
 import { walkPlan } from './walk-plan.ts';
-
-/** Maximum number of steps of a run, regardless of its tools. */
-export const MAX_STEPS = 32;
 
 /**
  * Runs the steps of a response. Plans the first one and walks its plan. While a step ends with calls of server tools,
@@ -21,7 +19,8 @@ export const MAX_STEPS = 32;
  * @throws {GatewayError} of the step that failed
  */
 export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<Chunk>): Promise<void> {
-  const { tools } = pipeline;
+  const tools = pipeline.tools?.open(run);
+  if (tools) run.toolLoop = tools;
   const planned = planResponse(pipeline, run);
   let step = planned instanceof Promise ? await planned : planned;
   if (step.plan.plugins) {
@@ -37,7 +36,7 @@ export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<C
     if (!tools || step.toolCalls.length === 0) return;
     settleStep(run, step);
     const output = listOutput(run, step);
-    const running = tools.run(run, step, out);
+    const running = isIncomplete(finish!) ? undefined : tools.run(step, out); // incomplete calls are not run
     const next = running instanceof Promise ? await running : running;
     if (run.cancellation.reason) throw run.cancellation.reason;
     if (!next || run.steps.length === MAX_STEPS) {

@@ -4,7 +4,7 @@ import type { Sink } from '../../domain/sink.ts';
 import type { TextAttempt } from '../run/attempt.ts';
 import { writeCall } from '../events/build-events.ts';
 import type { Run } from '../run/run.ts';
-import type { ServerTools } from '../run/server-tools.ts';
+import type { ToolLoop } from '../run/server-tools.ts';
 import type { Step, ToolCall } from '../run/step.ts';
 
 /** A call of a server tool while its arguments arrive. */
@@ -26,19 +26,13 @@ export class StepFilter implements Sink<Chunk> {
   private readonly run: Run;
   private readonly step: Step<TextAttempt>;
   private readonly attempt: TextAttempt;
-  private readonly tools: ServerTools | undefined;
+  private readonly tools: ToolLoop | undefined;
   private readonly out: Sink<Chunk>;
   private isClosed = false;
   /** Calls of server tools by call id, or by key on wires that have items of their own. */
   private calls: Map<ItemKey, OpenCall> | undefined;
 
-  constructor(
-    run: Run,
-    step: Step<TextAttempt>,
-    attempt: TextAttempt,
-    tools: ServerTools | undefined,
-    out: Sink<Chunk>,
-  ) {
+  constructor(run: Run, step: Step<TextAttempt>, attempt: TextAttempt, tools: ToolLoop | undefined, out: Sink<Chunk>) {
     this.run = run;
     this.step = step;
     this.attempt = attempt;
@@ -100,20 +94,21 @@ export class StepFilter implements Sink<Chunk> {
   }
 
   private beginsCall(chunk: Chunk): boolean {
-    if (chunk.type === 'tool_call') return this.isServerCall(chunk.name);
+    if (chunk.type === 'tool_call') return chunk.kind !== 'custom' && this.isServerCall(chunk.name, chunk.namespace);
     if (chunk.type !== 'item' && chunk.type !== 'item_done') return false;
-    return chunk.item.type === 'function_call' && this.isServerCall(String(chunk.item['name']));
+    const { type, name, namespace } = chunk.item;
+    return type === 'function_call' && this.isServerCall(String(name), namespace as string | undefined);
   }
 
-  private isServerCall(name: string): boolean {
-    return this.tools?.owns(this.run, name) === true;
+  private isServerCall(name: string, namespace: string | undefined): boolean {
+    return this.tools?.owns(name, namespace) === true;
   }
 
   /** @returns whether the chunk belongs to a call of a server tool */
   private takeCall(chunk: Chunk): boolean {
     switch (chunk.type) {
       case 'tool_call':
-        if (!this.isServerCall(chunk.name)) return false;
+        if (!this.beginsCall(chunk)) return false;
         this.open(chunk.callId, writeCall(chunk));
         return true;
       case 'tool_call_arguments': {

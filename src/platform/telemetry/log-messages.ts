@@ -56,6 +56,7 @@ export const logMessages = {
     levels: ['info', 'warn'],
     fields: ['request_id', 'generation_id', 'model', 'provider', 'rescued', ...failure],
   },
+  'tool failed': { levels: ['warn'], fields: ['tool', 'err'] },
   'key rejected': { levels: ['warn'], fields: ['key_name', 'key_hash', 'reason', 'count'] },
   'unknown key rejected': { levels: ['info'], fields: ['key_hash', 'count'] },
   'key refresh failed': { levels: ['error'], fields: ['err'] },

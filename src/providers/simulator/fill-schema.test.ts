@@ -9,6 +9,8 @@ const fits = (schema: object, value: unknown) => Schema.Check(schema, value);
 
 it.each([
   ['a text named for its property', { type: 'object', properties: { city: { type: 'string' } } }, { city: 'city' }],
+  ['an example of a text without rules', { type: 'string', examples: [7, 'Oslo'] }, 'Oslo'],
+  ['no example of a text with rules', { type: 'string', maxLength: 2, examples: ['Oslo'] }, 'va'],
   ['const before type', { const: 7 }, 7],
   ['the first of an enum', { enum: ['b', 'a'] }, 'b'],
   ['a type that is not null', { type: ['null', 'integer'] }, 1],

@@ -114,7 +114,7 @@ function fillType(root: Root, type: string, rules: SchemaRules, place: Place): u
     case 'array':
       return fillArray(root, rules, place);
     case 'string':
-      return fillString(rules, place.name, place.nth);
+      return findExample(rules) ?? fillString(rules, place.name, place.nth);
     case 'number':
     case 'integer':
       return fillNumber(rules, type === 'integer', place.nth) ?? impossible;
@@ -125,6 +125,13 @@ function fillType(root: Root, type: string, rules: SchemaRules, place: Place): u
     default:
       return impossible;
   }
+}
+
+/** An example of a text without other rules. Examples are not required to follow the rules. */
+function findExample({ examples, ...rules }: SchemaRules): string | undefined {
+  if (!Array.isArray(examples)) return undefined;
+  const isFree = Object.keys(rules).every((rule) => rule === 'type' || rule === 'description' || rule === 'title');
+  return isFree ? examples.find((example) => typeof example === 'string') : undefined;
 }
 
 function fillObject(root: Root, rules: SchemaRules, place: Place): unknown {

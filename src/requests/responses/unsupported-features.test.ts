@@ -32,7 +32,6 @@ describe('refuses', () => {
     ],
     ['tools[0].defer_loading', { tools: [late] }],
     ['tools[0].tools[0].defer_loading', { tools: [{ type: 'namespace', name: 'n', description: '', tools: [late] }] }],
-    ['stop_server_tools_when', { stop_server_tools_when: { type: 'step_count_is', step_count: 1 } }],
     ['model', { model: 'router/fusion' }],
     ['models[1]', { models: ['acme/mock', 'Router/fusion-flash'] }],
     ['model', { model: '@preset/mine' }],

@@ -3,11 +3,13 @@ import { isServerTool } from '../../domain/items.ts';
 import { pluginOrder, routerPlugins } from '../../domain/plugin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
+import { builtInTools } from '../../tools/index.ts';
 import { type AnyTool, listTools } from './list-tools.ts';
+import { serverTools } from './schema/server-tools.ts';
 import type { RequestBody } from './schema.ts';
 
 /** A checked request with the fields that no stage reads yet. The domain type does not have them. */
-export type CheckedRequest = ResponseRequest & Pick<RequestBody, 'preset' | 'stop_server_tools_when'>;
+export type CheckedRequest = ResponseRequest & Pick<RequestBody, 'preset'>;
 
 /** One use of an unsupported feature. */
 interface Hit {
@@ -30,6 +32,8 @@ export interface UnsupportedFeature {
 const onlinePattern = /:online(?=:|@|$)/i;
 const offeredPlugins: readonly string[] = [...pluginOrder, ...routerPlugins];
 const quoted = offeredPlugins.map((id) => `\`${id}\``);
+const offeredTools: readonly string[] = builtInTools.map(({ type }) => type);
+const notOfferedTools = Object.keys(serverTools).filter((type) => !offeredTools.includes(type));
 const presetPattern = /^@preset\/|@preset\//i;
 
 /** All unsupported features. A test compares the page with this list. Remove the row of a feature that is added. */
@@ -45,13 +49,14 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
   },
   {
     field: 'tools[].type',
-    refused: 'the server tools: every `router:…` type, and `tool_search`',
+    refused: `${notOfferedTools.map((type) => `\`${type}\``).join(', ')}; in \`additional_tools\` items, every server tool`,
     instead: 'Use a tool of your own, or one that runs at the provider.',
     find: (request) =>
-      findTools(request, isServerTool).map(({ path, tool }) => ({
-        path: `${path}.type`,
-        value: tool.type,
-      })),
+      findTools(request, isServerTool).flatMap(({ path, tool }) =>
+        path.startsWith('input') || notOfferedTools.includes(tool.type)
+          ? [{ path: `${path}.type`, value: tool.type }]
+          : [],
+      ),
   },
   {
     field: 'tools[].defer_loading',
@@ -62,13 +67,6 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
         path: `${path}.defer_loading`,
         value: true,
       })),
-  },
-  {
-    field: 'stop_server_tools_when',
-    refused: 'every condition',
-    instead: 'Leave it out.',
-    find: ({ stop_server_tools_when: value }) =>
-      value === undefined ? [] : [{ path: 'stop_server_tools_when', value }],
   },
   {
     field: 'model: router slug',

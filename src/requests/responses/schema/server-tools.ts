@@ -2,6 +2,7 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { byKind } from '../../../schema/by-kind.ts';
 import { show } from '../../../schema/report.ts';
 import { anyObject, cacheControl, oneOf, reasoningEffort, strings } from '../../../schema/shapes.ts';
+import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
 import { searchContextSize, searchEngine, searchMode, userLocation, xSearch } from './search.ts';
 
 const closed = { additionalProperties: false };
@@ -14,21 +15,6 @@ const tool = <const Kind extends string, Parameters extends TSchema>(type: Kind,
   Type.Object({ type: Type.Literal(type), parameters: Type.Optional(parameters) }, closed);
 
 const parameters = <Fields extends TProperties>(fields: Fields) => Type.Object(fields, closed);
-
-const isTimeZone = (name: string): boolean => {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-const timeZone = Type.Refine(
-  Type.String(),
-  isTimeZone,
-  (name) => `must be a time zone of the IANA database such as \`Europe/Zurich\`, got ${show(name)}`,
-);
 
 const networkPolicy = byKind('a network policy', 'type', {
   disabled: Type.Object({ type: Type.Literal('disabled') }),
@@ -147,7 +133,7 @@ const noParameters = Type.Unsafe<Record<string, never>>({ type: 'object', proper
 const workerTools = {
   'router:web_search': webSearch,
   'router:web_fetch': webFetch,
-  'router:datetime': tool('router:datetime', parameters({ timezone: Type.Optional(timeZone) })),
+  'router:datetime': tool('router:datetime', datetimeParameters),
   'router:image_generation': tool('router:image_generation', imageSettings),
   'router:experimental__search_models': tool(
     'router:experimental__search_models',
@@ -193,6 +179,12 @@ export const serverTools = {
 
 /** Their types, without the alias. */
 export const serverToolTypes: readonly string[] = Object.keys(serverTools).filter((type) => type !== 'tool_search');
+
+/** A tool that the operator has added. Whether there is one of this type is known only to the gateway. */
+export const addedTool = {
+  other: Type.Object({ type: Type.String(), parameters: Type.Optional(anyObject()) }, closed),
+  takesOther: (type: string) => /^router:[a-z][a-z0-9_]*$/.test(type),
+};
 
 /** The type of a server tool, such as `router:web_search`. */
 export type ServerToolType = Static<(typeof serverTools)[keyof typeof serverTools]>['type'];

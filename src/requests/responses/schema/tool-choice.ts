@@ -1,7 +1,7 @@
 import { type TUnsafe, Type } from 'typebox';
 import { byKind } from '../../../schema/by-kind.ts';
 import { oneOf } from '../../../schema/shapes.ts';
-import { type ServerToolType, serverTools } from './server-tools.ts';
+import { addedTool, type ServerToolType, serverTools } from './server-tools.ts';
 
 const ofType = <const Kind extends string>(type: Kind) => Type.Object({ type: Type.Literal(type) });
 const named = <const Kind extends string>(type: Kind) => Type.Object({ type: Type.Literal(type), name: Type.String() });
@@ -18,18 +18,23 @@ const serverToolChoices: Record<ServerToolChoice['type'], TUnsafe<ServerToolChoi
 /** @see docs/reference/tools.md#tool-choice */
 export const toolChoice = Type.Union([
   oneOf('auto', 'none', 'required'),
-  byKind('a tool choice', 'type', {
-    function: named('function'),
-    custom: named('custom'),
-    web_search_preview: ofType('web_search_preview'),
-    web_search_preview_2025_03_11: ofType('web_search_preview_2025_03_11'),
-    apply_patch: ofType('apply_patch'),
-    shell: ofType('shell'),
-    allowed_tools: Type.Object({
-      type: Type.Literal('allowed_tools'),
-      mode: oneOf('auto', 'required'),
-      tools: Type.Array(Type.Object({ type: Type.String(), name: Type.Optional(Type.String()) })),
-    }),
-    ...serverToolChoices,
-  }),
+  byKind(
+    'a tool choice',
+    'type',
+    {
+      function: named('function'),
+      custom: named('custom'),
+      web_search_preview: ofType('web_search_preview'),
+      web_search_preview_2025_03_11: ofType('web_search_preview_2025_03_11'),
+      apply_patch: ofType('apply_patch'),
+      shell: ofType('shell'),
+      allowed_tools: Type.Object({
+        type: Type.Literal('allowed_tools'),
+        mode: oneOf('auto', 'required'),
+        tools: Type.Array(Type.Object({ type: Type.String(), name: Type.Optional(Type.String()) })),
+      }),
+      ...serverToolChoices,
+    },
+    { other: Type.Object({ type: Type.String() }), takesOther: addedTool.takesOther },
+  ),
 ]);

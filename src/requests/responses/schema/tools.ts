@@ -3,7 +3,7 @@ import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
 import { anyObject, maybe, nullable, oneOf } from '../../../schema/shapes.ts';
 import { hostedTools } from './hosted-tools.ts';
-import { serverTools } from './server-tools.ts';
+import { addedTool, serverTools } from './server-tools.ts';
 
 const functionName = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,64}$',
@@ -62,7 +62,7 @@ const tools = {
 };
 
 /** An entry of `tools`. @see docs/reference/tools.md */
-export const tool = byKind('a tool', 'type', tools, { docs: docsUrl('reference/tools') });
+export const tool = byKind('a tool', 'type', tools, { docs: docsUrl('reference/tools'), ...addedTool });
 
 /** An entry of `additional_tools.tools`: a tool of a known kind, or any object with a `type`. */
 export const announcedTool = byKind('a tool', 'type', tools, { other: Type.Object({ type: Type.String() }) });

@@ -1,0 +1,84 @@
+import { ChildCancellation } from '../../domain/child-cancellation.ts';
+import type { Charge, PlannedCharge } from '../../domain/charge.ts';
+import { currentTimeMs } from '../../domain/clock.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { ItemFields, ServerTool, ToolOutcome } from '../../tools/server-tool.ts';
+import type { Run } from '../run/run.ts';
+import { untilCancelled } from '../run/until-cancelled.ts';
+
+/** A server tool as a request offers it. */
+export interface OfferedTool {
+  readonly tool: ServerTool;
+  /** `tools[].parameters`, checked. */
+  readonly parameters: Record<string, unknown>;
+  /** Number of its calls that have begun. */
+  begun: number;
+}
+
+/** What calls need of the gateway. */
+export interface CallPorts {
+  /** Begins a charge of a run. @throws {GatewayError} if it exceeds a limit */
+  charge(run: Run, planned: PlannedCharge): MaybePromise<Charge>;
+  /** Called for an unexpected failure of a tool. */
+  report(type: string, error: unknown): void;
+}
+
+/** Maximum bytes of a result, as JSON. */
+const MAX_RESULT_BYTES = 1024 * 1024;
+
+/** The outcome of a call, with its result as JSON. */
+export interface CallOutcome {
+  readonly result: string;
+  readonly item: ItemFields;
+}
+
+/**
+ * Calls a tool. A failure of the tool is a result for the model.
+ *
+ * @param input checked arguments
+ * @throws the reason of the cancellation of the run
+ */
+export async function callTool(
+  run: Run,
+  offered: OfferedTool,
+  input: Record<string, unknown>,
+  { charge, report }: CallPorts,
+): Promise<CallOutcome> {
+  const { tool, parameters } = offered;
+  const earlierCalls = offered.begun++;
+  const fail = (error: string): CallOutcome => ({
+    result: writeError(error),
+    item: { ...tool.item(input, parameters), error },
+  });
+  const message = `The tool did not end within ${tool.timeoutMs} ms.`;
+  using cancellation = new ChildCancellation(run.cancellation, tool.timeoutMs, message);
+  try {
+    const executing = tool.execute(input, parameters, {
+      signal: cancellation.signal,
+      now: currentTimeMs,
+      earlierCalls,
+      charge: (planned) => charge(run, planned),
+    });
+    const outcome = executing instanceof Promise ? await untilCancelled(executing, cancellation) : executing;
+    return writeOutcome(outcome) ?? fail(`The result is too large. At most ${MAX_RESULT_BYTES} bytes are allowed.`);
+  } catch (error) {
+    if (run.cancellation.reason) throw run.cancellation.reason;
+    if (isForModel(error)) return fail(error.message);
+    report(tool.type, error);
+    return fail('The tool failed.');
+  }
+}
+
+/** @returns undefined if the result is too large */
+function writeOutcome({ result, item }: ToolOutcome): CallOutcome | undefined {
+  const text = JSON.stringify(result);
+  return Buffer.byteLength(text) > MAX_RESULT_BYTES ? undefined : { result: text, item };
+}
+
+/** Whether the model may read the message. A module of the operator can have its own copy of the class. */
+const isForModel = (error: unknown): error is Error =>
+  error instanceof GatewayError || (error instanceof Error && error.name === 'ToolError');
+
+/** Writes an error as a result. */
+export const writeError = (error: string): string => JSON.stringify({ error });

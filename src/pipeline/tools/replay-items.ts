@@ -1,0 +1,65 @@
+import type { InputItem, OutputItem } from '../../domain/items.ts';
+import type { ReplayedCall, ServerTool } from '../../tools/server-tool.ts';
+
+/**
+ * Replaces the items of server tools by function calls and their outputs, as the model saw them. Calls that follow one
+ * another become one turn: first all calls, then all outputs. Items without a result stay, and no wire sends them.
+ *
+ * @see docs/reference/tools.md#replay
+ */
+export function replayItems(input: readonly InputItem[], tools: ReadonlyMap<string, ServerTool>): InputItem[] {
+  const replayed: InputItem[] = [];
+  const outputs: InputItem[] = [];
+  const taken = new Set<unknown>();
+  for (let index = 0; index < input.length; index++) {
+    const item = input[index]!;
+    const tool = tools.get(item.type);
+    const call = tool && readCall(tool, item as OutputItem); // a carried item
+    if (!tool || !call) {
+      if (!continuesTurn(item)) replayed.push(...outputs.splice(0));
+      replayed.push(item);
+      continue;
+    }
+    const callId = nameCall(item as OutputItem, index, taken);
+    replayed.push({ type: 'function_call', call_id: callId, name: tool.name, arguments: call.arguments });
+    outputs.push({ type: 'function_call_output', call_id: callId, output: JSON.stringify(call.result) });
+  }
+  replayed.push(...outputs);
+  return replayed;
+}
+
+/** Whether the item can be in the same turn as the calls before it. */
+const continuesTurn = ({ type }: InputItem): boolean =>
+  type === 'function_call' || type === 'custom_tool_call' || type.startsWith('router:');
+
+function readCall(tool: ServerTool, item: OutputItem): { arguments: string; result: object } | undefined {
+  const call = tool.replay(item) ?? readFailure(item);
+  if (!call) return undefined;
+  const { arguments: written } = item;
+  // The text that the model wrote, so that the provider finds the same prefix in its cache.
+  const isObject = typeof written === 'string' && parseObject(written) !== undefined;
+  return { arguments: isObject ? written : JSON.stringify(call.arguments), result: call.result };
+}
+
+const readFailure = ({ error }: OutputItem): ReplayedCall | undefined =>
+  typeof error === 'string' && error !== '' ? { arguments: {}, result: { error } } : undefined;
+
+/** Returns the id of the call, or a new one if the item has none or another item has the same. */
+function nameCall({ id, call_id: given }: OutputItem, index: number, taken: Set<unknown>): string {
+  const own = typeof given === 'string' && given !== '' ? given : id && `call_${id}`;
+  const name = own && !taken.has(own) ? own : `call_item_${index}`;
+  taken.add(name);
+  return name;
+}
+
+/** @returns undefined if the text is not a JSON object */
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

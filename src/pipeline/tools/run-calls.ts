@@ -1,0 +1,112 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { Chunk } from '../../domain/chunks.ts';
+import { createId } from '../../domain/ids.ts';
+import type { InputItem, OutputItem } from '../../domain/items.ts';
+import type { Sink } from '../../domain/sink.ts';
+import type { ToolUse } from '../../domain/usage.ts';
+import type { Run } from '../run/run.ts';
+import type { ResponseStep, ToolCall } from '../run/step.ts';
+import { type CallPorts, callTool, type OfferedTool, writeError } from './call-tool.ts';
+import { parseObject } from './replay-items.ts';
+import type { ToolStage } from './tool-stage.ts';
+
+export interface CallParts {
+  readonly run: Run;
+  readonly step: ResponseStep;
+  /** By the name that the model sees. */
+  readonly offered: ReadonlyMap<string, OfferedTool>;
+  /** Number of calls that may run. The others get an error. */
+  readonly left: number;
+  readonly use: ToolUse;
+  readonly stage: ToolStage;
+  readonly ports: CallPorts;
+}
+
+/** Calls of one turn that run at the same time. */
+const PARALLEL = 8;
+
+/** Maximum characters of an error that the metadata shows. */
+const MAX_ERROR_CHARACTERS = 300;
+
+/** The result of a call beyond the limit. */
+export const overLimit = writeError('Tool call limit reached. Respond with the results so far.');
+
+/** A call that runs. */
+interface RunningCall {
+  readonly call: ToolCall;
+  readonly offered: OfferedTool;
+  readonly input: Record<string, unknown>;
+  readonly key: string;
+  readonly id: string;
+}
+
+/**
+ * Runs the calls of a step. The client sees an item for each call that runs, first in progress and then finished.
+ *
+ * @returns the results, in the order of the calls
+ * @throws the reason of the cancellation
+ */
+export async function runCalls(parts: CallParts, out: Sink<Chunk>): Promise<InputItem[]> {
+  const { step } = parts;
+  const planned = step.toolCalls.map((call, index) => (index < parts.left ? prepare(parts, call, index) : overLimit));
+  const running = planned.filter((each) => typeof each !== 'string');
+  const announced = running.map((each): Chunk => {
+    const { tool, parameters } = each.offered;
+    return { type: 'item', key: each.key, item: writeItem(each, tool.item(each.input, parameters), 'in_progress') };
+  });
+  if (announced.length > 0) await out.write(announced);
+
+  const results = new Map<RunningCall, string>();
+  const queue = running.values();
+  const work = async (): Promise<void> => {
+    for (const each of queue) results.set(each, await execute(parts, each, out));
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, running.length) }, work));
+  return planned.map((each, index): InputItem => {
+    const output = typeof each === 'string' ? each : results.get(each)!; // every call has ended
+    return { type: 'function_call_output', call_id: step.toolCalls[index]!.callId, output };
+  });
+}
+
+/** @returns the error for the model if the call cannot run */
+function prepare({ offered, step }: CallParts, call: ToolCall, index: number): RunningCall | string {
+  const found = offered.get(call.name);
+  if (!found) {
+    const names = [...offered.keys()].join(', ');
+    return writeError(`There is no tool named ${call.name.slice(0, 100)}. The gateway runs ${names}.`);
+  }
+  const input = call.arguments.trim() === '' ? {} : parseObject(call.arguments);
+  if (!input) return writeError('The arguments are not a JSON object.');
+  const problem = found.tool.checkArguments(input);
+  if (problem !== undefined) return writeError(`The arguments are invalid: ${problem}`);
+  return { call, offered: found, input, key: `tool/${step.number}/${index}`, id: createId('st_') };
+}
+
+/**
+ * Runs one call to its end.
+ *
+ * @returns the result for the model, as JSON
+ * @throws the reason of the cancellation of the run
+ */
+async function execute(parts: CallParts, each: RunningCall, out: Sink<Chunk>): Promise<string> {
+  const { run, stage, use, ports } = parts;
+  const startedAt = performance.now();
+  const { result, item } = await callTool(run, each.offered, each.input, ports);
+  use.executed++;
+  const { error } = item;
+  const shown = typeof error === 'string' ? error.slice(0, MAX_ERROR_CHARACTERS) : undefined;
+  stage.addCall(each.offered.tool.type, performance.now() - startedAt, shown);
+  await out.write([{ type: 'item_done', key: each.key, item: writeItem(each, item, 'completed') }]);
+  if (run.cancellation.reason) throw run.cancellation.reason;
+  return result;
+}
+
+/** Writes the item. The call id and the arguments let a later request repeat the call exactly. */
+const writeItem = ({ call, offered, id }: RunningCall, fields: object, status: string): OutputItem => ({
+  ...fields,
+  id,
+  type: offered.tool.type,
+  status,
+  call_id: call.callId,
+  arguments: call.arguments,
+});

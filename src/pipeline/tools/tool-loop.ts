@@ -1,0 +1,144 @@
+import type { Chunk } from '../../domain/chunks.ts';
+import type { InputItem, ToolChoice } from '../../domain/items.ts';
+import type { RequestSettings, StopCondition } from '../../domain/request.ts';
+import type { Sink } from '../../domain/sink.ts';
+import type { ToolUse } from '../../domain/usage.ts';
+import type { Run } from '../run/run.ts';
+import { MAX_STEPS, type NextStep, type ToolLoop } from '../run/server-tools.ts';
+import type { ResponseStep } from '../run/step.ts';
+import type { CallPorts, OfferedTool } from './call-tool.ts';
+import { overLimit, runCalls } from './run-calls.ts';
+import { findReason, measureRun } from './stop-conditions.ts';
+import { ToolStage } from './tool-stage.ts';
+
+/** Maximum, and default, of `max_tool_calls`. @see docs/reference/tools.md#steps */
+const MAX_TOOL_CALLS = 30;
+
+/** Maximum number of calls of a request with conditions of its own. */
+const MAX_CONDITIONAL_CALLS = 256;
+
+/**
+ * The last turns of a run. One without a call of a tool is enough, but a provider may ignore `tool_choice: none`. It
+ * then gets another one without tools.
+ */
+const LAST_TURNS = 2;
+
+export interface ToolLoopParts {
+  run: Run;
+  /** By the name that the model sees. */
+  offered: ReadonlyMap<string, OfferedTool>;
+  /** Names of the caller's own tools. */
+  clientNames: ReadonlySet<string>;
+  /** Settings with which the model sees the tools. */
+  settings: Partial<RequestSettings>;
+  ports: CallPorts;
+}
+
+/** Runs the server tools of one run, and decides when its last turn comes. */
+export class ServerToolLoop implements ToolLoop {
+  readonly settings: Partial<RequestSettings>;
+  readonly use: ToolUse = { requested: 0, executed: 0 };
+  private readonly parts: ToolLoopParts;
+  private readonly conditions: readonly StopCondition[];
+  private readonly maxCalls: number;
+  /** Types and function names of the tools called so far. */
+  private readonly called = new Set<string>();
+  private stage: ToolStage | undefined;
+  /** Whether the model was told not to call tools. */
+  private isLast = false;
+
+  constructor(parts: ToolLoopParts) {
+    const { max_tool_calls: limit, stop_server_tools_when: conditions } = parts.run.request;
+    this.parts = parts;
+    this.settings = parts.settings;
+    this.conditions = conditions === undefined ? [] : Array.isArray(conditions) ? conditions : [conditions];
+    this.maxCalls =
+      conditions === undefined ? Math.min(limit ?? MAX_TOOL_CALLS, MAX_TOOL_CALLS) : MAX_CONDITIONAL_CALLS;
+  }
+
+  owns(name: string, namespace: string | undefined): boolean {
+    return namespace === undefined && !this.parts.clientNames.has(name);
+  }
+
+  offers(name: string): boolean {
+    return this.parts.offered.has(name);
+  }
+
+  async run(step: ResponseStep, out: Sink<Chunk>): Promise<NextStep | undefined> {
+    if (this.isLast) return this.insist(step);
+    const { run } = this.parts;
+    const calls = step.toolCalls;
+    const left = Math.max(0, this.maxCalls - this.use.requested);
+    this.use.requested += calls.length;
+    const isShared = hasClientCalls(run, step);
+    const reason = this.findReason(step);
+    this.stage ??= new ToolStage(run.stages, this.parts.offered);
+    this.stage.note(this.use.requested, isShared ? 'client_calls' : reason);
+
+    const { use, stage } = this;
+    const { offered, ports } = this.parts;
+    const items = await runCalls({ run, step, offered, left, use, stage, ports }, out);
+    if (isShared) return undefined; // the client runs its own calls, and sends all of them back
+    return { items, settings: reason === undefined ? this.nextSettings() : this.lastSettings() };
+  }
+
+  /** Drops the tools if the provider ignores `tool_choice: none` and the model has not written anything. */
+  private insist(step: ResponseStep): NextStep | undefined {
+    const { run } = this.parts;
+    if (hasMessage(run, step) || run.steps.length >= MAX_STEPS || step.settings?.tools?.length === 0) return undefined;
+    const items = step.toolCalls.map(({ callId }): InputItem => {
+      return { type: 'function_call_output', call_id: callId, output: overLimit };
+    });
+    return { items, settings: { tools: [], tool_choice: 'auto' } };
+  }
+
+  /** Returns why the next turn is the last one; undefined: it is not. */
+  private findReason(step: ResponseStep): string | undefined {
+    const { run, offered } = this.parts;
+    for (const { name } of step.toolCalls) {
+      this.called.add(name);
+      const type = offered.get(name)?.tool.type;
+      if (type !== undefined) this.called.add(type);
+    }
+    for (const name of listClientCalls(run, step)) this.called.add(name);
+    const condition = findReason(this.conditions, {
+      ...{ calls: this.use.requested, called: this.called },
+      ...measureRun(run),
+      finishReason: step.committed?.finish?.reason,
+    });
+    if (condition) return condition.type;
+    if (this.use.requested >= this.maxCalls) return 'max_tool_calls';
+    return run.steps.length >= MAX_STEPS - LAST_TURNS ? 'max_turns' : undefined;
+  }
+
+  /** A choice of the request counts for the first turn. Otherwise `required` would never end. */
+  private nextSettings(): Partial<RequestSettings> {
+    const { tool_choice: choice } = this.settings;
+    if (choice === undefined) return this.settings;
+    const next: ToolChoice =
+      typeof choice === 'object' && choice.type === 'allowed_tools' ? { ...choice, mode: 'auto' } : 'auto';
+    return { ...this.settings, tool_choice: next };
+  }
+
+  /** The tools stay, so that the provider finds the same prefix in its cache. */
+  private lastSettings(): Partial<RequestSettings> {
+    this.isLast = true;
+    return { ...this.settings, tool_choice: 'none' };
+  }
+}
+
+/** Calls that the client runs. */
+const clientCalls: ReadonlySet<string> = new Set([
+  ...['function_call', 'custom_tool_call', 'computer_call', 'local_shell_call', 'shell_call', 'apply_patch_call'],
+  'mcp_approval_request',
+]);
+
+const itemsOf = ({ builder }: Run, { firstItem }: ResponseStep) => builder?.items.slice(firstItem) ?? [];
+
+const hasClientCalls = (run: Run, step: ResponseStep): boolean =>
+  itemsOf(run, step).some(({ type }) => clientCalls.has(type));
+
+const listClientCalls = (run: Run, step: ResponseStep): string[] =>
+  itemsOf(run, step).flatMap(({ type, name }) => (clientCalls.has(type) && typeof name === 'string' ? [name] : []));
+
+const hasMessage = (run: Run, step: ResponseStep): boolean => itemsOf(run, step).some(({ type }) => type === 'message');

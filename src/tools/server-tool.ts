@@ -1,0 +1,142 @@
+import type { Static, TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { Charge, PlannedCharge } from '../domain/charge.ts';
+import type { Issue } from '../domain/errors.ts';
+import { nameFunction, type OutputItem } from '../domain/items.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
+import { explainIssues } from '../schema/explain-issues.ts';
+import { Report } from '../schema/report.ts';
+
+/** What a tool gets for one call. */
+export interface ToolCallContext {
+  /** Aborted when the client disconnects, or when the deadline of the request or of the call passes. */
+  readonly signal: AbortSignal;
+  /** Unix milliseconds. */
+  now(): number;
+  /** Number of calls of this tool that began before this one in the response. */
+  readonly earlierCalls: number;
+  /**
+   * Reserves the price of work before it is done. Settle the charge afterwards.
+   *
+   * @throws {GatewayError} if it exceeds a limit; the work must not be done, and the model reads why
+   */
+  charge(planned: PlannedCharge): MaybePromise<Charge>;
+}
+
+/** The fields of an output item, without `type`, `id` and `status`. */
+export type ItemFields = Readonly<Record<string, unknown>>;
+
+/** What a call has produced. */
+export interface ToolOutcome {
+  /** The model reads it as JSON. */
+  readonly result: Readonly<Record<string, unknown>>;
+  /** The client sees them in the finished item. */
+  readonly item: ItemFields;
+}
+
+/** A call that an earlier response contains. */
+export interface ReplayedCall {
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly result: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The definition of a server tool. Its schemas are JSON Schema. The gateway checks parameters and arguments with them,
+ * and shows `arguments` to the model.
+ *
+ * @see docs/reference/tools.md#server-tools
+ */
+export interface ToolDefinition<Parameters extends TSchema, Arguments extends TSchema> {
+  /** As in `tools[].type`. The model sees the function `router_web_fetch` for `router:web_fetch`. */
+  readonly type: `router:${string}`;
+  /** For the model: the purpose of the tool, and when not to use it. */
+  readonly description: string;
+  /** Of `tools[].parameters`: a closed object. */
+  readonly parameters: Parameters;
+  /** Of the calls that the model makes: an object. */
+  readonly arguments: Arguments;
+  /** Time limit of one call in milliseconds. Default: 60,000. */
+  readonly timeoutMs?: number;
+  /** Returns problems of parameters beyond their shape, with paths below `parameters`. */
+  check?(parameters: Static<Parameters>): readonly Issue[];
+  /** Returns the fields of the item while the call runs, and of a failed call. */
+  item(input: Static<Arguments>, parameters: Static<Parameters>): ItemFields;
+  /** @throws {ToolError} with a message for the model */
+  execute(
+    input: Static<Arguments>,
+    parameters: Static<Parameters>,
+    context: ToolCallContext,
+  ): MaybePromise<ToolOutcome>;
+  /**
+   * Returns the call that an item of an earlier response shows.
+   *
+   * @returns undefined if the item does not contain a result
+   */
+  replay(item: OutputItem): ReplayedCall | undefined;
+}
+
+/** A failure of a call. The model reads the message, and the response goes on. */
+export class ToolError extends Error {
+  override readonly name = 'ToolError';
+}
+
+/** A server tool that the gateway can offer. */
+export interface ServerTool {
+  readonly type: `router:${string}`;
+  /** The function that the model sees. */
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly arguments: Record<string, unknown>;
+  readonly timeoutMs: number;
+  /** @returns the problems of `tools[].parameters`, with paths below `parameters` */
+  checkParameters(parameters: unknown): readonly Issue[];
+  /** @returns why the arguments are invalid; undefined: they are valid */
+  checkArguments(input: unknown): string | undefined;
+  item(input: unknown, parameters: unknown): ItemFields;
+  execute(input: unknown, parameters: unknown, context: ToolCallContext): MaybePromise<ToolOutcome>;
+  replay(item: OutputItem): ReplayedCall | undefined;
+}
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+
+/** Defines a server tool. */
+export function defineServerTool<const Parameters extends TSchema, const Arguments extends TSchema>(
+  definition: ToolDefinition<Parameters, Arguments>,
+): ServerTool {
+  const { type, description, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
+  const explainParameters = createCheck(definition.parameters, 'parameters');
+  const explainArguments = createCheck(definition.arguments, '');
+  type Given = [input: Static<Arguments>, parameters: Static<Parameters>]; // the caller has checked both
+  return {
+    type,
+    name: nameFunction(type),
+    description,
+    arguments: definition.arguments as Record<string, unknown>, // a schema is JSON Schema
+    timeoutMs,
+    checkParameters(parameters) {
+      const issues = explainParameters(parameters);
+      return issues.length > 0 ? issues : (definition.check?.(parameters as Given[1]) ?? []);
+    },
+    checkArguments: (input) => explainArguments(input)[0]?.message,
+    item: (input, parameters) => definition.item(input as Given[0], parameters as Given[1]),
+    execute: (input, parameters, context) => definition.execute(input as Given[0], parameters as Given[1], context),
+    replay: (item) => definition.replay(item),
+  };
+}
+
+/** Compiles the schema at the first use, because most processes use few tools. */
+function createCheck(schema: TSchema, path: string): (value: unknown) => readonly Issue[] {
+  let check: ((value: unknown) => boolean) | undefined;
+  return (value) => {
+    if (!check) {
+      const validator = Compile(schema);
+      check = (checked) => validator.Check(checked);
+    }
+    if (check(value)) return [];
+    const report = new Report();
+    explainIssues(schema, value, path, report);
+    if (report.issues.length === 0) report.add(path, 'has a shape that the tool does not know');
+    return report.issues;
+  };
+}

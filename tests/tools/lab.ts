@@ -1,0 +1,109 @@
+import type { ResponseEvent } from '../../src/domain/events.ts';
+import type { OutputItem } from '../../src/domain/items.ts';
+import type { ResponseObject } from '../../src/domain/response.ts';
+import type { ScriptedResponse } from '../../src/testing/scripted-responses.ts';
+import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type RequestOptions, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { checkEvents } from '../api/check-events.ts';
+import { chatResponse } from '../clients/chat-responses.ts';
+import { geminiResponse } from '../clients/gemini-responses.ts';
+import { messagesResponse } from '../clients/messages-responses.ts';
+import { responsesApiResponse } from '../clients/responses-api-responses.ts';
+import type { Turn } from '../clients/turn.ts';
+
+/* A gateway whose models follow a script, for tests of server tools on every wire. */
+
+const speakers = {
+  'openai-chat': chatResponse,
+  'openai-responses': responsesApiResponse,
+  'anthropic-messages': messagesResponse,
+  gemini: geminiResponse,
+} satisfies Record<string, (turn: Turn, request: ScriptedRequest) => ScriptedResponse>;
+export type WireName = keyof typeof speakers;
+export const wireNames = Object.keys(speakers) as WireName[]; // the record names its keys
+export const modes = ['buffered', 'streamed'] as const;
+export type Mode = (typeof modes)[number];
+
+/** The end of a response. */
+export interface Served {
+  status: number;
+  /** The response object, or the body of the error. */
+  body: ResponseObject & { error: { message: string; metadata?: Record<string, unknown> } | null };
+  /** Empty for a buffered response. */
+  events: ResponseEvent[];
+}
+
+export interface ToolLab {
+  readonly gateway: TestGateway;
+  /** Two servers for each model, in the order of attempts. */
+  readonly upstreams: readonly [ScriptedUpstream, ScriptedUpstream];
+  /** Scripts the next turns of a server. */
+  script(wire: WireName, ...turns: Turn[]): void;
+  scriptOther(wire: WireName, ...turns: Turn[]): void;
+  /** Sends a request, and checks the events of a stream. */
+  respond(wire: WireName, mode: Mode, request?: object, options?: RequestOptions): Promise<Served>;
+  /** Returns the requests at the first server since the last call. */
+  takeRequests(): ScriptedRequest[];
+  close(): Promise<void>;
+}
+
+/** USD per token: 1 per million of input, 10 per million of output. */
+const pricing = { prompt: 0.000001, completion: 0.00001 };
+
+/** @param parts of the configuration, in addition to the providers */
+export async function openToolLab(parts: Record<string, unknown> = {}): Promise<ToolLab> {
+  const upstreams = [await startUpstream(), await startUpstream()] as const;
+  const providers = wireNames.flatMap((wire) =>
+    upstreams.map((upstream, at) => ({
+      ...{ id: `${wire}-${at}`, wire, base_url: upstream.url, api_key: 'upstream-key-of-a-test' },
+      models: [{ model: `acme/${wire}`, upstream_model: 'claude-sonnet-4-5', pricing }],
+    })),
+  );
+  const gateway = await testGateway({ ...parts, providers });
+  let taken = 0;
+  const script = (upstream: ScriptedUpstream, wire: WireName, turns: readonly Turn[]): void => {
+    for (const turn of turns) upstream.respond((request) => speakers[wire](turn, request));
+  };
+  return {
+    gateway,
+    upstreams,
+    script: (wire, ...turns) => script(upstreams[0], wire, turns),
+    scriptOther: (wire, ...turns) => script(upstreams[1], wire, turns),
+    async respond(wire, mode, request = {}, options = {}) {
+      const body = {
+        model: `acme/${wire}`,
+        input: 'What is the time?',
+        provider: { order: upstreams.map((_, at) => `${wire}-${at}`) },
+        ...request,
+      };
+      const how = { ...options, headers: { 'x-router-metadata': 'enabled', ...options.headers } };
+      if (mode === 'buffered') {
+        const response = await gateway.post('/responses', body, how);
+        return { status: response.status, body: (await response.json()) as Served['body'], events: [] };
+      }
+      const { status, events, text } = await gateway.stream(body, how);
+      if (status !== 200) return { status, body: JSON.parse(text) as Served['body'], events };
+      checkEvents(events);
+      const { response } = events.at(-1) as unknown as { response: Served['body'] };
+      return { status, body: response, events };
+    },
+    takeRequests() {
+      const fresh = upstreams[0].requests.slice(taken);
+      taken += fresh.length;
+      return fresh;
+    },
+    async close() {
+      await gateway.close();
+      for (const upstream of upstreams) await upstream.close();
+    },
+  };
+}
+
+/** Items other than reasoning. */
+export const shownItems = ({ body }: Served): OutputItem[] => body.output.filter(({ type }) => type !== 'reasoning');
+
+/** The stage of server tools in the metadata. */
+export const stageOf = ({ body }: Served) =>
+  body.router_metadata?.pipeline?.find(({ type }) => type === 'server_tools')?.data;
+
+export const call = (name: string, input: object = {}) => ({ name, input });
