@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { describeGeneration } from '../contents/image-content.ts';
 import type { FilterSets } from '../guardrails/filter-sets.ts';
 import { createInputFilter } from '../guardrails/inspect-run.ts';
+import { createOutputGuard } from '../guardrails/output/guard-output.ts';
 import { ByteBudget } from '../pipeline/images/byte-budget.ts';
 import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
 import { beginCharge } from '../pipeline/accounting/charge-run.ts';
@@ -72,6 +73,7 @@ export function assemblePipelines(parts: PipelinesParts): {
       return classifier && findTask(pipeline, { model: classifier.model, timeoutMs: classifier.timeout_ms }, run);
     },
     inspectors: [createInputFilter(filterSets)],
+    guardOutput: createOutputGuard(filterSets),
     plugins: createPlugins({}),
     tools: createServerTools({
       tools: new Map(builtInTools.map((tool) => [tool.type, tool])),

@@ -151,7 +151,10 @@ export interface ItemDoneChunk {
   key: ItemKey;
   item: OutputItem;
 }
-/** The end of a step that is not the last. `step-filter.ts` creates it from the finish of that step, never a reader. */
+/**
+ * The end of a step that is not the last. `step-filter.ts` creates it from the finish of that step, never a reader. A
+ * reviser of the items of server tools gets one at their end, and does not pass it on.
+ */
 export interface StepEndChunk {
   type: 'step_end';
 }

@@ -196,6 +196,8 @@ export interface GatewayErrorOptions {
    * at fault.
    */
   isRegional?: boolean | undefined;
+  /** `incomplete_details.reason` of a response that had begun. */
+  incompleteReason?: 'content_filter' | undefined;
   /** The provider's own code, shown as `metadata.provider_code`. */
   providerCode?: string | number;
   /** Replaces the message in the log if the message quotes a provider, which may quote the prompt or a key. */
@@ -217,6 +219,7 @@ export class GatewayError extends Error {
   readonly blamesKey: boolean;
   readonly rateLimit: RateLimit | undefined;
   readonly isRegional: boolean;
+  readonly incompleteReason: 'content_filter' | undefined;
   readonly loggedMessage: string | undefined;
 
   constructor(kind: ErrorKind, message: string, options: GatewayErrorOptions = {}) {
@@ -234,6 +237,7 @@ export class GatewayError extends Error {
     this.blamesKey = options.blamesKey ?? false;
     this.rateLimit = options.rateLimit;
     this.isRegional = options.isRegional ?? false;
+    this.incompleteReason = options.incompleteReason;
     this.loggedMessage = options.loggedMessage;
   }
 }

@@ -27,6 +27,8 @@ export interface CompiledFilters {
   readonly filters: readonly ContentFilter[];
   readonly set: PatternSet;
   readonly entries: readonly Entry[];
+  /** Whether some entries are phrases. */
+  readonly hasPhrases: boolean;
 }
 
 /** Time after which a compilation lets other work run. */
@@ -102,7 +104,8 @@ function* compile(
     for (const phrase of allowedPhrases) add({ type: 'phrase' }, parsePhrase(phrase), phrase.length);
   }
   yield;
-  return { filters, set: new PatternSet(patterns), entries };
+  const hasPhrases = entries.some(({ type }) => type === 'phrase');
+  return { filters, set: new PatternSet(patterns), entries, hasPhrases };
 }
 
 function findDetectors(slug: BuiltinSlug): readonly Detector[] {

@@ -1,9 +1,10 @@
 import { INJECTION_SLUG } from '../domain/content-filter.ts';
 import type { CompiledFilters, Entry } from './compile-filters.ts';
 import { findMatches, Search } from './regex/search.ts';
+import type { TextScan } from './text-scan.ts';
 
 /** A match of a filter. Positions are UTF-16 code units of the text. */
-export interface Finding {
+export interface FilterFinding {
   /** Index in the filters of the scan. */
   readonly filter: number;
   /** An entity, a format of a secret, the id of an injection pattern; empty for custom patterns. */
@@ -26,6 +27,47 @@ const CHECK_WORK = 20;
 
 type FilterEntry = Entry & { type: 'filter' };
 
+/** A redaction. Positions are those of the text before all redactions. */
+export interface TextEdit {
+  readonly start: number;
+  end: number;
+  /** Length of the placeholder. */
+  readonly length: number;
+  /** By how much the redactions before it move what follows them. */
+  readonly shift: number;
+}
+
+/** @param last the edit before it */
+export const createEdit = (last: TextEdit | undefined, start: number, end: number, length: number): TextEdit => ({
+  start,
+  end,
+  length,
+  shift: last ? shiftAfter(last) : 0,
+});
+
+/** By how much an edit and those before it move what follows. */
+export const shiftAfter = ({ start, end, length, shift }: TextEdit): number => shift + length - (end - start);
+
+/** A text whose characters are written in another form than they are scanned in. Positions are those that are scanned. */
+export interface WrittenForm {
+  /** Returns the written form of the next characters. @param start is the end of the previous call */
+  read(start: number, end: number): string;
+  /** Replaces the next characters. @returns what replaces them; empty if they extend the characters replaced before */
+  replace(start: number, end: number, placeholder: string): string;
+}
+
+/** What the filters found in one or more texts. */
+export class Findings {
+  /** The first ones, by position in their text. */
+  readonly list: FilterFinding[] = [];
+  /** Number of findings of each filter. */
+  readonly counts: number[];
+
+  constructor(filters: CompiledFilters) {
+    this.counts = filters.filters.map(() => 0);
+  }
+}
+
 interface Match {
   readonly entry: FilterEntry;
   readonly start: number;
@@ -39,11 +81,11 @@ interface Match {
  * For a stream, call `push` for each piece and `finish` at the end. For a text that may be large, call `add` and `end`, then
  * `advance` until it returns true, with other work in between.
  */
-export class FilterScan {
-  /** The first findings, by position. */
-  readonly findings: Finding[] = [];
-  /** Number of findings of each filter. */
-  readonly counts: number[];
+export class FilterScan implements TextScan {
+  /** The redactions so far, by position. */
+  readonly edits: TextEdit[] = [];
+  private readonly found: Findings;
+  private readonly form: WrittenForm | undefined;
   private readonly filters: CompiledFilters;
   private readonly search: Search;
   private readonly matches: Match[] = [];
@@ -56,17 +98,42 @@ export class FilterScan {
   private redactedBy = -1;
   private isBlocked = false;
 
-  constructor(filters: CompiledFilters) {
+  /**
+   * @param found collects the findings of several texts
+   * @param form absent: the text is written as it is scanned
+   */
+  constructor(filters: CompiledFilters, found = new Findings(filters), form?: WrittenForm) {
     this.filters = filters;
-    this.counts = filters.filters.map(() => 0);
+    this.found = found;
+    this.form = form;
     this.ends = filters.filters.map(() => 0);
-    this.hasPhrases = filters.entries.some(({ type }) => type === 'phrase');
+    this.hasPhrases = filters.hasPhrases;
     this.search = new Search(filters.set, (pattern, start, end) => this.note(pattern, start, end));
   }
 
   /** Whether a filter with the action `block` has matched. No text leaves from the start of that match on. */
   get blocked(): boolean {
     return this.isBlocked;
+  }
+
+  /** The first findings, by position. */
+  get findings(): readonly FilterFinding[] {
+    return this.found.list;
+  }
+
+  /** Number of findings of each filter. */
+  get counts(): readonly number[] {
+    return this.found.counts;
+  }
+
+  /** Text before this position has left, or was replaced. */
+  get settled(): number {
+    return this.writtenEnd;
+  }
+
+  /** Units of work so far. */
+  get work(): number {
+    return this.search.work;
   }
 
   /** @returns the text that leaves with this piece */
@@ -149,11 +216,12 @@ export class FilterScan {
     }
     if (start < this.ends[entry.filter]!) return;
     this.ends[entry.filter] = end;
-    this.counts[entry.filter]!++;
-    if (this.findings.length >= MAX_FINDINGS) return;
+    const { counts, list } = this.found;
+    counts[entry.filter]!++;
+    if (list.length >= MAX_FINDINGS) return;
     const isInjection = filter.type === 'builtin' && filter.slug === INJECTION_SLUG;
     const text = isInjection ? this.search.read(start, Math.min(end, start + MAX_FINDING_TEXT)).toWellFormed() : '';
-    this.findings.push({ filter: entry.filter, id: entry.id, start, end, text });
+    list.push({ filter: entry.filter, id: entry.id, start, end, text });
   }
 
   /** Whether the match is gone when the allowed phrases in it are masked. */
@@ -172,18 +240,26 @@ export class FilterScan {
   private redact(entry: FilterEntry, start: number, end: number): void {
     const continues = start < this.writtenEnd || (start === this.writtenEnd && this.redactedBy === entry.filter);
     if (continues && this.redactedBy >= 0) {
-      this.writtenEnd = Math.max(this.writtenEnd, end);
+      if (end > this.writtenEnd) this.replace(this.writtenEnd, end, '');
       return;
     }
     this.write(start);
-    this.append(entry.placeholder);
-    this.writtenEnd = end;
+    this.replace(start, end, entry.placeholder);
     this.redactedBy = entry.filter;
+  }
+
+  /** @param placeholder empty: the span belongs to the redaction before it */
+  private replace(start: number, end: number, placeholder: string): void {
+    this.append(this.form ? this.form.replace(start, end, placeholder) : placeholder);
+    if (placeholder === '') this.edits.at(-1)!.end = end;
+    else this.edits.push(createEdit(this.edits.at(-1), start, end, placeholder.length));
+    this.writtenEnd = end;
   }
 
   private write(end: number): void {
     if (end <= this.writtenEnd) return;
-    this.append(this.search.read(this.writtenEnd, end));
+    const { form, writtenEnd } = this;
+    this.append(form ? form.read(writtenEnd, end) : this.search.read(writtenEnd, end));
     this.writtenEnd = end;
     this.redactedBy = -1;
   }

@@ -26,22 +26,27 @@ const isRecognized = (filter: ContentFilter): boolean =>
  * secret or entity in it, only the matched text of prompt injections.
  *
  * @param hits at least one has the action `block`
+ * @param blocked what must not go on
  * @see docs/reference/guardrails.md#blocked-requests
  */
-export function createBlockError(hits: readonly FilterHit[]): GatewayError {
+export function createBlockError(
+  hits: readonly FilterHit[],
+  blocked: 'Request' | 'Response' = 'Request',
+): GatewayError {
   const blocking = hits.filter(({ filter }) => filter.action === 'block');
   const [first] = blocking.toSorted((a, b) => Number(isInjection(b.filter)) - Number(isInjection(a.filter)));
   const same = blocking.filter(({ filter }) => isInjection(filter) === isInjection(first!.filter));
-  return new GatewayError('permission_denied', writeMessage(first!.filter), {
+  return new GatewayError('permission_denied', writeMessage(first!.filter, blocked), {
     metadata: { patterns: listPatterns(same) },
+    ...(blocked === 'Response' && { incompleteReason: 'content_filter' }),
   });
 }
 
-function writeMessage(filter: ContentFilter): string {
-  if (isInjection(filter)) return 'Request blocked: prompt injection patterns detected';
-  if (filter.type === 'custom') return `Request blocked by content filter: ${filter.label || '[BLOCKED]'}`;
+function writeMessage(filter: ContentFilter, blocked: string): string {
+  if (isInjection(filter)) return `${blocked} blocked: prompt injection patterns detected`;
+  if (filter.type === 'custom') return `${blocked} blocked by content filter: ${filter.label || '[BLOCKED]'}`;
   const { label, entity } = builtinTexts[filter.slug];
-  return isRecognized(filter) ? `Blocked PII detected: ${entity}` : `Request blocked by content filter: ${label}`;
+  return isRecognized(filter) ? `Blocked PII detected: ${entity}` : `${blocked} blocked by content filter: ${label}`;
 }
 
 /** Texts of prompt injections; otherwise entities, formats of secrets and labels. */
@@ -56,13 +61,20 @@ function listPatterns(hits: readonly FilterHit[]): string[] {
 
 const pastTense: Readonly<Record<FilterAction, string>> = { flag: 'flagged', redact: 'redacted', block: 'blocked' };
 
+/** What filters of the output did besides their actions. */
+export interface ChangedOutput {
+  /** Names of fields of which something was dropped, because it belonged to text that was replaced. */
+  readonly dropped: readonly string[];
+}
+
 /**
  * Returns the stages of `router_metadata` for what the filters found: for each guardrail one of its prompt-injection
  * filter and one of its other filters.
  *
+ * @param output present if they were found in the output
  * @see docs/reference/guardrails.md#stages
  */
-export function createGuardrailStages(hits: readonly FilterHit[]): StageRecord[] {
+export function createGuardrailStages(hits: readonly FilterHit[], output?: ChangedOutput): StageRecord[] {
   const groups = new Map<string, FilterHit[]>();
   for (const hit of hits) {
     const key = JSON.stringify([hit.source.id, hit.source.scope, isInjection(hit.filter)]);
@@ -70,10 +82,13 @@ export function createGuardrailStages(hits: readonly FilterHit[]): StageRecord[]
     if (group) group.push(hit);
     else groups.set(key, [hit]);
   }
-  return [...groups.values()].map(createStage);
+  return [...groups.values()].map((group) => createStage(group, output));
 }
 
-function createStage(hits: readonly FilterHit[]): StageRecord & { guardrail_id: string; guardrail_scope: string } {
+function createStage(
+  hits: readonly FilterHit[],
+  output: ChangedOutput | undefined,
+): StageRecord & { guardrail_id: string; guardrail_scope: string } {
   const [first] = hits as [FilterHit];
   const action = pastTense[findStrictest(hits.map(({ filter }) => filter.action))!];
   const patterns = listPatterns(hits);
@@ -85,11 +100,15 @@ function createStage(hits: readonly FilterHit[]): StageRecord & { guardrail_id: 
   return {
     type: 'guardrail',
     name: injection ? 'regex_pi_detection' : 'content-filter',
-    summary: `${action}: ${what}`,
+    summary: `${action}${output ? ' in the output' : ''}: ${what}`,
     guardrail_id: first.source.id,
     guardrail_scope: first.source.scope,
-    data: { action, detected: true, flagged: true, engines, patterns, ...specific },
+    data: { action, detected: true, flagged: true, engines, patterns, ...specific, ...(output && writeOutput(output)) },
   };
+}
+
+function writeOutput({ dropped }: ChangedOutput): object {
+  return { side: 'output', ...(dropped.length > 0 && { dropped }) };
 }
 
 const titleOf = (filter: ContentFilter): string =>

@@ -1,13 +1,13 @@
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { CompiledFilters } from './compile-filters.ts';
-import { FilterScan, type Finding } from './filter-scan.ts';
+import { FilterScan, type FilterFinding } from './filter-scan.ts';
 
 /** What the filters found in a text. */
 export interface ScanResult {
   /** The text with placeholders. Of a blocked text only what is before the match. */
   readonly text: string;
   readonly isBlocked: boolean;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly FilterFinding[];
   /** Number of findings of each filter. */
   readonly counts: readonly number[];
 }

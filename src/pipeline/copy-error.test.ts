@@ -12,6 +12,7 @@ const options: Required<GatewayErrorOptions> = {
   rateLimit: { limit: 1, remaining: 0, resetAtMs: 60_000 },
   blamesKey: true,
   isRegional: true,
+  incompleteReason: 'content_filter',
   providerCode: 'busy',
   loggedMessage: 'Too much of it.',
   cause: new Error('The provider said so.'),

@@ -1,4 +1,6 @@
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { RunPlugin } from '../domain/plugin.ts';
+import type { Reviser } from '../domain/reviser.ts';
 import type { MediaSource } from './attempts/inline-urls.ts';
 import type { Inspector } from './run/inspect-input.ts';
 import type { PipelineBase } from './pipeline.ts';
@@ -13,6 +15,8 @@ export interface ResponsePipeline extends PipelineBase<Run> {
   inspectors: readonly Inspector[];
   /** Act on the runs that name or need them, in order. */
   plugins: readonly RunPlugin<Run>[];
+  /** Returns the reviser that sees the output last, after those of plugins. Absent, or undefined: there is none. */
+  guardOutput?: (run: Run) => MaybePromise<Reviser<Run> | undefined>;
   /** Absent: the client runs every call. */
   tools?: ServerTools;
   /** The largest whole response, or single stream event, that is read from a provider, in bytes. */

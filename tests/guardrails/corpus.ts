@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { BuiltinSlug } from '../../src/domain/content-filter.ts';
 import { compileFilters } from '../../src/guardrails/compile-filters.ts';
-import { FilterScan, type Finding } from '../../src/guardrails/filter-scan.ts';
+import { FilterScan, type FilterFinding } from '../../src/guardrails/filter-scan.ts';
 import { encodeBase58Check } from '../../src/guardrails/secrets/base58.ts';
 
 /*
@@ -114,7 +114,7 @@ function readSamples(slug: CorpusSlug, name: string): Sample[] {
 }
 
 /** Finds what each built-in filter finds by itself. */
-export function createFinder(slug: CorpusSlug): (text: string) => readonly Finding[] {
+export function createFinder(slug: CorpusSlug): (text: string) => readonly FilterFinding[] {
   const compiled = compileFilters([{ type: 'builtin', slug, action: 'redact' }]);
   return (text) => {
     const scan = new FilterScan(compiled);

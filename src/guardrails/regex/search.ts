@@ -33,6 +33,8 @@ const PURSUIT_WORK = 16;
 export class Search implements PursuedText {
   /** No match that is not reported yet begins before it. */
   settled = 0;
+  /** Units of work so far, about. */
+  work = 0;
   /** Units of work that `onMatch` adds for what it does itself. */
   extraWork = 0;
   private readonly set: PatternSet;
@@ -124,34 +126,27 @@ export class Search implements PursuedText {
   }
 
   private run(maxWork: number): boolean {
-    let left = maxWork;
+    const stopAt = this.work + maxWork;
     for (;;) {
       while (this.behind.length > 0) {
         const pursuit = this.behind.at(-1)!;
         const before = pursuit.work;
-        const isThere = pursuit.advance(
-          this.position,
-          this.isFinished,
-          Math.max(1, left / INSTRUCTION_WORK),
-          this,
-          this.onMatch,
-        );
-        left -= PURSUIT_WORK + (pursuit.work - before) * INSTRUCTION_WORK + this.extraWork;
+        const left = Math.max(1, (stopAt - this.work) / INSTRUCTION_WORK);
+        const isThere = pursuit.advance(this.position, this.isFinished, left, this, this.onMatch);
+        this.work += PURSUIT_WORK + (pursuit.work - before) * INSTRUCTION_WORK + this.extraWork;
         this.extraWork = 0;
         if (!isThere) return false;
         this.behind.pop();
         if (pursuit.isOpen) this.open.push(pursuit);
       }
-      if (left <= 0) return false;
+      if (this.work >= stopAt) return false;
       const length = this.findEnd();
       if (this.pieceAt >= length) {
         if (!this.hasEnded || this.isFinished) return true;
         this.isFinished = true;
-        left -= this.take(this.automaton.program.alphabet.edge, 0);
-        continue;
-      }
-      if (this.open.length === 0) left -= this.runAhead(length, left);
-      else left -= this.takeNext();
+        this.work += this.take(this.automaton.program.alphabet.edge, 0);
+      } else if (this.open.length > 0) this.work += this.takeNext();
+      else this.work += this.runAhead(length, stopAt - this.work);
     }
   }
 

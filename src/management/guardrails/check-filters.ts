@@ -33,6 +33,10 @@ function checkBuiltinFilters(filters: readonly BuiltinBody[]): Issue[] {
         message: `${slug} needs an external analyzer, which this build cannot use.`,
       });
     }
+    if (recognizedSlugs.some((each) => each === slug) && apply_to?.includes('output')) {
+      const message = `${slug} cannot apply to output: the analyzer needs whole texts, and output leaves in pieces.`;
+      issues.push({ path: `${path}.apply_to`, message });
+    }
     if (scan_scope !== undefined && slug !== INJECTION_SLUG) {
       const message = `\`scan_scope\` is only for ${INJECTION_SLUG}; ${slug} scans all messages.`;
       issues.push({ path: `${path}.scan_scope`, message });

@@ -119,7 +119,9 @@ export function failResponse(base: ResponseObject, error: GatewayError, ending: 
     message: error.message,
   };
   if (error.availability) shown['availability'] = error.availability;
-  return { ...base, status: 'failed', error: shown, error_type: error.errorType, ...endingFields(ending) };
+  const failed: ResponseObject = { ...base, status: 'failed', error: shown, error_type: error.errorType };
+  if (error.incompleteReason) failed.incomplete_details = { reason: error.incompleteReason };
+  return Object.assign(failed, endingFields(ending));
 }
 
 function endingFields({ output, usage, routerMetadata }: Ending) {

@@ -27,7 +27,9 @@ export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<C
     const joined = joinPlugins(run, pipeline.plugins, step.plan.plugins);
     if (joined) await joined;
   }
-  const revisers = listRevisers(run);
+  const guarding = pipeline.guardOutput?.(run);
+  const guard = guarding instanceof Promise ? await guarding : guarding;
+  const revisers = guard ? [...listRevisers(run), guard] : listRevisers(run);
   for (;;) {
     const current = step;
     const { finish } = await walkPlan(pipeline, run, current, responseKind, (attempt) => {
@@ -36,8 +38,10 @@ export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<C
     if (!tools || step.toolCalls.length === 0) return;
     settleStep(run, step);
     const output = listOutput(run, step);
-    const running = isIncomplete(finish!) ? undefined : tools.run(step, out); // incomplete calls are not run
+    const shown = guard ? guard.open(run, out) : out;
+    const running = isIncomplete(finish!) ? undefined : tools.run(step, shown); // incomplete calls are not run
     const next = running instanceof Promise ? await running : running;
+    if (guard) await shown.write([{ type: 'step_end' }]);
     if (run.cancellation.reason) throw run.cancellation.reason;
     if (!next || run.steps.length === MAX_STEPS) {
       await out.write([finish!]); // the step has ended with one
