@@ -34,6 +34,7 @@ export function parseSlug(slug: string): Slug {
       if (tier) parsed.tiers = [...parsed.tiers, tier];
       continue;
     }
+    if (lower === 'online') continue; // turns a plugin on, `requests/responses/online.ts`
     if (catalogVariants.has(lower)) parsed.variant = lower;
     kept.push(suffix);
   }

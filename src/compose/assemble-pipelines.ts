@@ -13,6 +13,7 @@ import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
 import type { ImageRun } from '../pipeline/run/image-run.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
 import { buildRequest, type Run } from '../pipeline/run/run.ts';
+import { createCallService } from '../platform/outbound/call-service.ts';
 import { fetchMedia } from '../platform/outbound/fetch-media.ts';
 import { createImageFetchers } from '../platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
@@ -22,6 +23,7 @@ import { builtInTools } from '../tools/index.ts';
 import { createPlugins } from '../plugins/index.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
 import type { Estimate } from '../metering/spending.ts';
+import { findSearchEngines } from './find-search-engines.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
@@ -55,6 +57,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     },
     report: (failure) => log('outbound fetch failed', failure),
   });
+  const callService = createCallService();
   const everyRun = {
     routingContext,
     hashEndUser,
@@ -74,7 +77,10 @@ export function assemblePipelines(parts: PipelinesParts): {
     },
     inspectors: [createInputFilter(filterSets)],
     guardOutput: createOutputGuard(filterSets),
-    plugins: createPlugins({}),
+    plugins: createPlugins({
+      findSearchEngine: findSearchEngines(config, callService, log),
+      charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs
+    }),
     tools: createServerTools({
       tools: new Map(builtInTools.map((tool) => [tool.type, tool])),
       charge: (run, planned) => beginCharge(pipeline, run, planned),

@@ -11,6 +11,7 @@ import { formatPath, getIn, type Path, setIn } from './path.ts';
 import { type FileTree, readTree } from './read-file.ts';
 import type { Config } from './schema.ts';
 import { findNode } from './schema-node.ts';
+import { completeSearchEngines, discoverSearchEngines } from './search-engines.ts';
 import { simulatorProvider } from './simulator.ts';
 import { rejectUnsupportedSettings } from './unsupported-settings.ts';
 
@@ -76,7 +77,7 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
   const found = readOverrides(env, complete, filled.names);
   const overrides = [...found.overrides, ...readFlags(flags)];
   const unplaced = overrides.filter(({ path, value }) => !setIn(complete, path, value));
-  const incomplete = completeProviders(complete, env);
+  const incomplete = [...completeProviders(complete, env), ...completeSearchEngines(complete, env)];
   const unsupportedLater = rejectUnsupportedSettings(complete);
   const checked = checkSchema(complete, (path) => !filled.filled.has(JSON.stringify(path)));
   const config = checked.tree as Config; // invalid values are replaced with placeholders
@@ -132,6 +133,7 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
   storage.url = settleStorageUrl(storage.url, about.dataDir, cwd);
   if (catalog.overrides !== undefined) catalog.overrides = resolve(cwd, catalog.overrides);
   const discovered = catalog.auto_discover ? discoverProviders(providers, env) : [];
+  if (catalog.auto_discover) discoverSearchEngines(config, env);
   providers.push(...discovered.map(({ provider }) => structuredClone(provider)));
   const isBare = providers.length === 0 && catalog.simulator;
   if (isBare) providers.push(structuredClone(simulatorProvider));

@@ -5,6 +5,7 @@ import { inputModalities, MAX_WEIGHT, outputModalities, parameterNames, quantiza
 import { imageBillables, imageUnits } from '../domain/images.ts';
 import { MAX_RATE_LIMIT } from '../domain/rate-limits.ts';
 import { routingStrategies } from '../domain/routing-strategy.ts';
+import { engineDefaults, type SearchDriverName } from './search-engines.ts';
 
 /*
  * The configuration, with the names of the file. `describe.ts` generates docs/reference/configuration.md from this
@@ -574,6 +575,48 @@ const outbound = Type.Object({
   }),
 });
 
+const searchEngine = Type.Object({
+  driver: Type.Enum(
+    ['searxng', 'brave', 'exa', 'tavily', 'serper', 'perplexity', 'firecrawl', 'parallel'] satisfies SearchDriverName[],
+    { description: 'Protocol of the service. Any name of an engine may have any driver.' },
+  ),
+  base_url: Type.Optional(
+    Type.String({
+      description: 'Base URL of the service, with its version. Required for `searxng`. Absent: its public address.',
+      pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+      says: 'must be an http or https URL without credentials, query and fragment',
+    }),
+  ),
+  api_key: Type.Optional(
+    Type.String({
+      description:
+        'Key of the service. Absent: `BRAVE_API_KEY`, `EXA_API_KEY`, `TAVILY_API_KEY`, `SERPER_API_KEY`, `PERPLEXITY_API_KEY`, `FIRECRAWL_API_KEY` or `PARALLEL_API_KEY` of the environment, by driver. `searxng` needs none.',
+      minLength: 1,
+      pattern: '^[!-~]+$',
+      says: 'must consist of visible ASCII characters',
+      secret: true,
+    }),
+  ),
+  price_per_search: Type.Number({
+    description: 'USD that a caller pays per search.',
+    default: engineDefaults.price_per_search,
+    minimum: 0,
+    maximum: 1000,
+  }),
+  timeout_ms: milliseconds('Timeout of one search.', engineDefaults.timeout_ms),
+});
+
+const tools = Type.Object({
+  web_search: Type.Object({
+    engines: Type.Object({
+      exa: Type.Optional(searchEngine),
+      firecrawl: Type.Optional(searchEngine),
+      parallel: Type.Optional(searchEngine),
+      perplexity: Type.Optional(searchEngine),
+    }),
+  }),
+});
+
 const budgetFields = (whose: string) => {
   const usd = (window: string) =>
     Type.Optional(
@@ -812,6 +855,7 @@ export const configSchema = Type.Object({
   limits,
   budgets,
   outbound,
+  tools,
   routing: Type.Object({
     strategy: Type.Enum([...routingStrategies], {
       description:

@@ -5,7 +5,6 @@ import { isMapping, type Path } from './path.ts';
 export const unsupportedSettings: readonly { path: Path; says: string }[] = [
   { path: ['guardrails'], says: 'guardrails in this file (use "headgate guardrails")' },
   { path: ['plugins'], says: 'plugins' },
-  { path: ['tools'], says: 'server tools' },
   { path: ['interns'], says: 'interns' },
 ];
 

@@ -18,17 +18,17 @@ export class Charge implements PlannedCharge {
   readonly service: string;
   readonly unitNanoUsd: bigint;
   readonly maxCount: number;
-  /** Number of steps that the run had before it. */
-  readonly stepsBefore: number;
+  /** Number of attempts that were sent before it. */
+  readonly attemptsBefore: number;
   /** Number of pieces done. Undefined while it is pending. */
   private done: number | undefined;
 
-  constructor({ name, service, unitNanoUsd, maxCount }: PlannedCharge, stepsBefore: number) {
+  constructor({ name, service, unitNanoUsd, maxCount }: PlannedCharge, attemptsBefore: number) {
     this.name = name;
     this.service = service;
     this.unitNanoUsd = unitNanoUsd;
     this.maxCount = maxCount;
-    this.stepsBefore = stepsBefore;
+    this.attemptsBefore = attemptsBefore;
   }
 
   /** Ends the charge. @param count number of pieces done; 0 if the work failed */
@@ -44,6 +44,11 @@ export class Charge implements PlannedCharge {
   /** Its cost so far. */
   get nanoUsd(): bigint {
     return BigInt(this.count) * this.unitNanoUsd;
+  }
+
+  /** Its cost so far in dollars, for a stage. */
+  get usd(): number {
+    return Number(this.nanoUsd) / 1e9;
   }
 
   /** Its cost, or its maximum cost while it is pending. */

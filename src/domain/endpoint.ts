@@ -173,9 +173,12 @@ export interface EndpointFacts {
   readonly isUnlisted?: true;
 }
 
-/** A kind of tool, item or content part that only some protocols have. */
+/**
+ * A kind of tool, item or content part that only some protocols have. `search_filter`: whether the provider's own web
+ * search can `include` or `exclude` domains.
+ */
 export interface Special {
-  what: 'tool' | 'item' | 'part';
+  what: 'tool' | 'item' | 'part' | 'search_filter';
   type: string;
 }
 

@@ -20,4 +20,6 @@ export interface StageRecord {
   name: string;
   summary?: string;
   data?: Record<string, unknown>;
+  /** Absent: it cannot cost anything. */
+  cost_usd?: number;
 }

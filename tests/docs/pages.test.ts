@@ -197,6 +197,8 @@ describe('names', () => {
       const [first, ...path] = name.replaceAll('[]', '').split('.');
       if (!settings.includes(first!) || /\.(ts|jsonl?|md|yaml)$/.test(name)) return false;
       let node = rootNode.properties?.[first!];
+      const isOfRequests = (name.startsWith(`${first}[]`) && !node?.items) || name.startsWith('tools.f.');
+      if (isOfRequests) return false;
       for (const key of path) node = (node?.items ?? node)?.properties?.[key];
       return node === undefined;
     });

@@ -17,9 +17,10 @@ import {
   throttle,
 } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
-import { parseDomainFilter } from '../../src/tools/web-search/domain-filter.ts';
+import { parseDomainFilter } from '../../src/domain/domain-filter.ts';
 import { searchDrivers } from '../../src/tools/web-search/engines/index.ts';
-import { type SearchEngine, type SearchOrder, searchWeb } from '../../src/tools/web-search/search-web.ts';
+import type { SearchOrder } from '../../src/domain/web-search.ts';
+import { type SearchEngine, searchWeb } from '../../src/tools/web-search/search-web.ts';
 
 let upstream: ScriptedUpstream;
 beforeAll(async () => {
@@ -67,7 +68,7 @@ const answers: Record<Driver, (pages: Page[]) => object> = {
 
 const engineOf = (driver: Driver, more: Partial<SearchEngine> = {}): SearchEngine => ({
   ...{ name: 'exa', driver: searchDrivers[driver], baseUrl: upstream.url, apiKey: secret },
-  ...{ priceNanoUsd: 0n, timeoutMs: 5000 },
+  timeoutMs: 5000,
   ...more,
 });
 const order: SearchOrder = {

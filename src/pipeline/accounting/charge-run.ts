@@ -3,6 +3,7 @@ import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import { type Cost, type SpecialCounts, usage, type Usage } from '../../domain/usage.ts';
 import type { PipelineBase } from '../pipeline.ts';
 import type { RunBase } from '../run/run.ts';
+import { attemptsOf } from '../run/step.ts';
 import { raiseReservation } from '../steps/raise-reservation.ts';
 
 /**
@@ -18,7 +19,8 @@ export function beginCharge<R extends RunBase>(
   run: R,
   planned: PlannedCharge,
 ): MaybePromise<Charge> {
-  const charge = new Charge(planned, run.steps.length);
+  const sent = attemptsOf(run).filter(({ dispatchedAt }) => dispatchedAt !== undefined);
+  const charge = new Charge(planned, sent.length);
   run.charges ??= [];
   run.charges.push(charge);
   const raise = (reservation: RunBase['reservation']): MaybePromise<Charge> => {

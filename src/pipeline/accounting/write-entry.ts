@@ -64,16 +64,24 @@ function sumSpent(run: RunBase): Cost {
 
 /** A line for each attempt that used something, and for each charge, in the order in which they were made. */
 function listSpent(run: RunBase): LedgerLine[] {
-  const lines = run.steps.map(({ number, attempts, committed }) =>
-    attempts.flatMap((attempt) => {
-      const { endpoint, status, spent } = attempt;
-      return spent ? writeLine(number > 0 && attempt === committed ? 'turn' : 'attempt', endpoint, status, spent) : [];
-    }),
-  );
-  const charges = run.charges && chargesOf(run);
-  if (!charges) return lines.flat();
-  const chargesBefore = (steps: number) => charges.filter((charge) => charge.stepsBefore === steps).map(writeCharge);
-  return [...lines.flatMap((those, step) => [...chargesBefore(step), ...those]), ...chargesBefore(lines.length)];
+  const charges = [...((run.charges && chargesOf(run)) ?? [])];
+  const lines: LedgerLine[] = [];
+  const addCharges = (attemptsBefore: number): void => {
+    while (charges.length > 0 && charges[0]!.attemptsBefore <= attemptsBefore)
+      lines.push(writeCharge(charges.shift()!));
+  };
+  let sent = 0;
+  for (const { number, attempts, committed } of run.steps) {
+    for (const attempt of attempts) {
+      addCharges(sent);
+      const { endpoint, status, spent, dispatchedAt } = attempt;
+      const kind = number > 0 && attempt === committed ? 'turn' : 'attempt';
+      if (spent) lines.push(writeLine(kind, endpoint, status, spent));
+      if (dispatchedAt !== undefined) sent++;
+    }
+  }
+  addCharges(sent);
+  return lines;
 }
 
 /** Writes a charge. Its name takes the place of the model, and its service the place of the provider. */

@@ -91,6 +91,7 @@ export const logMessages = {
   'content flush failed': { levels: ['warn'], fields: ['cause'] },
   'content deletion failed': { levels: ['warn'], fields: ['err'] },
   'outbound fetch failed': { levels: ['warn'], fields: ['reason', 'origin', 'detail'] },
+  'web search failed': { levels: ['warn'], fields: ['engine', 'driver', 'reason', 'status'] },
   'span creation failed': { levels: ['warn'], fields: ['err'] },
   'trace export failed': { levels: ['warn'], fields: ['err', 'spans'] },
   'trace flush failed': { levels: ['warn'], fields: ['err'] },

@@ -50,6 +50,10 @@ export const dialectSchema = Type.Object(
       default: false,
       description: 'Send `configuration_update` items unchanged. If not, the last one sets the effort of the request.',
     }),
+    native_search: Type.Boolean({
+      default: true,
+      description: 'Send the tool `web_search`, which runs at the provider.',
+    }),
     cache_control: Type.Boolean({
       default: true,
       description: 'Send cache breakpoints of parts, as `prompt_cache_breakpoint`.',

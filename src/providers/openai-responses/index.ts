@@ -1,3 +1,4 @@
+import { searchTypes } from '../../domain/items.ts';
 import { defineTextWire } from '../text-wire.ts';
 import type { Wire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
@@ -13,7 +14,10 @@ export const openaiResponses = {
   readError,
   text: defineTextWire({
     probePath: '/responses',
-    carries: () => true,
+    carries({ what, type }, dialect) {
+      if (what === 'search_filter') return type === 'include';
+      return what !== 'tool' || !searchTypes.has(type) || readDialect(dialect).native_search;
+    },
     writeRequest,
     createReader,
     readWhole,

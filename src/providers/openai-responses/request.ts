@@ -55,6 +55,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   const callersTools = request.tools ?? [];
   const { tools, hasHosted } = writeTools(
     toolsOfItems.length === 0 ? callersTools : [...callersTools, ...toolsOfItems],
+    dialect.native_search,
     dropped,
   );
   if (tools.length > 0) body.tools = tools;

@@ -1,4 +1,4 @@
-import { isServerTool, type Tool, type ToolChoice } from '../../domain/items.ts';
+import { isServerTool, searchTypes, type Tool, type ToolChoice } from '../../domain/items.ts';
 
 /** Settings of the web-search kinds of the gateway or another vendor. Routing has already applied `engine`. */
 const searchSettings = ['engine', 'max_results', 'max_uses', 'mode', 'x_search'] as const;
@@ -14,14 +14,17 @@ export interface WrittenTools {
  * Writes tool definitions, without those of the gateway and without settings that only the gateway reads. Copies only
  * definitions that must change.
  *
- * @param dropped receives the paths of omitted settings
+ * @param hasSearch whether the server has a web search of its own
+ * @param dropped receives the paths of omitted tools and settings
  */
-export function writeTools(tools: Tool[], dropped: string[]): WrittenTools {
+export function writeTools(tools: Tool[], hasSearch: boolean, dropped: string[]): WrittenTools {
   const written: WrittenTools = { tools, hasHosted: false };
   let changed = false;
   for (let index = 0; index < tools.length; index++) {
     const tool = tools[index]!;
-    const after = isServerTool(tool) ? undefined : writeTool(tool, index, dropped);
+    const isLacking = !hasSearch && searchTypes.has(tool.type);
+    if (isLacking) dropped.push(`tools[${index}] (${tool.type})`);
+    const after = isLacking || isServerTool(tool) ? undefined : writeTool(tool, index, dropped);
     if (after !== tool && !changed) {
       changed = true;
       written.tools = tools.slice(0, index);

@@ -11,6 +11,7 @@ import { lacksModel } from './check-conversation.ts';
 import { addSavedPlugins } from './saved-plugins.ts';
 import { checkRequest } from './check-request.ts';
 import { dropNulls } from './drop-nulls.ts';
+import { readOnline } from './online.ts';
 import { pluginFields } from './schema/plugins.ts';
 import { knownRequestFields, type RequestBody } from './schema.ts';
 
@@ -63,6 +64,7 @@ export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
   const clamped = clampToolCalls(checked);
   checked.input = readInput(checked.input);
   const request = checked as ResponseRequest; // the input and the tier are normalized above
+  readOnline(request);
   const pluginDefaults = savedPlugins && saveInto(request, savedPlugins);
   return { request, ignoredFields: ignored.list(), clamped, hasDefaultModel, pluginDefaults, hadNulls };
 }

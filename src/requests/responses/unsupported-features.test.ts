@@ -22,7 +22,7 @@ const late = { type: 'function', name: 'late', parameters: null, defer_loading: 
 
 describe('refuses', () => {
   it.each<[path: string, fields: object]>([
-    ['plugins[0].id', { plugins: [{ id: 'web' }] }],
+    ['plugins[0].id', { plugins: [{ id: 'fusion' }] }],
     ['plugins[1].id', { plugins: [{ id: 'response-healing' }, { id: 'moderation', enabled: true }] }],
     ['tools[0].type', { tools: [{ type: 'router:web_search' }] }],
     ['tools[0].type', { tools: [{ type: 'tool_search' }] }],
@@ -40,12 +40,6 @@ describe('refuses', () => {
     ['reasoning.mode', { reasoning: { mode: 'pro' } }],
   ])('%s in %j', (path, fields) => {
     expect(paths(fields)).toEqual([path]);
-  });
-
-  it('the variant :online', () => {
-    expect(paths({ model: 'acme/mock:online' })).toEqual(['model']);
-    expect(paths({ models: ['acme/mock:8b:online'] })).toEqual(['models[0]']);
-    expect(paths({ model: 'acme/mock:online:free' })).toEqual(['model']);
   });
 });
 

@@ -29,7 +29,6 @@ export interface UnsupportedFeature {
   find: (request: CheckedRequest) => Hit[];
 }
 
-const onlinePattern = /:online(?=:|@|$)/i;
 const offeredPlugins: readonly string[] = [...pluginOrder, ...routerPlugins];
 const quoted = offeredPlugins.map((id) => `\`${id}\``);
 const offeredTools: readonly string[] = builtInTools.map(({ type }) => type);
@@ -79,12 +78,6 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
     refused: '`@preset/…` and `author/slug@preset/…`, here and in `models`',
     instead: 'Name a model, and send the settings of the preset.',
     find: (request) => findSlugs(request, (slug) => presetPattern.test(slug)),
-  },
-  {
-    field: 'model: variant',
-    refused: 'the suffix `:online`, here and in `models`',
-    instead: 'Name the model without the suffix.',
-    find: (request) => findSlugs(request, (slug) => onlinePattern.test(slug)),
   },
   {
     field: 'preset',

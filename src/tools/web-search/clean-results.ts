@@ -1,23 +1,6 @@
-import { type DomainFilter, passesFilters } from './domain-filter.ts';
+import { passesFilters } from '../../domain/domain-filter.ts';
+import type { SearchOrder, SearchResult } from '../../domain/web-search.ts';
 import type { RawResult } from './search-driver.ts';
-
-/** A checked result of a search. Its text is untrusted: anyone can write a page. */
-export interface SearchResult {
-  /** http or https, without credentials. */
-  readonly url: string;
-  /** One line. The host if the page has no title. */
-  readonly title: string;
-  /** May be empty. Excerpts are joined by `[...]`. */
-  readonly content: string;
-}
-
-export interface ResultLimits {
-  readonly count: number;
-  /** Maximum characters of each text. */
-  readonly maxCharacters: number;
-  readonly include: readonly DomainFilter[];
-  readonly exclude: readonly DomainFilter[];
-}
 
 const MAX_URL = 2048;
 const MAX_TITLE = 300;
@@ -26,7 +9,7 @@ const MAX_TITLE = 300;
  * Checks the results of an engine: drops those without a usable URL, duplicates, and those that the filters exclude;
  * removes control characters, and bounds each text.
  */
-export function cleanResults(raw: readonly RawResult[], limits: ResultLimits): SearchResult[] {
+export function cleanResults(raw: readonly RawResult[], limits: Omit<SearchOrder, 'query'>): SearchResult[] {
   const kept: SearchResult[] = [];
   const seen = new Set<string>();
   for (const { url: given, title, texts } of raw) {

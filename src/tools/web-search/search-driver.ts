@@ -1,18 +1,10 @@
 import type { ServiceRequest } from '../../domain/service.ts';
-import type { DomainFilter } from './domain-filter.ts';
+import type { SearchOrder } from '../../domain/web-search.ts';
 
-/** A search, as every engine gets it. */
-export interface SearchQuery {
+/** A search as an engine gets it. `count` may be higher than ordered. */
+export interface SearchQuery extends Omit<SearchOrder, 'query'> {
   /** At most 400 characters, without control characters. */
   readonly text: string;
-  /** Number of results to request. */
-  readonly count: number;
-  /** Depth of the search. Engines ignore words that they do not know. */
-  readonly mode: string | undefined;
-  readonly include: readonly DomainFilter[];
-  readonly exclude: readonly DomainFilter[];
-  /** Maximum characters of the text of one result. */
-  readonly maxCharacters: number;
 }
 
 /** A result as an engine returns it, without any check. */
@@ -35,8 +27,6 @@ export interface SearchDriver {
   readonly id: string;
   /** Undefined: the operator must name it. */
   readonly defaultUrl: string | undefined;
-  /** The environment variable of its key. Undefined: it needs none. */
-  readonly keyVariable: string | undefined;
   /** Maximum number of results of one search. */
   readonly maxResults: number;
   /** Writes the request, without the name of the engine. */

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type CallService, ServiceError } from '../../domain/service.ts';
-import { cleanResults, cleanText, type SearchResult, truncate } from './clean-results.ts';
-import type { DomainFilter } from './domain-filter.ts';
+import { MAX_QUERY_CHARACTERS, type SearchOrder, type SearchResult } from '../../domain/web-search.ts';
+import { cleanResults, cleanText, truncate } from './clean-results.ts';
 import type { EngineAddress, SearchDriver, SearchQuery } from './search-driver.ts';
 
 /** A search engine of the configuration. */
@@ -9,22 +9,9 @@ export interface SearchEngine extends EngineAddress {
   /** Its name in requests, such as `exa`. The driver may speak another protocol. */
   readonly name: string;
   readonly driver: SearchDriver;
-  readonly priceNanoUsd: bigint;
   readonly timeoutMs: number;
 }
 
-/** A search for a plugin or a tool. */
-export interface SearchOrder {
-  readonly query: string;
-  readonly count: number;
-  readonly mode: string | undefined;
-  readonly include: readonly DomainFilter[];
-  readonly exclude: readonly DomainFilter[];
-  readonly maxCharacters: number;
-}
-
-/** The longest query that is sent to an engine. */
-export const MAX_QUERY_CHARACTERS = 400;
 /** Largest response of an engine. */
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 /** A search is repeated once if the engine requests a wait of at most this. */
@@ -33,7 +20,7 @@ const MAX_WAIT_SECONDS = 2;
 const SURPLUS = 3;
 
 /** Shortens a text to a query: one line without control characters. Empty: there is nothing to search for. */
-export const writeQuery = (text: string): string =>
+const writeQuery = (text: string): string =>
   truncate(
     cleanText(text.slice(0, 4 * MAX_QUERY_CHARACTERS))
       .replace(/\s+/g, ' ')

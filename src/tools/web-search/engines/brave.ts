@@ -1,4 +1,4 @@
-import { withSites } from '../domain-filter.ts';
+import { withSites } from '../site-filter.ts';
 import { memberOf, readList, type SearchDriver } from '../search-driver.ts';
 
 /** Longest query that Brave accepts, in words. */
@@ -8,7 +8,6 @@ const MAX_WORDS = 50;
 export const brave: SearchDriver = {
   id: 'brave',
   defaultUrl: 'https://api.search.brave.com/res/v1',
-  keyVariable: 'BRAVE_API_KEY',
   maxResults: 20,
   writeRequest(query, { baseUrl, apiKey = '' }) {
     const url = new URL(`${baseUrl}/web/search`);

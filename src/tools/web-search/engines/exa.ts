@@ -1,4 +1,4 @@
-import { listHosts, listWholeHosts } from '../domain-filter.ts';
+import { listHosts, listWholeHosts } from '../site-filter.ts';
 import { compact, memberOf, readList, type SearchDriver } from '../search-driver.ts';
 
 const modes = new Set(['instant', 'fast', 'auto', 'deep-lite', 'deep', 'deep-reasoning']);
@@ -9,7 +9,6 @@ const MAX_DOMAINS = 1200;
 export const exa: SearchDriver = {
   id: 'exa',
   defaultUrl: 'https://api.exa.ai',
-  keyVariable: 'EXA_API_KEY',
   maxResults: 100,
   writeRequest: ({ text, count, mode, include, exclude, maxCharacters }, { baseUrl, apiKey = '' }) => ({
     url: new URL(`${baseUrl}/search`),

@@ -1,11 +1,10 @@
-import { listHosts, listWholeHosts } from '../domain-filter.ts';
+import { listHosts, listWholeHosts } from '../site-filter.ts';
 import { compact, memberOf, readList, type SearchDriver } from '../search-driver.ts';
 
 /** Firecrawl's search, with the text of each page as markdown. It includes or excludes domains, not both. */
 export const firecrawl: SearchDriver = {
   id: 'firecrawl',
   defaultUrl: 'https://api.firecrawl.dev/v2',
-  keyVariable: 'FIRECRAWL_API_KEY',
   maxResults: 100,
   writeRequest: ({ text, count, include, exclude }, { baseUrl, apiKey = '' }) => ({
     url: new URL(`${baseUrl}/search`),

@@ -1,4 +1,4 @@
-import { listHosts, listWholeHosts } from '../domain-filter.ts';
+import { listHosts, listWholeHosts } from '../site-filter.ts';
 import { compact, memberOf, readList, type SearchDriver } from '../search-driver.ts';
 
 const modes = new Set(['turbo', 'fast', 'basic', 'advanced']);
@@ -9,7 +9,6 @@ const MAX_QUERY = 200;
 export const parallel: SearchDriver = {
   id: 'parallel',
   defaultUrl: 'https://api.parallel.ai/v1',
-  keyVariable: 'PARALLEL_API_KEY',
   maxResults: 40,
   writeRequest({ text, count, mode, include, exclude, maxCharacters }, { baseUrl, apiKey = '' }) {
     const policy = compact({

@@ -1,4 +1,4 @@
-import { listHosts, listWholeHosts } from '../domain-filter.ts';
+import { listHosts, listWholeHosts } from '../site-filter.ts';
 import { compact, memberOf, readList, type SearchDriver } from '../search-driver.ts';
 
 /** Maximum number of domains in its filter, which either includes or excludes. */
@@ -10,7 +10,6 @@ const CHARACTERS_PER_TOKEN = 3;
 export const perplexity: SearchDriver = {
   id: 'perplexity',
   defaultUrl: 'https://api.perplexity.ai',
-  keyVariable: 'PERPLEXITY_API_KEY',
   maxResults: 20,
   writeRequest({ text, count, include, exclude, maxCharacters }, { baseUrl, apiKey = '' }) {
     const excluded = include.length > 0 ? undefined : listWholeHosts(exclude, MAX_DOMAINS);

@@ -1,11 +1,10 @@
-import { withSites } from '../domain-filter.ts';
+import { withSites } from '../site-filter.ts';
 import { memberOf, readList, type SearchDriver } from '../search-driver.ts';
 
 /** A SearXNG instance. It must allow the format `json` (`search.formats`). The number of results is its own choice. */
 export const searxng: SearchDriver = {
   id: 'searxng',
   defaultUrl: undefined,
-  keyVariable: undefined,
   maxResults: 100,
   writeRequest(query, { baseUrl, apiKey }) {
     const url = new URL(`${baseUrl}/search`);

@@ -1,11 +1,10 @@
-import { withSites } from '../domain-filter.ts';
+import { withSites } from '../site-filter.ts';
 import { memberOf, readList, type SearchDriver } from '../search-driver.ts';
 
 /** Serper, Google's results. */
 export const serper: SearchDriver = {
   id: 'serper',
   defaultUrl: 'https://google.serper.dev',
-  keyVariable: 'SERPER_API_KEY',
   maxResults: 100,
   writeRequest: (query, { baseUrl, apiKey = '' }) => ({
     url: new URL(`${baseUrl}/search`),

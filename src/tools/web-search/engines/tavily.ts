@@ -1,4 +1,4 @@
-import { listHosts, listWholeHosts } from '../domain-filter.ts';
+import { listHosts, listWholeHosts } from '../site-filter.ts';
 import { compact, memberOf, readList, type SearchDriver } from '../search-driver.ts';
 
 const deepModes = new Set(['deep-lite', 'deep', 'deep-reasoning', 'advanced']);
@@ -7,7 +7,6 @@ const deepModes = new Set(['deep-lite', 'deep', 'deep-reasoning', 'advanced']);
 export const tavily: SearchDriver = {
   id: 'tavily',
   defaultUrl: 'https://api.tavily.com',
-  keyVariable: 'TAVILY_API_KEY',
   maxResults: 20,
   writeRequest: ({ text, count, mode, include, exclude }, { baseUrl, apiKey = '' }) => ({
     url: new URL(`${baseUrl}/search`),

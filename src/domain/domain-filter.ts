@@ -1,6 +1,8 @@
 /**
  * An entry of a domain filter. `example.com` covers the host and its subdomains, `*.example.com` only the subdomains,
  * `example.com/blog` the pages below that path.
+ *
+ * @see docs/guides/web-search.md#domain-filters
  */
 export interface DomainFilter {
   /** In lower case, without the wildcard. */
@@ -8,6 +10,13 @@ export interface DomainFilter {
   readonly onlySubdomains: boolean;
   /** Starts with a slash and does not end with one. Empty: every path. */
   readonly path: string;
+}
+
+/** The filters of a request. An entry of `exclude` wins. */
+export interface DomainFilters {
+  /** Empty: every domain. */
+  readonly include: readonly DomainFilter[];
+  readonly exclude: readonly DomainFilter[];
 }
 
 const entryPattern = /^(?:https?:\/\/)?(\*\.)?([^/?#:@\s*]+)(\/[^?#\s]*)?$/i;
@@ -28,37 +37,7 @@ export function covers({ host, onlySubdomains, path }: DomainFilter, url: URL): 
   return path === '' || url.pathname === path || url.pathname.startsWith(`${path}/`);
 }
 
-/** Whether a URL passes the filters. An entry of `exclude` wins. */
-export const passesFilters = (
-  url: URL,
-  { include, exclude }: { include: readonly DomainFilter[]; exclude: readonly DomainFilter[] },
-): boolean =>
+/** Whether a URL passes the filters. */
+export const passesFilters = (url: URL, { include, exclude }: DomainFilters): boolean =>
   (include.length === 0 || include.some((filter) => covers(filter, url))) &&
   !exclude.some((filter) => covers(filter, url));
-
-/** The hosts of filters, for engines that know only hosts. Pages that are too many are removed from the results. */
-export const listHosts = (filters: readonly DomainFilter[], max: number): string[] | undefined => {
-  const hosts = [...new Set(filters.map(({ host }) => host))];
-  return hosts.length === 0 || hosts.length > max ? undefined : hosts;
-};
-
-/** The same for hosts to exclude: only entries that cover the whole host. */
-export const listWholeHosts = (filters: readonly DomainFilter[], max: number): string[] | undefined =>
-  listHosts(
-    filters.filter(({ path, onlySubdomains }) => path === '' && !onlySubdomains),
-    max,
-  );
-
-/** Maximum number of `site:` operators in a query. */
-const MAX_SITES = 8;
-
-/** Adds `site:` operators to a query, for engines without filters of their own. */
-export function withSites(
-  text: string,
-  { include, exclude }: { include: readonly DomainFilter[]; exclude: readonly DomainFilter[] },
-): string {
-  const included = listHosts(include, MAX_SITES)?.map((host) => `site:${host}`) ?? [];
-  const excluded = listWholeHosts(exclude, MAX_SITES)?.map((host) => `-site:${host}`) ?? [];
-  const only = included.length > 1 ? [`(${included.join(' OR ')})`] : included;
-  return [text, ...only, ...excluded].join(' ');
-}
