@@ -8,6 +8,7 @@ import type { OrphanedRequest } from './access/rate-limits.ts';
 import { assemblePipelines } from './compose/assemble-pipelines.ts';
 import { buildModels, type ConfiguredModels } from './compose/build-models.ts';
 import { checkBootstrapPlugins } from './compose/check-bootstrap-plugins.ts';
+import { createContentGuardrails } from './compose/create-content-guardrails.ts';
 import { createEdge } from './compose/create-edge.ts';
 import { findWires } from './compose/find-wires.ts';
 import { openAccounts } from './compose/open-accounts.ts';
@@ -21,7 +22,6 @@ import type { Config } from './config/schema.ts';
 import { coalesce } from './domain/coalesce.ts';
 import { GatewayError } from './domain/errors.ts';
 import type { LedgerEntry } from './domain/ledger-entry.ts';
-import { FilterSets } from './guardrails/filter-sets.ts';
 import { createOpenRequests } from './http/open-requests.ts';
 import { writeUrl } from './http/write-url.ts';
 import { readMasterKey, lockDataFolder, lockFolder } from './platform/data-folder/data-folder.ts';
@@ -186,11 +186,11 @@ async function assemble(
     withTimeout(FLUSH_MS, telemetry.close()).catch((error) => log('trace flush failed', { err: error })),
   );
 
-  const filterSets = new FilterSets([]);
+  const contentGuardrails = createContentGuardrails(config, log);
   const accounts = await openAccounts(
     {
       ...{ config, storage, accounting, telemetry, log, primary: slot?.primary },
-      prepareFilters: (sources) => filterSets.prepare(sources),
+      prepareFilters: contentGuardrails.prepare,
     },
     resources,
   );
@@ -235,7 +235,7 @@ async function assemble(
     hashEndUser: createEndUserHash(readMasterKey(dataDir, live.secrets.master_key)),
     accounting,
     accounts,
-    filterSets: () => filterSets,
+    contentGuardrails,
     telemetry,
     log,
   });
@@ -255,10 +255,12 @@ async function assemble(
   async function prepareReload(next: Config): Promise<() => Promise<void>> {
     await access.refresh();
     const after = await build(next, models);
+    const applyFilters = await contentGuardrails.prepareReload(next);
     return () => {
       const before = models.providers;
       const settled = open.settled(longestRequestMs(live));
       models = after;
+      applyFilters();
       live = next;
       routingContext = createContext();
       lines.setLevel(next.log.level);

@@ -70,7 +70,7 @@ export function readDollars(option: string, text: string): bigint {
 export async function showKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
   const found = await readStore({ config, stderr }, async (storage) => {
     const { hash } = resolveKey(await storage.access.listKeys(), wanted);
-    return getKey(createParts(storage), operator, hash);
+    return getKey(createParts(storage, config), operator, hash);
   });
   stdout.write(`${JSON.stringify(writeKey(found), undefined, 2)}\n`);
 }

@@ -114,7 +114,7 @@ export async function showGuardrail({ stdout, stderr }: Terminal, config: Config
   const shown = await readStore({ config, stderr }, async (storage) => {
     const { management } = storage;
     const guardrail = await findGuardrail(management, wanted);
-    const budgets = await listGuardrailBudgets(createParts(storage), guardrail.id, ALL);
+    const budgets = await listGuardrailBudgets(createParts(storage, config), guardrail.id, ALL);
     const of = { ...ALL, guardrailId: guardrail.id };
     const [keys, members] = [
       await management.listAssignments({ ...of, kind: 'key' }),

@@ -18,10 +18,11 @@ export interface OperatorParts extends ManagementParts {
   access: AccessStore;
 }
 
-export const createParts = ({ management, access, ledger }: Storage): OperatorParts => ({
+export const createParts = ({ management, access, ledger }: Storage, config: Config): OperatorParts => ({
   management,
   access,
   ledger,
+  hasAnalyzer: () => config.guardrails.analyzer_url !== undefined,
   now: currentTimeMs,
   onChange: async () => {}, // a running gateway polls the store
 });
@@ -37,7 +38,7 @@ export function operate<Result>(
 ): Promise<Result> {
   return withStore(where, async (storage) => {
     try {
-      return await use(createParts(storage));
+      return await use(createParts(storage, where.config));
     } catch (error) {
       if (error instanceof GatewayError) throw new CommandError(readIssues(error), { cause: error });
       throw error;

@@ -1,7 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { describeGeneration } from '../contents/image-content.ts';
-import type { FilterSets } from '../guardrails/filter-sets.ts';
-import { createInputFilter } from '../guardrails/inspect-run.ts';
+import { createInputFilter, type InputFilterParts } from '../guardrails/inspect-run.ts';
 import { createOutputGuard } from '../guardrails/output/guard-output.ts';
 import { ByteBudget } from '../pipeline/images/byte-budget.ts';
 import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
@@ -33,7 +32,7 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   models: () => ConfiguredModels;
   accounting: Accounting;
   accounts: Pick<Accounts, 'spending'>;
-  filterSets: () => FilterSets;
+  contentGuardrails: InputFilterParts;
   telemetry: Pick<Telemetry, 'observe'>;
   log: WriteLog;
 }
@@ -43,7 +42,8 @@ export function assemblePipelines(parts: PipelinesParts): {
   pipeline: ResponsePipeline;
   imagePipeline: ImagePipeline;
 } {
-  const { config, models, routingContext, hashEndUser, accounting, accounts, filterSets, telemetry, log } = parts;
+  const { config, models, routingContext, hashEndUser, accounting, accounts, contentGuardrails, telemetry, log } =
+    parts;
   const { ledger, contents } = accounting;
   const { spending } = accounts;
   let outboundConfig = config().outbound;
@@ -75,8 +75,8 @@ export function assemblePipelines(parts: PipelinesParts): {
       const { classifier } = config().routers.auto;
       return classifier && findTask(pipeline, { model: classifier.model, timeoutMs: classifier.timeout_ms }, run);
     },
-    inspectors: [createInputFilter(filterSets)],
-    guardOutput: createOutputGuard(filterSets),
+    inspectors: [createInputFilter(contentGuardrails)],
+    guardOutput: createOutputGuard(contentGuardrails.sets),
     plugins: createPlugins({
       findSearchEngine: findSearchEngines(config, callService, log),
       charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs

@@ -125,6 +125,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         access: storage.access,
         ledger: storage.ledger,
         routingContext: parts.routingContext,
+        hasAnalyzer: () => config().guardrails.analyzer_url !== undefined,
         now: currentTimeMs,
         async onChange() {
           await spending.refresh(); // also the sums, because corrections send no message

@@ -1,3 +1,4 @@
+import { MAX_PHRASE_BYTES } from '../domain/content-filter.ts';
 import { MAX_USD_PER_PIECE, MAX_USD_PER_TOKEN } from '../domain/endpoint.ts';
 import { rateLimitNames } from '../domain/rate-limits.ts';
 import { readEntry } from '../platform/outbound/rules.ts';
@@ -20,6 +21,7 @@ export function checkRelations(config: Config): RelationProblem[] {
     ...checkRouters(config.routers),
     ...checkBudgets(config.budgets),
     ...checkHosts(config.outbound),
+    ...checkPhrases(config.guardrails.injection_allowlist),
     ...checkContents(config.io_logging),
   ];
 }
@@ -55,6 +57,15 @@ function checkRouters({ auto, bodybuilder }: Config['routers']): Problem[] {
       ? [{ path, message: `is ${model}, which is a router; use a model` }]
       : [],
   );
+}
+
+function checkPhrases(phrases: readonly string[]): Problem[] {
+  return phrases.flatMap((phrase, index) => {
+    const bytes = Buffer.byteLength(phrase);
+    if (bytes <= MAX_PHRASE_BYTES) return [];
+    const message = `has ${bytes} bytes; at most ${MAX_PHRASE_BYTES} are allowed`;
+    return [{ path: ['guardrails', 'injection_allowlist', index], message }];
+  });
 }
 
 function checkHosts(outbound: Config['outbound']): Problem[] {

@@ -22,6 +22,7 @@ const about: Record<string, string> = {
   io_logging:
     'Stored inputs and outputs of workspaces that turn it on. It is off by default. Guide: [observability](../guides/observability.md#inputs-and-outputs).',
   outbound: 'Fetching of URLs that callers name. Guide: [outbound](../guides/outbound.md).',
+  guardrails: 'Parts of content filters that all guardrails share. Reference: [content filters](guardrails.md).',
   tools: 'Search engines. Guide: [web search](../guides/web-search.md).',
   retry:
     'Retries at the same endpoint. A provider may override each setting. Guide: [routing](../guides/routing.md#retries).',

@@ -120,7 +120,7 @@ describe('a variable that is not an override', () => {
   });
 
   it('is a warning if the setting is not offered', () => {
-    expect(load({ HEADGATE_GUARDRAILS: '{}' }).warnings[0]).toContain('this build does not offer');
+    expect(load({ HEADGATE_INTERNS: '{}' }).warnings[0]).toContain('this build does not offer');
   });
 
   it.each([

@@ -334,11 +334,11 @@ bootstrap:
   it('reports known settings that this build does not offer', () => {
     const text = `
 interns: {}
-guardrails: []
+plugins: []
 `;
     expect(problemsOf(text).sort()).toEqual([
       '2: interns: this build does not offer interns; remove it',
-      '3: guardrails: this build does not offer guardrails in this file (use "headgate guardrails"); remove it',
+      '3: plugins: this build does not offer plugins; remove it',
     ]);
   });
 });

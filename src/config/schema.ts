@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { type Static, Type } from 'typebox';
 import { contentKinds } from '../domain/content-record.ts';
+import { MAX_PHRASE_BYTES, MAX_PHRASES } from '../domain/content-filter.ts';
 import { inputModalities, MAX_WEIGHT, outputModalities, parameterNames, quantizations } from '../domain/endpoint.ts';
 import { imageBillables, imageUnits } from '../domain/images.ts';
 import { MAX_RATE_LIMIT } from '../domain/rate-limits.ts';
@@ -575,6 +576,41 @@ const outbound = Type.Object({
   }),
 });
 
+const guardrails = Type.Object({
+  analyzer_url: Type.Optional(
+    Type.String({
+      description:
+        'Presidio analyzer that finds names and addresses for the filters `person-name` and `address`: `http://127.0.0.1:5002`. Absent: such filters are rejected.',
+      pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+      says: 'must be an http or https URL without credentials, query and fragment',
+    }),
+  ),
+  analyzer_language: Type.String({
+    description: 'Language code that the analyzer gets with each text.',
+    default: 'en',
+    pattern: '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$',
+    says: 'must be a language code, such as `en`',
+  }),
+  analyzer_min_score: Type.Number({
+    description: 'Confidence, 0 to 1, from which a finding of the analyzer counts.',
+    default: 0.5,
+    minimum: 0,
+    maximum: 1,
+  }),
+  analyzer_timeout_ms: milliseconds('Timeout of the analyzer for all texts of a request together.', 2000),
+  analyzer_on_failure: Type.Enum(['allow', 'reject'], {
+    description:
+      'What happens to a request whose texts the analyzer has not analyzed. `allow`: it goes on, and `router_metadata` says so. `reject`: it is a 503.',
+    default: 'allow',
+  }),
+  injection_allowlist: Type.Array(Type.String({ minLength: 1, maxLength: MAX_PHRASE_BYTES }), {
+    description:
+      'Phrases that hide from the patterns of `regex-prompt-injection`, in upper or lower case. At most 1,000 bytes each.',
+    default: [],
+    maxItems: MAX_PHRASES,
+  }),
+});
+
 const searchEngine = Type.Object({
   driver: Type.Enum(
     ['searxng', 'brave', 'exa', 'tavily', 'serper', 'perplexity', 'firecrawl', 'parallel'] satisfies SearchDriverName[],
@@ -855,6 +891,7 @@ export const configSchema = Type.Object({
   limits,
   budgets,
   outbound,
+  guardrails,
   tools,
   routing: Type.Object({
     strategy: Type.Enum([...routingStrategies], {

@@ -3,7 +3,6 @@ import { isMapping, type Path } from './path.ts';
 
 /** Settings that this build does not offer. `*` in a path is any list item. */
 export const unsupportedSettings: readonly { path: Path; says: string }[] = [
-  { path: ['guardrails'], says: 'guardrails in this file (use "headgate guardrails")' },
   { path: ['plugins'], says: 'plugins' },
   { path: ['interns'], says: 'interns' },
 ];

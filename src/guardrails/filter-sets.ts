@@ -3,18 +3,22 @@ import type { FilterSource } from '../domain/content-filter.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { type CombinedFilter, combineFilters, type TextKind } from './combine-filters.ts';
 import { type CompiledFilters, compileInSlices } from './compile-filters.ts';
+import { isRecognized } from './scan-entities.ts';
 
 /** The filters that apply to a kind of text, ready to scan. */
 export interface FilterSet {
   /** Has the indexes of the compiled filters. */
   readonly combined: readonly CombinedFilter[];
   readonly compiled: CompiledFilters;
+  /** Whether an analyzer serves some of them. */
+  readonly hasEntities: boolean;
 }
 
 /** Combined filters, and what is equal for equal ones. */
 interface KnownFilters {
   readonly combined: readonly CombinedFilter[];
   readonly key: string;
+  readonly hasEntities: boolean;
 }
 
 const kinds: readonly TextKind[] = ['user', 'context', 'output'];
@@ -74,12 +78,12 @@ export class FilterSets {
    */
   find(sources: readonly FilterSource[], kind: TextKind): MaybePromise<FilterSet | undefined> {
     const known = this.describe(sources, kind);
-    const { combined, key } = known;
+    const { combined, key, hasEntities } = known;
     if (combined.length === 0) return undefined;
     const compiled = this.compiled.get(key);
-    if (!compiled) return this.compile(known).then((made) => ({ combined, compiled: made }));
+    if (!compiled) return this.compile(known).then((made) => ({ combined, compiled: made, hasEntities }));
     if (this.compiled.size === this.maxSets) this.keep(key, compiled);
-    return { combined, compiled };
+    return { combined, compiled, hasEntities };
   }
 
   private describe(sources: readonly FilterSource[], kind: TextKind): KnownFilters {
@@ -95,7 +99,11 @@ export class FilterSets {
   private combine(sources: readonly FilterSource[], kind: TextKind): KnownFilters {
     const combined = combineFilters(sources, kind);
     const filters = JSON.stringify(combined.map(({ filter }) => filter));
-    return { combined, key: createHash('sha256').update(filters).digest('base64') };
+    return {
+      combined,
+      key: createHash('sha256').update(filters).digest('base64'),
+      hasEntities: combined.some(isRecognized),
+    };
   }
 
   /** All that need the same filters meanwhile wait for the same result. */

@@ -5,20 +5,33 @@ import type { ScanResult } from './scan-text.ts';
 interface Hit extends CombinedFilter {
   readonly ids: Set<string>;
   readonly texts: Set<string>;
+  readonly engine: string | undefined;
 }
 
 /** Adds up what filters found in several texts. */
 export class FindingTally {
   private readonly hits = new Map<string, Hit>();
 
-  /** @param filters of the scan, by the indexes of the findings */
-  add(filters: readonly CombinedFilter[], { findings, counts }: Pick<ScanResult, 'findings' | 'counts'>): void {
-    for (const [index, count] of counts.entries()) if (count > 0) this.hitOf(filters[index]!);
+  /**
+   * @param filters of the scan, by the indexes of the findings
+   * @param engine the analyzer; undefined: patterns
+   */
+  add(
+    filters: readonly CombinedFilter[],
+    { findings, counts }: Pick<ScanResult, 'findings' | 'counts'>,
+    engine?: string,
+  ): void {
+    for (const [index, count] of counts.entries()) if (count > 0) this.hitOf(filters[index]!, engine);
     for (const { filter, id, text } of findings) {
-      const { ids, texts } = this.hitOf(filters[filter]!);
+      const { ids, texts } = this.hitOf(filters[filter]!, engine);
       if (id !== '') ids.add(id);
       if (text !== '' && texts.size < MAX_REPORTED_PATTERNS) texts.add(text);
     }
+  }
+
+  /** Whether a filter with the action `block` found something. */
+  get isBlocked(): boolean {
+    return [...this.hits.values()].some(({ filter }) => filter.action === 'block');
   }
 
   /** Returns the filters that found something, the first one first. */
@@ -27,12 +40,12 @@ export class FindingTally {
   }
 
   /** The same filter may have another object for each kind of text. */
-  private hitOf({ filter, source }: CombinedFilter): Hit {
+  private hitOf({ filter, source }: CombinedFilter, engine: string | undefined): Hit {
     const what = filter.type === 'builtin' ? filter.slug : `custom ${filter.pattern}`;
     const key = JSON.stringify([source.scope, source.id, filter.action, what]);
     let hit = this.hits.get(key);
     if (!hit) {
-      hit = { filter, source, ids: new Set(), texts: new Set() };
+      hit = { filter, source, engine, ids: new Set(), texts: new Set() };
       this.hits.set(key, hit);
     }
     return hit;

@@ -1,5 +1,7 @@
 import type { Caller } from '../domain/caller.ts';
+import type { Cancellation } from '../domain/cancellation.ts';
 import type { FilterSource } from '../domain/content-filter.ts';
+import { GatewayError } from '../domain/errors.ts';
 import type { InputItem } from '../domain/items.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { RequestSettings } from '../domain/request.ts';
@@ -9,7 +11,8 @@ import type { FilterSet, FilterSets } from './filter-sets.ts';
 import { FindingTally } from './finding-tally.ts';
 import { mapItemTexts, mapTexts } from './map-texts.ts';
 import { redactArguments } from './redact-arguments.ts';
-import { createBlockError, createGuardrailStages } from './report-findings.ts';
+import { createBlockError, createGuardrailStages, createSkippedStages } from './report-findings.ts';
+import { type EntitySettings, isRecognized, scanEntities } from './scan-entities.ts';
 import { TextScanner } from './text-scanner.ts';
 
 /** The parts of a run that content filters read. */
@@ -18,9 +21,19 @@ export interface FilteredRun {
   readonly request: Pick<RequestSettings, 'instructions' | 'prompt'>;
   readonly input: { read(): InputItem[] };
   readonly stages: { push(...stages: StageRecord[]): unknown };
-  readonly cancellation: { readonly reason?: Error | undefined };
+  readonly cancellation: Pick<Cancellation, 'reason' | 'signal'>;
   /** Set if the gateway itself makes the request, of texts that have been inspected. */
   readonly parent?: object | undefined;
+}
+
+export interface InputFilterParts {
+  sets: () => FilterSets;
+  entities: () => EntitySettings & {
+    /** Whether a request with a text that was not analyzed is rejected. */
+    readonly rejects: boolean;
+  };
+  /** Called when texts were not analyzed. */
+  onSkipped: (why: string) => void;
 }
 
 /**
@@ -30,10 +43,10 @@ export interface FilteredRun {
  * @see docs/reference/guardrails.md#what-is-scanned
  */
 export const createInputFilter =
-  (sets: () => FilterSets) =>
+  (parts: InputFilterParts) =>
   (run: FilteredRun): MaybePromise<Verdict> => {
     const { contentFilters } = run.caller;
-    return contentFilters === undefined || run.parent ? pass : filterInput(sets(), contentFilters, run);
+    return contentFilters === undefined || run.parent ? pass : filterInput(parts, contentFilters, run);
   };
 
 /** A text of the input. */
@@ -44,7 +57,12 @@ interface Place {
   readonly filters: FilterSet | undefined;
 }
 
-async function filterInput(sets: FilterSets, sources: readonly FilterSource[], run: FilteredRun): Promise<Verdict> {
+async function filterInput(
+  parts: InputFilterParts,
+  sources: readonly FilterSource[],
+  run: FilteredRun,
+): Promise<Verdict> {
+  const sets = parts.sets();
   const user = await sets.find(sources, 'user');
   const context = await sets.find(sources, 'context');
   const places: Place[] = [];
@@ -54,15 +72,51 @@ async function filterInput(sets: FilterSets, sources: readonly FilterSource[], r
   });
   const tally = new FindingTally();
   const changed = await scanPlaces(places, tally, new TextScanner(run.cancellation));
+  if ((user?.hasEntities || context?.hasEntities) && !tally.isBlocked) {
+    await analyzePlaces(places, changed, tally, parts, run);
+  }
   const hits = tally.list();
   if (hits.length === 0) return pass;
   run.stages.push(...createGuardrailStages(hits));
   let at = 0;
   const change = changed.size === 0 ? undefined : mapInput(run, (text) => changed.get(at++) ?? text);
-  if (hits.some(({ filter }) => filter.action === 'block')) {
+  if (tally.isBlocked) {
     return { type: 'block', error: createBlockError(hits), change };
   }
   return change ? { type: 'replace', change } : pass;
+}
+
+/** Applies the filters of recognized entities to what the patterns have left. */
+async function analyzePlaces(
+  places: readonly Place[],
+  changed: Map<number, string>,
+  tally: FindingTally,
+  { entities, onSkipped }: InputFilterParts,
+  run: FilteredRun,
+): Promise<void> {
+  const settings = entities();
+  const engine = settings.recognizer?.engine ?? 'none';
+  const texts = places.map(({ text, filters }, at) => ({
+    text: changed.get(at) ?? text,
+    filters: filters?.combined ?? [],
+  }));
+  const { results, skipped } = await scanEntities(texts, settings, run.cancellation.signal);
+  for (const [at, result] of results) {
+    const { filters, text } = texts[at]!;
+    tally.add(filters, result, engine);
+    if (result.isBlocked) changed.set(at, result.text + BLOCKED);
+    else if (result.text !== text) {
+      const keep = (value: string) => value;
+      changed.set(at, places[at]!.field === 'arguments' ? await redactArguments(text, result.text, keep) : result.text);
+    }
+  }
+  if (skipped === undefined) return;
+  onSkipped(skipped);
+  if (settings.rejects) {
+    throw new GatewayError('unavailable', `Names and addresses were not looked for in the request. ${skipped}`);
+  }
+  const filters = texts.flatMap((text) => text.filters.filter(isRecognized));
+  run.stages.push(...createSkippedStages(filters, engine, skipped));
 }
 
 /** Stands for the rest of a text that is blocked, where the request is recorded. */
@@ -76,7 +130,7 @@ async function scanPlaces(
 ): Promise<Map<number, string>> {
   const changed = new Map<number, string>();
   for (const [at, { text, field, filters }] of places.entries()) {
-    if (!filters || text === '') continue;
+    if (!filters || text === '' || filters.compiled.entries.length === 0) continue;
     const { combined, compiled } = filters;
     const scanned = scanner.scan(compiled, text);
     const result = scanned instanceof Promise ? await scanned : scanned;

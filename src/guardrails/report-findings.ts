@@ -1,4 +1,4 @@
-import { type ContentFilter, type FilterAction, INJECTION_SLUG } from '../domain/content-filter.ts';
+import { type ContentFilter, type FilterAction, INJECTION_SLUG, recognizedSlugs } from '../domain/content-filter.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import { builtinTexts } from './builtin-filters.ts';
@@ -11,7 +11,7 @@ export interface FilterHit extends CombinedFilter {
   /** Matched texts, of prompt injections only. */
   readonly texts: readonly string[];
   /** The engine of recognized entities. */
-  readonly engine?: string;
+  readonly engine?: string | undefined;
 }
 
 /** Entries of `patterns` in an error or a stage. */
@@ -19,7 +19,7 @@ export const MAX_REPORTED_PATTERNS = 50;
 
 const isInjection = (filter: ContentFilter): boolean => filter.type === 'builtin' && filter.slug === INJECTION_SLUG;
 const isRecognized = (filter: ContentFilter): boolean =>
-  filter.type === 'builtin' && (filter.slug === 'person-name' || filter.slug === 'address');
+  filter.type === 'builtin' && recognizedSlugs.some((slug) => slug === filter.slug);
 
 /**
  * Creates the error of a blocked request from the filters with the action `block` that matched. It never has a matched
@@ -109,6 +109,30 @@ function createStage(
 
 function writeOutput({ dropped }: ChangedOutput): object {
   return { side: 'output', ...(dropped.length > 0 && { dropped }) };
+}
+
+/**
+ * Returns a stage for each guardrail whose filters of recognized entities were not applied to all texts.
+ *
+ * @param why a sentence
+ */
+export function createSkippedStages(
+  filters: readonly CombinedFilter[],
+  engine: string,
+  why: string,
+): (StageRecord & { guardrail_id: string; guardrail_scope: string })[] {
+  const sources = new Map(filters.map(({ source }) => [`${source.scope} ${source.id}`, source]));
+  return [...sources.values()].map(({ id, scope }) => ({
+    type: 'guardrail',
+    name: 'content-filter',
+    summary: `skipped: ${why}`,
+    guardrail_id: id,
+    guardrail_scope: scope,
+    data: {
+      ...{ action: 'skipped', detected: false, flagged: false, engines: [engine] },
+      ...{ patterns: [], matched_entity_types: [] },
+    },
+  }));
 }
 
 const titleOf = (filter: ContentFilter): string =>

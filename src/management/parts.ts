@@ -7,6 +7,8 @@ export interface ManagementParts {
   management: ManagementStore;
   access: Pick<AccessStore, 'listKeys' | 'listAppliedGuardrails'>;
   ledger: Pick<SpendingStore, 'readSpending'>;
+  /** Whether an analyzer of names and addresses is configured. */
+  hasAnalyzer: () => boolean;
   /** Unix milliseconds. */
   now: () => number;
   /** Called after each change. A gateway reloads its keys and notifies the other processes. */

@@ -21,6 +21,7 @@ import { checkEvents } from '../api/check-events.ts';
 const filtersOf = (filters: ContentFilter[]): FilterSet => ({
   combined: filters.map((filter): CombinedFilter => ({ filter, source: { id: 'g', scope: 'api-key' } })),
   compiled: compileFilters(filters),
+  hasEntities: false,
 });
 const custom = (pattern: string, action: ContentFilter['action']): ContentFilter => ({
   ...{ type: 'custom', pattern, label: null, action },

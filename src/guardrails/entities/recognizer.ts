@@ -6,8 +6,6 @@ export interface RecognizedEntity {
   readonly type: RecognizedType;
   readonly start: number;
   readonly end: number;
-  /** From 0 to 1. */
-  readonly score: number;
 }
 
 /**
@@ -18,6 +16,14 @@ export interface RecognizedEntity {
 export interface EntityRecognizer {
   /** Shown in the stages of `router_metadata`, such as `presidio`. */
   readonly engine: string;
-  /** Fails if the analyzer is unavailable or too slow. The request then goes on without its findings. */
-  recognize(text: string, types: readonly RecognizedType[], signal: AbortSignal): Promise<RecognizedEntity[]>;
+  /**
+   * @returns the entities in the order of the text
+   * @throws {ServiceError} if the analyzer is unavailable or too slow; the reason of the signal
+   */
+  recognize(text: string, types: readonly RecognizedType[], limits: RecognizerLimits): Promise<RecognizedEntity[]>;
+}
+
+export interface RecognizerLimits {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
 }

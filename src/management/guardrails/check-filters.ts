@@ -1,6 +1,7 @@
 import { INJECTION_SLUG, recognizedSlugs } from '../../domain/content-filter.ts';
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
 import { checkCustomFilters, type FilterIssue } from '../../guardrails/custom-pattern.ts';
+import type { ManagementParts } from '../parts.ts';
 import type { GuardrailSettingsBody } from './schema.ts';
 
 /**
@@ -9,9 +10,12 @@ import type { GuardrailSettingsBody } from './schema.ts';
  * @throws {GatewayError} `invalid_request`, with `metadata.code` `invalid_regex_pattern` if a pattern is the reason
  * @see docs/reference/guardrails.md#custom-filters
  */
-export function rejectBadFilters({ content_filter_builtins, content_filters }: GuardrailSettingsBody): void {
+export function rejectBadFilters(
+  { hasAnalyzer }: Pick<ManagementParts, 'hasAnalyzer'>,
+  { content_filter_builtins, content_filters }: GuardrailSettingsBody,
+): void {
   const issues: FilterIssue[] = [
-    ...checkBuiltinFilters(content_filter_builtins ?? []),
+    ...checkBuiltinFilters(content_filter_builtins ?? [], hasAnalyzer()),
     ...checkCustomFilters(content_filters ?? [], 'content_filters'),
   ];
   if (issues.length === 0) return;
@@ -23,17 +27,16 @@ export function rejectBadFilters({ content_filter_builtins, content_filters }: G
 
 type BuiltinBody = NonNullable<GuardrailSettingsBody['content_filter_builtins']>[number];
 
-function checkBuiltinFilters(filters: readonly BuiltinBody[]): Issue[] {
+function checkBuiltinFilters(filters: readonly BuiltinBody[], hasAnalyzer: boolean): Issue[] {
   const issues: Issue[] = [];
   for (const [index, { slug, scan_scope, apply_to }] of filters.entries()) {
     const path = `content_filter_builtins[${index}]`;
-    if (recognizedSlugs.some((each) => each === slug)) {
-      issues.push({
-        path: `${path}.slug`,
-        message: `${slug} needs an external analyzer, which this build cannot use.`,
-      });
+    const isRecognized = recognizedSlugs.some((each) => each === slug);
+    if (isRecognized && !hasAnalyzer) {
+      const message = `${slug} needs an external analyzer: set guardrails.analyzer_url in the configuration.`;
+      issues.push({ path: `${path}.slug`, message });
     }
-    if (recognizedSlugs.some((each) => each === slug) && apply_to?.includes('output')) {
+    if (isRecognized && apply_to?.includes('output')) {
       const message = `${slug} cannot apply to output: the analyzer needs whole texts, and output leaves in pieces.`;
       issues.push({ path: `${path}.apply_to`, message });
     }
