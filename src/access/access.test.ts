@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createKeyRecord } from '../platform/storage/contract/samples.ts';
 import type { MemberRecord } from '../platform/storage/ports/members.ts';
+import type { DesignatedPreset } from '../platform/storage/ports/presets.ts';
 import type { AppliedSettings } from '../platform/storage/ports/workspaces.ts';
 import { type Access, type KnownKey, openAccess } from './access.ts';
 import { hashKey, deriveKeyNumber } from './key-text.ts';
@@ -39,6 +40,8 @@ async function openWith(...keys: KnownKey[]) {
     reads: 0,
     settings: [] as AppliedSettings[],
     members: [] as MemberRecord[],
+    presets: [] as DesignatedPreset[],
+    versionsRead: [] as string[],
     wait: undefined as Promise<void> | undefined,
     limits: undefined as Promise<void> | undefined,
   };
@@ -55,6 +58,11 @@ async function openWith(...keys: KnownKey[]) {
       async listKeys() {
         await store.wait;
         return ask(() => store.keys);
+      },
+      listDesignatedPresets: async () => store.presets,
+      async readPresetSettings(ids) {
+        store.versionsRead.push(...ids);
+        return ids.map((id) => ({ id, config: `{"top_k":${id.length}}`, systemPrompt: id === 'v1' ? null : 'Hi' }));
       },
       listAppliedSettings: async () => store.settings,
       listMembers: async () => store.members,
@@ -287,6 +295,27 @@ describe('the keys', () => {
     expect(share()).toBeUndefined();
   });
 
+  it('have the presets of their workspace, and read each version once', async () => {
+    const { access, store } = await openWith(key({ workspaceId: 'w1' }));
+    const presets = () => access.authenticate(`Bearer ${text}`).presets;
+    const preset = { workspaceId: 'w1', slug: 'mine', status: 'active', versionId: 'v1', version: 1 } as const;
+    const next = async (...list: DesignatedPreset[]) => {
+      store.presets = list;
+      store.revision++;
+      await nextPoll();
+    };
+    expect(presets()).toBeUndefined();
+    await next(preset, { ...preset, workspaceId: 'w2', slug: 'other', versionId: 'v20' });
+    expect([...presets()!.values()]).toEqual([{ slug: 'mine', version: 1, status: 'active', fields: '{"top_k":2}' }]);
+    await next({ ...preset, status: 'disabled' });
+    expect(presets()!.get('mine')!.status).toBe('disabled');
+    await next({ ...preset, versionId: 'v2', version: 2 });
+    expect(presets()!.get('mine')!.fields).toBe('{"top_k":2,"instructions":"Hi"}');
+    expect(store.versionsRead).toEqual(['v1', 'v20', 'v2']);
+    await next();
+    expect(presets()).toBeUndefined();
+  });
+
   it('follow the defaults of their workspace', async () => {
     const { access, store } = await openWith(key({ workspaceId: 'w1' }));
     const defaults = () => access.authenticate(`Bearer ${text}`).defaults;
@@ -313,6 +342,8 @@ describe('the keys', () => {
       readRevision: () => Promise.reject(new Error('gone')),
       listKeys: none,
       listAppliedSettings: none,
+      listDesignatedPresets: none,
+      readPresetSettings: none,
       listMembers: none,
       listAppliedGuardrails: async () => noGuardrails,
     };

@@ -7,16 +7,18 @@ import { type RequestDefaults, sortKeys } from '../domain/request-defaults.ts';
 import type { Topic } from '../platform/bus/bus.ts';
 import type { KeyRecord } from '../platform/storage/ports/keys.ts';
 import type { MemberRecord } from '../platform/storage/ports/members.ts';
+import type { AccessPresets } from '../platform/storage/ports/presets.ts';
 import type { AppliedSettings } from '../platform/storage/ports/workspaces.ts';
 import { type GuardrailAssignments, applyGuardrails } from './apply-guardrails.ts';
 import { hashKey, deriveKeyNumber } from './key-text.ts';
+import { PresetMemory } from './load-presets.ts';
 import { type RefusedKey, RefusedKeys } from './refused-keys.ts';
 
 /** Published after a change of keys, workspaces, members or guardrails. */
 export const accessTopic: Topic<null> = { name: 'access', read: () => null };
 
 /** The part of the store that access control uses. */
-export interface KeySource {
+export interface KeySource extends AccessPresets {
   readRevision(): Promise<number>;
   listKeys(): Promise<readonly KnownKey[]>;
   listAppliedGuardrails(): Promise<GuardrailAssignments>;
@@ -77,6 +79,7 @@ export async function openAccess(
   { onTrouble, onRecovery, onRefused = () => {}, onChange, prepareFilters }: AccessOptions,
 ): Promise<Access> {
   const refused = new RefusedKeys(onRefused);
+  const memory = new PresetMemory();
   let callers = new Map<string, { caller: Caller; disabled: boolean; expiresAtMs: number | null }>();
   let revision = Number.NaN;
   let troubled = false;
@@ -98,6 +101,7 @@ export async function openAccess(
     const applied = keys.map(guardrailsOf);
     if (turn < taken) return; // a later read was faster: this one is stale
     revoke(keys); // at once: reading limits may take longer
+    const presets = await memory.load(source);
     if (started > 1) await onChange?.(); // at the start the limits have just been read
     await prepareFilters?.([
       ...new Set(applied.flatMap(({ contentFilters }) => (contentFilters ? [contentFilters] : []))),
@@ -127,6 +131,7 @@ export async function openAccess(
               workspace: workspaceRates.get(key.workspaceId),
             }),
             defaults: defaults.get(key.workspaceId),
+            presets: presets.get(key.workspaceId),
           },
           disabled: key.disabled,
           expiresAtMs: key.expiresAtMs,

@@ -29,7 +29,7 @@ export interface ServeRunParts {
 
 /** A request of one API that has passed all checks of its body. */
 export interface AcceptedRequest<R extends RunBase>
-  extends Pick<RunOrigin, 'ignoredFields' | 'clamped' | 'modelDefault' | 'pluginDefaults'> {
+  extends Pick<RunOrigin, 'ignoredFields' | 'clamped' | 'modelDefault' | 'pluginDefaults' | 'preset'> {
   /** The fields that the rate limits read. */
   settings: RequestSettings;
   deadline: Deadline;

@@ -3,7 +3,9 @@ import { resolve } from 'node:path';
 import { readDefaults } from '../access/access.ts';
 import { applyGuardrails, type KeyIdentity } from '../access/apply-guardrails.ts';
 import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
+import { PresetMemory } from '../access/load-presets.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import type { Caller } from '../domain/caller.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
@@ -56,6 +58,7 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     const { request, hasDefaultModel } = readRequest(readBody(terminal, options.body), {
       defaultModel: given,
       savedPlugins: asker.defaults?.plugins,
+      presets: asker.presets,
     });
     const defaultModel = hasDefaultModel ? given : undefined;
     if (defaultModel !== undefined && !options.json) {
@@ -85,7 +88,7 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
 
 /** The caller, and the stored workspaces that `readRoutingContext` needs. */
 interface Found {
-  asker: RoutingCaller;
+  asker: RoutingCaller & Pick<Caller, 'presets'>;
   stored: readonly WorkspaceRecord[];
 }
 
@@ -153,7 +156,9 @@ async function readHome(loaded: LoadedConfig, { access }: Storage, holder: KeyId
   const { guardrails } = applyGuardrails(await access.listAppliedGuardrails())(holder);
   const settings = (await access.listAppliedSettings()).find((one) => one.workspaceId === workspaceId);
   const defaults = settings && readDefaults(settings);
-  return { asker: { workspaceId: resolveWorkspaceId(loaded, workspaceId, stored), guardrails, defaults }, stored };
+  const presets = (await new PresetMemory().load(access)).get(workspaceId);
+  const asker = { workspaceId: resolveWorkspaceId(loaded, workspaceId, stored), guardrails, defaults, presets };
+  return { asker, stored };
 }
 
 function readBody({ cwd }: Terminal, file: string): unknown {

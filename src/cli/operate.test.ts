@@ -202,6 +202,48 @@ describe('headgate workspaces', () => {
     expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'workspace.delete', actor_key_hash: null });
   });
 
+  it('keeps presets, which the running gateway uses', async () => {
+    const place = ['--workspace', 'main'];
+    const file = join(gateway.dataDir, 'preset.json');
+    const save = (body: object) => {
+      writeFileSync(file, JSON.stringify(body));
+      return call('presets', 'save', 'brief', ...place, '--body', file);
+    };
+    expect(await succeed('presets', 'list', ...place)).toContain('has no presets');
+    const made = await save({ model: 'simulator/echo', temperature: 0.5, instructions: 'Brief.', input: 'x', odd: 1 });
+    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('left out: odd') });
+    expect(JSON.parse(made.stdout).designated_version).toMatchObject({
+      ...{ version: 1, config: { model: 'simulator/echo', temperature: 0.5 }, system_prompt: 'Brief.' },
+    });
+    const temperature = async (): Promise<unknown> =>
+      ((await (await gateway.post('/responses', { preset: 'brief', input: 'x' })).json()) as Json).temperature;
+    await expect.poll(temperature, { timeout: 10_000 }).toBe(0.5);
+
+    await save({ model: 'simulator/echo', temperature: 1 });
+    await succeed('presets', 'update', 'brief', ...place, '--use-version', '1', '--name', 'Brief answers');
+    expect(await succeed('presets', 'list', ...place)).toMatch(/brief +Brief answers +active +1 /);
+    expect(JSON.parse(await succeed('presets', 'list', ...place, '--json'))).toMatchObject([{ slug: 'brief' }]);
+    expect(JSON.parse(await succeed('presets', 'show', 'brief', ...place))).toMatchObject({
+      designated_version: { version: 1 },
+    });
+    writeFileSync(join(gateway.dataDir, 'body.json'), JSON.stringify({ model: '@preset/brief', input: 'x' }));
+    const explained = await succeed('explain', '--workspace', 'main', '--body', join(gateway.dataDir, 'body.json'));
+    expect(explained).toContain('simulator/echo');
+
+    for (const [args, says] of [
+      [['update', 'brief', ...place], 'Say what to change'],
+      [['update', 'brief', ...place, '--status', 'gone'], 'status'],
+      [['update', 'brief', ...place, '--use-version', '7'], 'has no version 7'],
+      [['show', 'other', ...place], 'no preset with the slug other'],
+      [['show', 'brief', '--workspace', 'nowhere'], 'no workspace "nowhere"'],
+      [['save', 'Bad Slug', ...place, '--body', file], 'slug'],
+      [['save', 'brief', ...place, '--body', 'missing.json'], 'missing.json'],
+    ] as const) {
+      expect(await call('presets', ...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(says) });
+    }
+    expect(await succeed('presets', 'delete', 'brief', ...place)).toContain('Deleted "brief"');
+  });
+
   it('saves plugins and disables server tools, and the running gateway follows', async () => {
     const status = async (body: object) =>
       (await gateway.post('/responses', { model: 'simulator/echo', input: 'x', ...body })).status;

@@ -15,6 +15,7 @@ import type { ReplayCommandOptions } from './replay.ts';
 import type { ListRequestsOptions, ShowRequestOptions } from './requests.ts';
 import { CommandError, readMessage, sanitizeOutput, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
+import type { PresetOptions, PresetPlace } from './presets.ts';
 import type { BudgetOptions, WorkspaceOptions } from './workspaces.ts';
 
 interface SourceOptions {
@@ -235,6 +236,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   addWorkspaces(program);
   addMembers(program);
   addGuardrails(program);
+  addPresets(program);
 
   const ledger = program
     .command('ledger')
@@ -435,6 +437,51 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       });
   }
 
+  function addPresets(parent: Command): void {
+    const presets = parent
+      .command('presets')
+      .description('keep request settings under a name, for all keys of a workspace');
+    presets.addHelpText('after', presetsExamples);
+    const add = (name: string, description: string): Command =>
+      command(presets, name, description, presetsExamples).requiredOption(...presetWorkspaceOption);
+    add('list', 'list the presets of a workspace, the oldest first')
+      .option('--json', 'as a JSON list')
+      .action(async (options: SourceOptions & PresetPlace & { json?: boolean }) => {
+        const { printPresets } = await import('./presets.ts');
+        await printPresets(terminal, readConfig(options), options);
+      });
+    add('show', 'print a preset with its settings')
+      .argument(...presetArgument)
+      .action(async (slug: string, options: SourceOptions & PresetPlace) => {
+        const { showPreset } = await import('./presets.ts');
+        await showPreset(terminal, readConfig(options), slug, options);
+      });
+    add('save', 'create a preset, or a new version of it, from the body of a request')
+      .argument(...presetArgument)
+      .requiredOption('--body <file>', 'body of a POST /responses, or - for the standard input')
+      .action(async (slug: string, options: SourceOptions & PresetPlace & { body: string }) => {
+        const { savePresetFile } = await import('./presets.ts');
+        await savePresetFile(terminal, readConfig(options), slug, options);
+      });
+    add('update', 'rename a preset, change its status, or choose another version')
+      .argument(...presetArgument)
+      .option('--slug <slug>', 'name in requests')
+      .option('--name <name>', 'for people')
+      .option('--description <text>', 'for people, or none')
+      .option('--status <status>', 'active, disabled or archived')
+      .option('--use-version <number>', 'the version that requests use')
+      .action(async (slug: string, options: SourceOptions & PresetOptions) => {
+        const { changePreset } = await import('./presets.ts');
+        await changePreset(terminal, readConfig(options), slug, options);
+      });
+    add('delete', 'remove a preset with all its versions')
+      .argument(...presetArgument)
+      .action(async (slug: string, options: SourceOptions & PresetPlace) => {
+        const { removePreset } = await import('./presets.ts');
+        await removePreset(terminal, readConfig(options), slug, options);
+      });
+  }
+
   function addGuardrails(parent: Command): void {
     const guardrails = parent.command('guardrails').description('limit which models and providers keys may use');
     guardrails.addHelpText('after', guardrailsExamples);
@@ -522,6 +569,8 @@ const disabledToolsOption = [
 ] as const;
 const ioLoggingOption = ['--io-logging', 'keep inputs and outputs'] as const;
 const ioSamplingOption = ['--io-sampling <share>', 'share of the sessions, 0.0001 to 1'] as const;
+const presetArgument = ['<slug>', 'its name in requests'] as const;
+const presetWorkspaceOption = ['--workspace <name>', 'name, slug or id of its workspace'] as const;
 const guardrailArgument = [
   '<guardrail>',
   'its id, the first 4 or more digits of it, its name, or default:WORKSPACE',
@@ -604,6 +653,12 @@ Examples:
   $ headgate members list
   $ headgate members update ada --requests-per-minute 60 --tokens-per-minute none
   $ headgate workspaces members research --add ada`;
+
+const presetsExamples = `
+Examples:
+  $ headgate presets save support --workspace default --body request.json
+  $ headgate presets update support --workspace default --use-version 1
+  $ headgate presets list --workspace default`;
 
 const guardrailsExamples = `
 Examples:

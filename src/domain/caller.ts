@@ -1,5 +1,6 @@
 import type { FilterSource } from './content-filter.ts';
 import type { Guardrail } from './guardrail.ts';
+import type { PresetTable } from './preset.ts';
 import type { CallerRateLimits } from './rate-limits.ts';
 import type { RequestDefaults } from './request-defaults.ts';
 
@@ -27,6 +28,8 @@ export interface Caller {
   rateLimits?: CallerRateLimits | undefined;
   /** The defaults of its workspace. Undefined: there are none. */
   defaults?: RequestDefaults | undefined;
+  /** The presets of its workspace. Undefined: there are none. */
+  presets?: PresetTable | undefined;
 }
 
 /**

@@ -41,6 +41,11 @@ export const errorKinds = {
   model_unavailable: { status: 404, errorType: 'not_found', says: 'The provider does not have the model.' },
   method_not_allowed: { status: 405, errorType: 'invalid_request', says: 'The path exists, but not with this method.' },
   request_timeout: { status: 408, errorType: 'timeout', says: 'The deadline of the gateway passed.' },
+  conflict: {
+    status: 409,
+    errorType: 'invalid_request',
+    says: 'The name is taken, or the state of the object forbids the change.',
+  },
   payload_too_large: { status: 413, errorType: 'payload_too_large', says: 'The body is larger than the limit.' },
   expectation_failed: {
     status: 417,

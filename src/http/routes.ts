@@ -107,6 +107,14 @@ type HandlerName =
   | 'listGuardrailMembers'
   | 'assignMembers'
   | 'unassignMembers'
+  | 'listPresets'
+  | 'createPreset'
+  | 'findPreset'
+  | 'updatePreset'
+  | 'deletePreset'
+  | 'listPresetVersions'
+  | 'findPresetVersion'
+  | 'savePresetFromRequest'
   | 'showCredits'
   | 'listActivity'
   | 'listAudit';
@@ -153,6 +161,7 @@ export function listRoutes(handlers: Handlers): Route[] {
     { method: 'GET', path: '/api/v1/providers', permission: 'any', handler: handlers.listProviders },
     { method: 'GET', path: '/api/v1/key', permission: 'any', handler: handlers.findCurrentKey },
     ...listManagementRoutes(handlers),
+    ...listPresetRoutes(handlers),
     { method: 'GET', path: '/', permission: 'none', handler: handlers.showHome },
     { method: 'GET', path: '/health', permission: 'none', handler: handlers.health },
     { method: 'GET', path: '/ready', permission: 'none', handler: handlers.ready },
@@ -213,6 +222,27 @@ function listManagementRoutes(handlers: Handlers): Route[] {
     row('GET', '/credits', handlers.showCredits),
     row('GET', '/activity', handlers.listActivity),
     row('GET', '/audit', handlers.listAudit),
+  ];
+}
+
+/** Presets belong to the workspace of an inference key. */
+function listPresetRoutes(handlers: Handlers): Route[] {
+  const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
+    method,
+    path: `/api/v1/presets${path}`,
+    permission: 'inference',
+    bodyLimit: MANAGEMENT_BODY_LIMIT,
+    handler,
+  });
+  return [
+    row('GET', '', handlers.listPresets),
+    row('POST', '', handlers.createPreset),
+    row('GET', '/:slug', handlers.findPreset),
+    row('PATCH', '/:slug', handlers.updatePreset),
+    row('DELETE', '/:slug', handlers.deletePreset),
+    row('GET', '/:slug/versions', handlers.listPresetVersions),
+    row('GET', '/:slug/versions/:version', handlers.findPresetVersion),
+    row('POST', '/:slug/responses', handlers.savePresetFromRequest),
   ];
 }
 

@@ -1,3 +1,4 @@
+import type { PresetTable } from '../domain/preset.ts';
 import type { SavedPlugin } from '../domain/request-defaults.ts';
 
 /** Facts about a request that are not in its body. */
@@ -8,6 +9,8 @@ export interface RequestHints {
   defaultModel?: string | undefined;
   /** The plugins that the workspace saves for its requests. */
   savedPlugins?: readonly SavedPlugin[] | undefined;
+  /** The presets of the workspace. */
+  presets?: PresetTable | undefined;
   /** Types of server tools that the workspace has disabled. */
   disabledTools?: readonly string[] | undefined;
 }

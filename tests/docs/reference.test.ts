@@ -80,7 +80,13 @@ describe('the reference names every field and value that the schema accepts', ()
   });
 
   it.each(managementBodies)('of the management body of $name', ({ schema }) => {
-    const { unnamed, total } = findUnnamed(schema, ['management.md', 'plugins.md', 'routers.md', 'tools.md']);
+    const { unnamed, total } = findUnnamed(schema, [
+      'management.md',
+      'presets.md',
+      'plugins.md',
+      'routers.md',
+      'tools.md',
+    ]);
     expect(total).toBeGreaterThan(0);
     expect(unnamed).toEqual([]);
   });
@@ -89,17 +95,20 @@ describe('the reference names every field and value that the schema accepts', ()
     expect(managementBodies.map(({ name }) => name).sort()).toEqual([
       'checkCreateGuardrail',
       'checkCreateKey',
+      'checkCreatePreset',
       'checkCreateWorkspace',
       'checkFeedback',
       'checkKeyHashes',
       'checkMemberIds',
       'checkMemberUserIds',
+      'checkPresetSlug',
       'checkProvisionKey',
       'checkPutBudget',
       'checkRotateKey',
       'checkUpdateGuardrail',
       'checkUpdateKey',
       'checkUpdateMember',
+      'checkUpdatePreset',
       'checkUpdateWorkspace',
     ]);
   });

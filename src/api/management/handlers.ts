@@ -4,6 +4,7 @@ import { createCreditsHandler } from '../credits/handler.ts';
 import { createAssignmentHandlers, createGuardrailHandlers } from '../guardrails/handlers.ts';
 import { createKeyHandlers } from '../keys/handlers.ts';
 import { createMemberHandlers } from '../members/handlers.ts';
+import { createPresetHandlers } from '../presets/handlers.ts';
 import { createBudgetHandlers } from '../workspaces/budgets.ts';
 import { createWorkspaceHandlers } from '../workspaces/handlers.ts';
 import { createWorkspaceMemberHandlers } from '../workspaces/members.ts';
@@ -18,6 +19,7 @@ export const createManagementHandlers = (parts: ManagementApiParts) => ({
   ...createMemberHandlers(parts),
   ...createGuardrailHandlers(parts),
   ...createAssignmentHandlers(parts),
+  ...createPresetHandlers(parts),
   showCredits: createCreditsHandler(parts),
   listActivity: createActivityHandler(parts),
   listAudit: createAuditHandler(parts),

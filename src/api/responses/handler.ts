@@ -23,11 +23,12 @@ export function createResponsesHandler(parts: ResponsesParts): Route['handler'] 
   const { pipeline } = parts;
 
   function accept({ headers, body, rawBody, caller }: FastifyRequest, reply: FastifyReply): AcceptedRequest<Run> {
-    const { defaults } = caller!; // the route needs a key
+    const { defaults, presets } = caller!; // the route needs a key
     const read = acceptRequest(body, {
       sessionId: findSessionHeader(headers),
       defaultModel: defaults?.textModel,
       savedPlugins: defaults?.plugins,
+      presets,
       disabledTools: defaults?.disabledTools,
     });
     const { request, ignoredFields, clamped } = read;
@@ -39,6 +40,7 @@ export function createResponsesHandler(parts: ResponsesParts): Route['handler'] 
       clamped,
       modelDefault: read.hasDefaultModel ? 'default_text_model' : undefined,
       pluginDefaults: read.pluginDefaults,
+      preset: read.preset,
       createRun: (origin) => createRun(pipeline, { ...origin, request, source }),
       respond: (run) => (request.stream ? streamResponse(run, reply) : bufferResponse(run, reply)),
     };

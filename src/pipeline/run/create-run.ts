@@ -53,6 +53,7 @@ const createBase = (
   ignoredFields: origin.ignoredFields,
   clamped: origin.clamped,
   modelDefault: origin.modelDefault,
+  preset: origin.preset,
   pluginDefaults: origin.pluginDefaults,
   modelLimits: origin.modelLimits,
   parent: origin.parent,

@@ -75,6 +75,7 @@ function describeParams(run: RunBase): Record<string, unknown> {
       reason,
     }));
   }
+  if (run.preset) params['preset'] = run.preset;
   const defaults = describeDefaults(run);
   if (defaults) params['workspace_defaults'] = defaults;
   if (run.ignoredFields.length > 0) params['ignored_fields'] = run.ignoredFields;

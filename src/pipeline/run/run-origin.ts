@@ -3,6 +3,7 @@ import type { Cancellation } from '../../domain/cancellation.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { Origin } from '../../domain/origin.ts';
+import type { UsedPreset } from '../../domain/preset.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { ModelDefault } from '../../domain/request-defaults.ts';
 import type { InputSource } from './conversation.ts';
@@ -24,6 +25,8 @@ export interface RunOrigin {
   clamped: readonly string[];
   /** The setting that named the model; undefined: the request did. */
   modelDefault?: ModelDefault | undefined;
+  /** The preset that was merged into the request. Undefined: none. */
+  preset?: UsedPreset | undefined;
   /** Ids of the plugins that settings of the workspace turned on or changed. Undefined: none. */
   pluginDefaults?: readonly string[] | undefined;
   /** Admits the run to each model before it is called. Absent: no model has a limit. */

@@ -13,6 +13,7 @@ import { testGuardrails } from './contract/guardrails.ts';
 import { testKeyStore } from './contract/keys.ts';
 import { testMembers } from './contract/members.ts';
 import { createTestEntry } from './contract/samples.ts';
+import { testPresets } from './contract/presets.ts';
 import { testSpending } from './contract/spending.ts';
 import { testWorkspaces } from './contract/workspaces.ts';
 import type { Storage } from './storage.ts';
@@ -75,6 +76,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testWorkspaces(pair);
     testMembers(pair);
     testGuardrails(pair);
+    testPresets(pair);
     testBudgets(pair);
     testCredits(pair);
     testChanges(pair);

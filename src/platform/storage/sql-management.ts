@@ -24,6 +24,16 @@ import {
   listWorkspaceMembers,
   saveMember,
 } from './tables/members.ts';
+import {
+  addPresetVersion,
+  deletePresetRow,
+  findDesignatedVersion,
+  findPresetRow,
+  findPresetVersion,
+  listPresetRows,
+  listPresetVersionRows,
+  savePreset,
+} from './tables/presets.ts';
 import { changeAccess, readAccessRevision } from './tables/revisions.ts';
 import {
   deleteWorkspaceRows,
@@ -51,6 +61,11 @@ export function createManagementStore(db: Database): ManagementStore {
     findGuardrail: (id) => findGuardrail(db, id),
     listGuardrails: (query) => listGuardrailRows(db, query),
     listAssignments: (query) => listAssignments(db, query),
+    listPresets: (workspaceId, page) => listPresetRows(db, workspaceId, page),
+    findPreset: (workspaceId, slug) => findPresetRow(db, workspaceId, slug),
+    listPresetVersions: (presetId, page) => listPresetVersionRows(db, presetId, page),
+    findPresetVersion: (presetId, version) => findPresetVersion(db, presetId, version),
+    findDesignatedVersion: (versionId) => findDesignatedVersion(db, versionId),
     readCredits: () => readCredits(db),
     listAudit: (page) => listAudit(db, page),
     async change<Result>(
@@ -105,6 +120,14 @@ function openTransaction(trx: Database, record: ManagementTransaction['record'])
     findAssigned: (holder) => findAssigned(trx, holder),
     assign: (assignment) => assign(trx, assignment),
     unassign: (holder) => unassign(trx, holder),
+    listPresets: (workspaceId, page) => listPresetRows(trx, workspaceId, page),
+    findPreset: (workspaceId, slug) => findPresetRow(trx, workspaceId, slug),
+    listPresetVersions: (presetId, page) => listPresetVersionRows(trx, presetId, page),
+    findPresetVersion: (presetId, version) => findPresetVersion(trx, presetId, version),
+    findDesignatedVersion: (versionId) => findDesignatedVersion(trx, versionId),
+    savePreset: (preset) => savePreset(trx, preset),
+    addPresetVersion: (version) => addPresetVersion(trx, version),
+    deletePreset: (id) => deletePresetRow(trx, id),
     addCredit: (credit) => addCredit(trx, credit),
     deleteCredits: () => deleteCredits(trx),
     record,

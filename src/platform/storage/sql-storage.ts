@@ -21,6 +21,7 @@ import {
 import { listMembers, listMemberships, putMember, setMemberRates, setMemberships } from './tables/members.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { foldSpendingRows, readSpending } from './tables/spending.ts';
+import { listDesignatedPresets, readPresetSettings } from './tables/presets.ts';
 import {
   listAppliedSettings,
   listWorkspaceRows,
@@ -57,6 +58,8 @@ export async function createSqlStorage(
       setKeyDisabled: (hash, disabled) => setKeyDisabled(db, hash, disabled),
       putWorkspace: (workspace) => putWorkspace(db, workspace),
       putMember: (member) => putMember(db, member),
+      listDesignatedPresets: () => listDesignatedPresets(db),
+      readPresetSettings: (versionIds) => readPresetSettings(db, versionIds),
       setDefaultPlugins: (id, plugins) => setDefaultPlugins(db, id, plugins),
       setRateLimits: ({ kind, id }, limits) => (kind === 'member' ? setMemberRates : setWorkspaceRates)(db, id, limits),
       setMemberships: (memberId, workspaceIds) => setMemberships(db, memberId, workspaceIds),

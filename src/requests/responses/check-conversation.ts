@@ -18,11 +18,8 @@ function checkModel(body: Body, report: Report): void {
 }
 
 /** Whether no field of a body names a model. */
-export function lacksModel({ model, models, preset }: Body): boolean {
-  if (model !== undefined) return false;
-  const hasNoList = models === undefined || (Array.isArray(models) && models.length === 0);
-  return hasNoList && (preset === undefined || preset === null); // a preset may name the model
-}
+export const lacksModel = ({ model, models }: Body): boolean =>
+  model === undefined && (models === undefined || (Array.isArray(models) && models.length === 0));
 
 /** Checks the input of a request without a prompt template, which could replace the input. */
 function checkInput({ input, messages }: Body, report: Report): void {

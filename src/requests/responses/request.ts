@@ -1,6 +1,7 @@
 import { invalidRequest } from '../../domain/errors.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import type { UsedPreset } from '../../domain/preset.ts';
 import type { SavedPlugin } from '../../domain/request-defaults.ts';
 import type { InputSource } from '../../pipeline/run/conversation.ts';
 import { isObject } from '../../schema/by-kind.ts';
@@ -8,6 +9,7 @@ import { IgnoredFields } from '../ignored-fields.ts';
 import type { RequestHints } from '../request-hints.ts';
 import { checkSessionId } from '../session-header.ts';
 import { lacksModel } from './check-conversation.ts';
+import { mayNamePreset, mergePreset } from './merge-preset.ts';
 import { addSavedPlugins } from './saved-plugins.ts';
 import { checkRequest } from './check-request.ts';
 import { dropNulls } from './drop-nulls.ts';
@@ -31,6 +33,8 @@ export interface ParsedRequest {
   clamped: string[];
   /** Whether the model is `defaultModel` of the hints. */
   hasDefaultModel: boolean;
+  /** The preset that was merged into the request. Undefined: it names none. */
+  preset: UsedPreset | undefined;
   /** Ids of the plugins that settings of the workspace turned on or changed. Undefined: none. */
   pluginDefaults: readonly string[] | undefined;
   /** Whether nulls were removed from the input. Its bytes still contain them. */
@@ -41,11 +45,13 @@ export interface ParsedRequest {
  * Checks a `POST /responses` body and normalizes fields that have several forms: header or field, string or list, alias
  * or name. Changes the body in place and returns the same object.
  *
- * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`
+ * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`; `model_not_found` for an unknown
+ *   preset
  * @see docs/reference/responses.md#request-body
  */
 export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
   const { sessionId, defaultModel, savedPlugins } = hints;
+  const preset = isObject(body) && mayNamePreset(body) ? mergePreset(body, hints.presets) : undefined;
   const hasDefaultModel = defaultModel !== undefined && isObject(body) && lacksModel(body);
   if (hasDefaultModel) body.model = defaultModel;
   let issues = checkRequest(body);
@@ -66,7 +72,7 @@ export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
   const request = checked as ResponseRequest; // the input and the tier are normalized above
   readOnline(request);
   const pluginDefaults = savedPlugins && saveInto(request, savedPlugins);
-  return { request, ignoredFields: ignored.list(), clamped, hasDefaultModel, pluginDefaults, hadNulls };
+  return { request, ignoredFields: ignored.list(), clamped, hasDefaultModel, preset, pluginDefaults, hadNulls };
 }
 
 /** Adds the saved plugins. @returns the ids of those that apply; undefined: none */

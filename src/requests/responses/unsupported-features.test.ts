@@ -34,9 +34,6 @@ describe('refuses', () => {
     ['tools[0].tools[0].defer_loading', { tools: [{ type: 'namespace', name: 'n', description: '', tools: [late] }] }],
     ['model', { model: 'router/fusion' }],
     ['models[1]', { models: ['acme/mock', 'Router/fusion-flash'] }],
-    ['model', { model: '@preset/mine' }],
-    ['model', { model: 'acme/mock@preset/mine' }],
-    ['preset', { preset: 'mine' }],
     ['reasoning.mode', { reasoning: { mode: 'pro' } }],
   ])('%s in %j', (path, fields) => {
     expect(paths(fields)).toEqual([path]);
@@ -71,7 +68,7 @@ describe('lets pass', () => {
 });
 
 it('names the field, the value and the build, and all of them in the metadata', () => {
-  const { request } = readRequest({ model: 'router/fusion', input: 'hi', preset: 'mine' }, {});
+  const { request } = readRequest({ model: 'router/fusion', input: 'hi', reasoning: { mode: 'pro' } }, {});
   expect(() => rejectUnsupportedFeatures(request)).toThrow(
     '`model` with the value "router/fusion" is not offered by this build. Name a model. (and 1 more: see error.metadata.issues)',
   );

@@ -6,10 +6,6 @@ import { maxIssues, show } from '../../schema/report.ts';
 import { builtInTools } from '../../tools/index.ts';
 import { type AnyTool, listTools } from './list-tools.ts';
 import { serverTools } from './schema/server-tools.ts';
-import type { RequestBody } from './schema.ts';
-
-/** A checked request with the fields that no stage reads yet. The domain type does not have them. */
-export type CheckedRequest = ResponseRequest & Pick<RequestBody, 'preset'>;
 
 /** One use of an unsupported feature. */
 interface Hit {
@@ -26,14 +22,13 @@ export interface UnsupportedFeature {
   /** The remedy. Ends the message. */
   instead: string;
   /** Every place where the request uses it. */
-  find: (request: CheckedRequest) => Hit[];
+  find: (request: ResponseRequest) => Hit[];
 }
 
 const offeredPlugins: readonly string[] = [...pluginOrder, ...routerPlugins];
 const quoted = offeredPlugins.map((id) => `\`${id}\``);
 const offeredTools: readonly string[] = builtInTools.map(({ type }) => type);
 const notOfferedTools = Object.keys(serverTools).filter((type) => !offeredTools.includes(type));
-const presetPattern = /^@preset\/|@preset\//i;
 
 /** All unsupported features. A test compares the page with this list. Remove the row of a feature that is added. */
 export const unsupportedFeatures: readonly UnsupportedFeature[] = [
@@ -74,18 +69,6 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
     find: (request) => findSlugs(request, (slug) => slug.toLowerCase().startsWith('router/fusion')),
   },
   {
-    field: 'model: preset',
-    refused: '`@preset/…` and `author/slug@preset/…`, here and in `models`',
-    instead: 'Name a model, and send the settings of the preset.',
-    find: (request) => findSlugs(request, (slug) => presetPattern.test(slug)),
-  },
-  {
-    field: 'preset',
-    refused: 'every value that is not null',
-    instead: 'Send the settings of the preset.',
-    find: ({ preset }) => (preset === undefined || preset === null ? [] : [{ path: 'preset', value: preset }]),
-  },
-  {
     field: 'reasoning.mode',
     refused: '`pro`',
     instead: 'Leave it out, or name the pro model itself.',
@@ -99,7 +82,7 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
  * @throws {GatewayError} `not_offered`, with every such use in `metadata.issues`
  * @see docs/reference/not-offered.md
  */
-export function rejectUnsupportedFeatures(request: CheckedRequest): void {
+export function rejectUnsupportedFeatures(request: ResponseRequest): void {
   const hits: Issue[] = [];
   for (const { find, instead } of unsupportedFeatures) {
     for (const { path, value } of find(request)) {

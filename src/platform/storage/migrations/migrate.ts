@@ -16,6 +16,7 @@ import { bootstrapKeys } from './0012-bootstrap-keys.ts';
 import { counterEpochs } from './0013-counter-epochs.ts';
 import { rateLimits } from './0014-rate-limits.ts';
 import { parents } from './0015-parents.ts';
+import { presets } from './0016-presets.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
 const migrations: Record<string, Migration> = {
@@ -34,6 +35,7 @@ const migrations: Record<string, Migration> = {
   '0013-counter-epochs': counterEpochs,
   '0014-rate-limits': rateLimits,
   '0015-parents': parents,
+  '0016-presets': presets,
 };
 
 const migrationTable = 'headgate_migrations';

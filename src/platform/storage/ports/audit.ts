@@ -20,7 +20,7 @@ export interface FieldChange {
 export interface AuditEntry extends AuditEvent {
   id: string;
   atMs: number;
-  /** The management key that requested the change; null for the operator's command line. */
+  /** The key that requested the change; null for the operator's command line. */
   actorKeyHash: string | null;
 }
 

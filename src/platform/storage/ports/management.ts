@@ -4,6 +4,7 @@ import type { CreditReader, CreditWriter } from './credits.ts';
 import type { GuardrailReader, GuardrailWriter } from './guardrails.ts';
 import type { KeyReader, KeyWriter } from './keys.ts';
 import type { MemberReader, MemberWriter } from './members.ts';
+import type { PresetReader, PresetWriter } from './presets.ts';
 import type { WorkspaceReader, WorkspaceWriter } from './workspaces.ts';
 
 /**
@@ -16,6 +17,7 @@ export interface ManagementStore
     MemberReader,
     BudgetReader,
     GuardrailReader,
+    PresetReader,
     CreditReader,
     AuditReader {
   /**
@@ -36,5 +38,6 @@ export interface ManagementTransaction
     MemberWriter,
     BudgetWriter,
     GuardrailWriter,
+    PresetWriter,
     CreditWriter,
     AuditWriter {}

@@ -9,6 +9,7 @@ import type { KeyTable } from './keys.ts';
 import type { LedgerTable } from './ledger.ts';
 import type { LedgerLineTable } from './ledger-lines.ts';
 import type { MembershipTable, MemberTable } from './members.ts';
+import type { PresetRowTable, PresetVersionTable } from './presets.ts';
 import type { RevisionTable } from './revisions.ts';
 import type { SpendingTable } from './spending.ts';
 import type { WorkspaceTable } from './workspaces.ts';
@@ -22,6 +23,8 @@ export interface Tables {
   budgets: BudgetTable;
   guardrails: GuardrailTable;
   guardrail_assignments: GuardrailAssignmentTable;
+  presets: PresetRowTable;
+  preset_versions: PresetVersionTable;
   ledger: LedgerTable;
   ledger_lines: LedgerLineTable;
   spending: SpendingTable;

@@ -1,0 +1,93 @@
+import type { Issue } from '../../domain/errors.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { checkRequest } from './check-request.ts';
+import { knownRequestFields } from './schema.ts';
+import { rejectUnsupportedFeatures } from './unsupported-features.ts';
+
+/** Fields of a request that belong to one conversation or one caller, so that no preset has them. */
+const conversationFields: ReadonlySet<string> = new Set([
+  ...['input', 'preset', 'previous_response_id', 'stream', 'background', 'store', 'debug', 'metadata', 'trace'],
+  ...['user', 'safety_identifier', 'session_id', 'prompt_cache_key'],
+]);
+
+/** The fields of a request that a preset may have. `instructions` is its `system_prompt`. */
+export const presetFields: readonly string[] = [...knownRequestFields].filter(
+  (field) => !conversationFields.has(field) && field !== 'instructions',
+);
+
+/** Maximum bytes of the fields of a preset as JSON. */
+export const MAX_PRESET_BYTES = 256 * 1024;
+
+/** A model that every check of a preset without one accepts. */
+const ANY_MODEL = 'any/model';
+
+/**
+ * Checks the fields of a preset with the rules of requests, except for those that need the conversation.
+ *
+ * @returns the problems; paths are relative to the config
+ */
+export function checkPresetConfig(config: Record<string, unknown>): Issue[] {
+  const issues: Issue[] = [];
+  for (const field of Object.keys(config)) {
+    if (presetFields.includes(field)) continue;
+    issues.push({ path: field, message: explainField(field) });
+  }
+  for (const [path, slug] of listSlugs(config)) {
+    if (!slug.includes('@')) continue;
+    issues.push({
+      path,
+      message: `\`${path}\` names a preset (${JSON.stringify(slug.slice(0, 100))}), and a preset must name models.`,
+    });
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(config));
+  if (bytes > MAX_PRESET_BYTES) {
+    issues.push({ path: '', message: `A preset has at most ${MAX_PRESET_BYTES} bytes, and this one has ${bytes}.` });
+  }
+  if (issues.length > 0) return issues;
+  const hasModel = config['model'] !== undefined || config['models'] !== undefined;
+  const request = { ...(hasModel ? {} : { model: ANY_MODEL }), ...config, input: 'x' };
+  const found = checkRequest(request);
+  return found.length > 0 ? found : findUnsupported({ ...request, input: [] } as ResponseRequest);
+}
+
+function explainField(field: string): string {
+  if (field === 'instructions') return '`instructions` of a preset is its `system_prompt`; send it there.';
+  if (conversationFields.has(field)) return `\`${field}\` belongs to a conversation; send it with each request.`;
+  return `\`${field}\` is not known here; a preset has the fields of a request.`;
+}
+
+function listSlugs({ model, models }: Record<string, unknown>): [path: string, slug: string][] {
+  const named: [string, unknown][] = [['model', model]];
+  if (Array.isArray(models)) for (const [index, slug] of models.entries()) named.push([`models[${index}]`, slug]);
+  return named.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+}
+
+function findUnsupported(request: ResponseRequest): Issue[] {
+  try {
+    rejectUnsupportedFeatures(request);
+    return [];
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return error.metadata['issues'] as Issue[];
+  }
+}
+
+/**
+ * Takes the fields of a preset from a whole request. Fields of the conversation are left out.
+ *
+ * @returns unknown fields as well, by name
+ */
+export function readPresetConfig(body: Record<string, unknown>): {
+  config: Record<string, unknown>;
+  systemPrompt: unknown;
+  unknown: string[];
+} {
+  const config: Record<string, unknown> = {};
+  const unknown: string[] = [];
+  for (const [field, value] of Object.entries(body)) {
+    if (presetFields.includes(field)) config[field] = value;
+    else if (!knownRequestFields.has(field)) unknown.push(field);
+  }
+  return { config, systemPrompt: body['instructions'] ?? null, unknown };
+}
