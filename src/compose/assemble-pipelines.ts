@@ -22,6 +22,7 @@ import { builtInTools } from '../tools/index.ts';
 import { createPlugins } from '../plugins/index.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
 import type { Estimate } from '../metering/spending.ts';
+import { createModerationPort } from './create-moderation.ts';
 import { findSearchEngines } from './find-search-engines.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import type { Accounting } from './open-accounting.ts';
@@ -45,6 +46,7 @@ export function assemblePipelines(parts: PipelinesParts): {
   const { config, models, routingContext, hashEndUser, accounting, accounts, contentGuardrails, telemetry, log } =
     parts;
   const { ledger, contents } = accounting;
+  const callService = createCallService();
   const { spending } = accounts;
   let outboundConfig = config().outbound;
   let outboundSettings = readOutbound(outboundConfig); // replaced only by a reload, so that its rules are compiled once
@@ -57,7 +59,6 @@ export function assemblePipelines(parts: PipelinesParts): {
     },
     report: (failure) => log('outbound fetch failed', failure),
   });
-  const callService = createCallService();
   const everyRun = {
     routingContext,
     hashEndUser,
@@ -78,6 +79,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     inspectors: [createInputFilter(contentGuardrails)],
     guardOutput: createOutputGuard(contentGuardrails.sets),
     plugins: createPlugins({
+      moderation: createModerationPort({ config, call: callService, pipeline: () => pipeline, log }),
       findSearchEngine: findSearchEngines(config, callService, log),
       charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs
     }),

@@ -18,7 +18,7 @@ export function checkRelations(config: Config): RelationProblem[] {
     ...checkProviders(config.providers),
     ...checkBootstrap(config.bootstrap),
     ...checkStorage(config.storage.url),
-    ...checkRouters(config.routers),
+    ...checkModels(config),
     ...checkBudgets(config.budgets),
     ...checkHosts(config.outbound),
     ...checkPhrases(config.guardrails.injection_allowlist),
@@ -46,14 +46,15 @@ function checkContents({ max_bytes, max_pending_bytes }: Config['io_logging']): 
   return [{ path: ['io_logging', 'max_pending_bytes'], message, dependsOn: [['io_logging', 'max_bytes']] }];
 }
 
-/** A router must not use a router as its model. */
-function checkRouters({ auto, bodybuilder }: Config['routers']): Problem[] {
+/** The gateway's own requests must not use a router. */
+function checkModels({ routers: { auto, bodybuilder }, plugins: { moderation } }: Config): Problem[] {
   const named: [Path, string | undefined][] = [
     [['routers', 'auto', 'classifier', 'model'], auto.classifier?.model],
     [['routers', 'bodybuilder', 'model'], bodybuilder.model],
+    [['plugins', 'moderation', 'model'], moderation.url === undefined ? moderation.model : undefined],
   ];
   return named.flatMap(([path, model]) =>
-    model !== undefined && /^(?:router\/|~)/i.test(model)
+    typeof model === 'string' && /^(?:router\/|~)/i.test(model)
       ? [{ path, message: `is ${model}, which is a router; use a model` }]
       : [],
   );

@@ -677,6 +677,33 @@ const logFormats = ['auto', 'pretty', 'json'] as const;
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** The whole file, after `load.ts` has merged and interpolated it. */
+const plugins = Type.Object({
+  moderation: Type.Object({
+    url: Type.Optional(
+      Type.String({
+        description:
+          'Address of a moderation service with the API of `/moderations`: `https://api.openai.com/v1/moderations`. Absent: `model` is a model of this gateway that judges inputs.',
+        pattern: '^https?://[^/?#@\\s]+(/[^#\\s]*)?$',
+        says: 'must be an http or https URL without credentials and fragment',
+      }),
+    ),
+    api_key: Type.Optional(Type.String({ description: 'Key of the service.', minLength: 1, secret: true })),
+    model: Type.Optional(
+      text('Model of the service: `omni-moderation-latest`. Without `url`: slug of a model of this gateway.'),
+    ),
+    timeout_ms: milliseconds('Timeout of the moderation of one input. After it, the moderation has failed.', 5000),
+    images: Type.Boolean({
+      description: 'Whether the service gets the images of an input, too. Each is a request of its own.',
+      default: false,
+    }),
+    required: Type.Boolean({
+      description:
+        'Whether a request whose input should be moderated and cannot be is rejected. Otherwise it is sent, and its metadata says so.',
+      default: false,
+    }),
+  }),
+});
+
 export const configSchema = Type.Object({
   server,
   storage: Type.Object({
@@ -888,6 +915,7 @@ export const configSchema = Type.Object({
     }),
   }),
   routers,
+  plugins,
   limits,
   budgets,
   outbound,

@@ -2,10 +2,7 @@ import type { Problem } from './interpolate.ts';
 import { isMapping, type Path } from './path.ts';
 
 /** Settings that this build does not offer. `*` in a path is any list item. */
-export const unsupportedSettings: readonly { path: Path; says: string }[] = [
-  { path: ['plugins'], says: 'plugins' },
-  { path: ['interns'], says: 'interns' },
-];
+export const unsupportedSettings: readonly { path: Path; says: string }[] = [{ path: ['interns'], says: 'interns' }];
 
 /**
  * Removes unsupported settings from the tree and reports them.

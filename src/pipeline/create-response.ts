@@ -1,4 +1,4 @@
-import { asGatewayError } from '../domain/errors.ts';
+import { asGatewayError, GatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { Sink } from '../domain/sink.ts';
 import { closeResponse } from './accounting/close-response.ts';
@@ -26,8 +26,13 @@ export async function createResponse(pipeline: ResponsePipeline, run: Run, clien
     const inspected = inspectInput(run, pipeline.inspectors);
     if (inspected) await inspected;
     if (run.request.plugins) {
-      const prepared = preparePlugins(run, pipeline.plugins);
-      if (prepared) await prepared;
+      try {
+        const prepared = preparePlugins(run, pipeline.plugins);
+        if (prepared) await prepared;
+      } catch (error) {
+        if (error instanceof GatewayError && error.kind === 'permission_denied') run.isBlocked = true;
+        throw error;
+      }
     }
     await runSteps(pipeline, run, events);
   } catch (error) {

@@ -18,6 +18,8 @@ export interface PluginRun {
   /** The stages of `router_metadata.pipeline`. Only for something that changed or was checked. */
   readonly stages: { push(stage: StageRecord): unknown };
   /** Ends work that nothing waits for any more. The run does not wait for a plugin that ignores it. */
+  /** Set if the gateway itself makes the request, to serve a caller's. */
+  readonly parent?: object | undefined;
   readonly cancellation: Pick<Cancellation, 'reason' | 'deadlineAt' | 'signal' | 'add' | 'remove'>;
 }
 

@@ -2,8 +2,7 @@ import type { InputItem } from '../../domain/items.ts';
 import { findSetting, type RequestSettings, type ResponseRequest } from '../../domain/request.ts';
 import { findPinnedModel } from '../../routing/routers/auto.ts';
 import { isTask, tasks } from '../../routing/routers/classify.ts';
-import { EventFold } from '../events/fold-events.ts';
-import { respond } from '../respond.ts';
+import { requestJson } from '../request-json.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import { buildRequest, type Run } from '../run/run.ts';
 
@@ -32,11 +31,7 @@ export function findTask(
   if (!wantsAuto(parent.request)) return undefined;
   const request = buildRequest(parent);
   if (isPinned(request)) return undefined;
-  const fold = new EventFold();
-  return respond(pipeline, { request: writeQuestion(request, model), timeoutMs, parent }, fold).then(
-    () => readTask(fold.response),
-    () => undefined,
-  );
+  return requestJson(pipeline, parent, writeQuestion(request, model), timeoutMs).then(readTask, () => undefined);
 }
 
 function wantsAuto({ model, models = [] }: RequestSettings): boolean {
@@ -91,12 +86,7 @@ function writeTurn(item: InputItem): string[] {
   return text === '' ? [] : [`${role}: ${text}`];
 }
 
-function readTask({ output }: { output: readonly { type: string }[] }): string | undefined {
-  const message = output.find((item) => item.type === 'message') as { content?: { text?: unknown }[] } | undefined;
-  try {
-    const { task } = JSON.parse(String(message?.content?.[0]?.text)) as { task?: unknown };
-    return isTask(task) ? task : undefined;
-  } catch {
-    return undefined; // the response does not match the schema
-  }
+function readTask(answer: unknown): string | undefined {
+  const { task } = (answer ?? {}) as { task?: unknown };
+  return isTask(task) ? task : undefined;
 }

@@ -93,6 +93,7 @@ export const logMessages = {
   'texts not analyzed': { levels: ['warn'], fields: ['detail', 'count'] },
   'outbound fetch failed': { levels: ['warn'], fields: ['reason', 'origin', 'detail'] },
   'web search failed': { levels: ['warn'], fields: ['engine', 'driver', 'reason', 'status'] },
+  'moderation failed': { levels: ['warn'], fields: ['generation_id', 'engine', 'reason', 'status'] },
   'span creation failed': { levels: ['warn'], fields: ['err'] },
   'trace export failed': { levels: ['warn'], fields: ['err', 'spans'] },
   'trace flush failed': { levels: ['warn'], fields: ['err'] },

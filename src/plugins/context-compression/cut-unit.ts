@@ -1,5 +1,5 @@
+import { cutMiddle } from '../../domain/cut-middle.ts';
 import type { InputItem } from '../../domain/items.ts';
-import { cutMiddle } from './cut-text.ts';
 
 /** The fields of items whose text may be cut. Arguments of calls must stay JSON, and reasoning stays as it is. */
 const fieldOf: Readonly<Record<string, 'content' | 'output'>> = {
@@ -8,6 +8,9 @@ const fieldOf: Readonly<Record<string, 'content' | 'output'>> = {
   custom_tool_call_output: 'output',
 };
 const textParts = new Set(['input_text', 'output_text']);
+
+/** The line that replaces the middle of a text. */
+const writeMark = (characters: number): string => `\n[… ${characters} characters were removed here …]\n`;
 
 /** Rounds of cutting: the tokens of a text are not proportional to its characters. */
 const MAX_ROUNDS = 8;
@@ -47,7 +50,7 @@ export function cutUnit(
   let kept = (characters * (wanted - fixed)) / (before - fixed);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const limit = findLimit(texts, kept);
-    const cut = replaceTexts(items, texts, (text) => (text.length > limit ? cutMiddle(text, limit) : text));
+    const cut = replaceTexts(items, texts, (text) => (text.length > limit ? cutMiddle(text, limit, writeMark) : text));
     const after = total(cut);
     if (after <= wanted) return cut;
     kept *= Math.min(0.95, (wanted - fixed) / (after - fixed));

@@ -23,7 +23,7 @@ const late = { type: 'function', name: 'late', parameters: null, defer_loading: 
 describe('refuses', () => {
   it.each<[path: string, fields: object]>([
     ['plugins[0].id', { plugins: [{ id: 'fusion' }] }],
-    ['plugins[1].id', { plugins: [{ id: 'response-healing' }, { id: 'moderation', enabled: true }] }],
+    ['plugins[1].id', { plugins: [{ id: 'response-healing' }, { id: 'fusion', enabled: true }] }],
     ['tools[0].type', { tools: [{ type: 'router:web_search' }] }],
     ['tools[0].type', { tools: [{ type: 'tool_search' }] }],
     [
