@@ -161,19 +161,21 @@ const keepAlive = (stream: SseResponse): void => stream.keepAlive();
  * Resolves when a response whose `write` returned false can take more, or its client has disconnected.
  *
  * Node's response hands its writes to the socket in the next tick. It counts the bytes of a text, and its socket the
- * characters, so the response may report that it is full when the socket is not, and then never emits `drain`.
+ * characters, so the response may report that it is full when the socket is not, and then never emits `drain`. The
+ * socket is therefore checked as well.
  */
 export function waitForDrain(raw: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    setImmediate(() => {
-      if (raw.destroyed || raw.socket?.writableNeedDrain === false) return resolve();
-      const go = (): void => {
-        raw.off('drain', go);
-        raw.off('close', go);
-        resolve();
-      };
-      raw.on('drain', go);
-      raw.on('close', go);
+    const go = (): void => {
+      clearImmediate(check);
+      raw.off('drain', go);
+      raw.off('close', go);
+      resolve();
+    };
+    const check = setImmediate(() => {
+      if (raw.destroyed || raw.socket?.writableNeedDrain === false) go();
     });
+    raw.on('drain', go);
+    raw.on('close', go);
   });
 }
