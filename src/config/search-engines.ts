@@ -35,7 +35,9 @@ export function completeSearchEngines(tree: Record<string, unknown>, environment
   if (!isMapping(engines)) return [];
   const problems: Problem[] = [];
   for (const [name, entry] of Object.entries(engines)) {
-    if (!isMapping(entry) || !Object.hasOwn(searchDriverKeys, String(entry.driver))) continue; // the schema says so
+    const isKnown =
+      isMapping(entry) && typeof entry.driver === 'string' && Object.hasOwn(searchDriverKeys, entry.driver);
+    if (!isKnown) continue; // the schema says so
     const path = ['tools', 'web_search', 'engines', name];
     const variable = searchDriverKeys[entry.driver as SearchDriverName]; // `hasOwn` has checked it
     if (variable === null && entry.base_url === undefined) {
