@@ -18,7 +18,7 @@ import { createImageFetchers } from '../platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
-import { builtInTools } from '../tools/index.ts';
+import { createTools } from '../tools/index.ts';
 import { createPlugins } from '../plugins/index.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
 import type { Estimate } from '../metering/spending.ts';
@@ -59,6 +59,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     },
     report: (failure) => log('outbound fetch failed', failure),
   });
+  const findSearchEngine = findSearchEngines(config, callService, log);
   const everyRun = {
     routingContext,
     hashEndUser,
@@ -80,11 +81,11 @@ export function assemblePipelines(parts: PipelinesParts): {
     guardOutput: createOutputGuard(contentGuardrails.sets),
     plugins: createPlugins({
       moderation: createModerationPort({ config, call: callService, pipeline: () => pipeline, log }),
-      findSearchEngine: findSearchEngines(config, callService, log),
+      findSearchEngine,
       charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs
     }),
     tools: createServerTools({
-      tools: new Map(builtInTools.map((tool) => [tool.type, tool])),
+      tools: new Map(createTools({ findSearchEngine }).map((tool) => [tool.type, tool])),
       charge: (run, planned) => beginCharge(pipeline, run, planned),
       report: (type, error) => log('tool failed', { tool: type, err: error }),
     }),

@@ -1,6 +1,6 @@
 import type { Chunk, ItemDoneChunk, ItemKey, PartDoneChunk } from './chunks.ts';
 import { LinkScanner } from './link-scanner.ts';
-import type { RevisingSink } from './reviser.ts';
+import type { Reviser, RevisingSink } from './reviser.ts';
 import type { Sink } from './sink.ts';
 
 /** A page that a response may cite. */
@@ -11,12 +11,18 @@ export interface Source {
   readonly content: string;
 }
 
-/** The sources of one run, and whether the client has the list of those that the response does not cite. */
+/** The sources of one run. */
 export interface Citable {
-  /** Undefined: the output stays unchanged. */
+  /** Undefined: there are none yet, so the output stays unchanged. */
   sources(): readonly Source[] | undefined;
-  isListed: boolean;
+  /** URLs that annotations of earlier steps have named. */
+  readonly named: Set<string>;
 }
+
+/** Creates the reviser that cites sources. */
+export const citeSources = (citable: Citable): Reviser<unknown> => ({
+  open: (_run, out) => new CitingSink(citable, out),
+});
 
 type Annotation = Record<string, unknown>;
 type Part = { type?: unknown; text?: unknown; annotations?: unknown };
@@ -31,8 +37,8 @@ interface OpenText {
 }
 
 /**
- * Adds a `url_citation` for every markdown link to a source, right after the link. Sources that the text does not cite
- * follow at the end of the first text, with both positions 0. Passes all output on at once.
+ * Adds a `url_citation` for every markdown link to a source, right after the link. Sources that no text has cited follow
+ * at the end of the first text of the step, with both positions 0. Passes all output on at once.
  *
  * @see docs/reference/items.md#annotations
  */
@@ -52,12 +58,12 @@ export class CitingSink implements RevisingSink {
 
   write(chunks: Chunk[]): Promise<void> | undefined {
     const sources = this.marks ? undefined : this.citable.sources();
-    if (sources) this.marks = new SourceMarks(sources);
+    if (sources) this.marks = new SourceMarks(sources, this.citable.named);
     const { marks } = this;
     if (!marks) return this.out.write(chunks);
     const passed: Chunk[] = [];
     for (const chunk of chunks) this.take(chunk, marks, passed);
-    if (chunks.at(-1)?.type === 'finish') this.citable.isListed ||= marks.isListed;
+    if (chunks.at(-1)?.type === 'finish') marks.commit(this.citable.named);
     return this.out.write(passed);
   }
 
@@ -130,7 +136,7 @@ export class CitingSink implements RevisingSink {
   private closeUnnamed(marks: SourceMarks, passed: Chunk[]): void {
     if (!this.unnamed) return;
     this.unnamed = undefined;
-    for (const annotation of this.listOthers(marks)) passed.push({ type: 'annotation', annotation });
+    for (const annotation of marks.listOthers()) passed.push({ type: 'annotation', annotation });
   }
 
   private finishPart(chunk: PartDoneChunk, marks: SourceMarks): PartDoneChunk {
@@ -163,27 +169,25 @@ export class CitingSink implements RevisingSink {
     if (isFirstTime) told.push(...theirs.slice(open.theirs));
     open.theirs = Math.max(open.theirs, theirs.length);
     if (typeof text === 'string') told.push(...marks.read(scanner, text.slice(scanner.position)));
-    if (scanner.position > 0) told.push(...this.listOthers(marks));
+    if (scanner.position > 0) told.push(...marks.listOthers());
     return [...told];
-  }
-
-  private listOthers(marks: SourceMarks): Annotation[] {
-    return this.citable.isListed ? [] : marks.listOthers();
   }
 }
 
 const openText = (): OpenText => ({ scanner: new LinkScanner(), told: [], theirs: 0 });
 
-/** The sources of one attempt, and which of them the output has named. */
+/** The sources of one attempt, and which of them annotations have named. */
 class SourceMarks {
-  isListed = false;
   private readonly sources: readonly Source[];
   private readonly byUrl: ReadonlyMap<string, Source>;
-  private readonly cited = new Set<Source>();
+  /** URLs, also of earlier steps. */
+  private readonly named: Set<string>;
+  private isListed = false;
 
-  constructor(sources: readonly Source[]) {
+  constructor(sources: readonly Source[], named: ReadonlySet<string>) {
     this.sources = sources;
     this.byUrl = new Map(sources.map((source) => [keyOf(source.url), source]));
+    this.named = new Set(named);
   }
 
   /** Returns a citation for each link to a source in the next piece of a text. */
@@ -194,18 +198,22 @@ class SourceMarks {
     }
   }
 
-  /** Returns a citation without a position for each source that was not cited. Once. */
+  /** Returns a citation without a position for each source that was not named. Once. */
   listOthers(): Annotation[] {
     if (this.isListed) return [];
     this.isListed = true;
-    return this.sources.filter((source) => !this.cited.has(source)).map((source) => this.cite(source, 0, 0));
+    return this.sources.filter(({ url }) => !this.named.has(url)).map((source) => this.cite(source, 0, 0));
+  }
+
+  /** Remembers for the next step what the client has. */
+  commit(named: Set<string>): void {
+    for (const url of this.named) named.add(url);
   }
 
   /** Only the first citation of a source has its excerpt: a text may cite a source often. */
-  private cite(source: Source, start: number, end: number): Annotation {
-    const isFirst = !this.cited.has(source);
-    this.cited.add(source);
-    const { url, title, content } = source;
+  private cite({ url, title, content }: Source, start: number, end: number): Annotation {
+    const isFirst = !this.named.has(url);
+    this.named.add(url);
     return {
       ...{ type: 'url_citation', url, title, start_index: start, end_index: end },
       ...(isFirst && content !== '' && { content }),

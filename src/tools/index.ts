@@ -1,5 +1,21 @@
+import type { FindSearchEngine } from '../domain/web-search.ts';
 import { datetime } from './datetime/index.ts';
 import type { ServerTool } from './server-tool.ts';
+import { createWebSearch } from './web-search/index.ts';
 
-/** Every server tool of this build. */
-export const builtInTools: readonly ServerTool[] = [datetime];
+/** What tools get when the gateway starts: a function for everything outside of the request. */
+export interface ToolPorts {
+  findSearchEngine: FindSearchEngine;
+}
+
+const creators = {
+  'router:datetime': () => datetime,
+  'router:web_search': ({ findSearchEngine }) => createWebSearch(findSearchEngine),
+} satisfies Record<string, (ports: ToolPorts) => ServerTool>;
+
+/** The types of the server tools of this build. */
+export const builtInToolTypes: readonly string[] = Object.keys(creators);
+
+/** Creates every server tool of this build. */
+export const createTools = (ports: ToolPorts): readonly ServerTool[] =>
+  Object.values(creators).map((create) => create(ports));

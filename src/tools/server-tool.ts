@@ -1,8 +1,10 @@
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Charge, PlannedCharge } from '../domain/charge.ts';
+import type { Source } from '../domain/cite-sources.ts';
+import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { Issue } from '../domain/errors.ts';
-import { nameFunction, type OutputItem } from '../domain/items.ts';
+import { type HostedTool, nameFunction, type OutputItem, type Tool } from '../domain/items.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { explainIssues } from '../schema/explain-issues.ts';
 import { Report } from '../schema/report.ts';
@@ -15,6 +17,8 @@ export interface ToolCallContext {
   now(): number;
   /** Number of calls of this tool that began before this one in the response. */
   readonly earlierCalls: number;
+  /** The same object for all calls of this tool in the response, to count what they have used. */
+  readonly memory: Record<string, unknown>;
   /**
    * Reserves the price of work before it is done. Settle the charge afterwards.
    *
@@ -32,6 +36,18 @@ export interface ToolOutcome {
   readonly result: Readonly<Record<string, unknown>>;
   /** The client sees them in the finished item. */
   readonly item: ItemFields;
+  /** Pages that the response may cite. A link to one of them becomes an annotation. */
+  readonly sources?: readonly Source[];
+}
+
+/** The tools of providers that do the same as a server tool. */
+export interface HostedForm {
+  /** Of `tools[].type`. */
+  readonly types: ReadonlySet<string>;
+  /** Type of the output items if the gateway runs the tool for one of them. */
+  readonly itemType: string;
+  /** @returns undefined if the gateway cannot run it: only the provider can */
+  readParameters(tool: HostedTool): Record<string, unknown> | undefined;
 }
 
 /** A call that an earlier response contains. */
@@ -73,6 +89,18 @@ export interface ToolDefinition<Parameters extends TSchema, Arguments extends TS
    * @returns undefined if the item does not contain a result
    */
   replay(item: OutputItem): ReplayedCall | undefined;
+  /** Prefix of the ids of its items. Default: `st_`. */
+  readonly itemPrefix?: string;
+  /**
+   * Returns the tool of the provider that replaces this one at an endpoint. Absent: the gateway always runs it.
+   *
+   * @param hosted the tool of the request, if it is one of `hosted.types`
+   * @returns undefined if the gateway runs it
+   * @throws {GatewayError} `invalid_request` if neither can
+   */
+  native?(parameters: Static<Parameters>, endpoint: EndpointFacts, hosted: HostedTool | undefined): Tool | undefined;
+  /** The tools of providers that it replaces where the provider has none. */
+  readonly hosted?: HostedForm;
 }
 
 /** A failure of a call. The model reads the message, and the response goes on. */
@@ -96,6 +124,11 @@ export interface ServerTool {
   item(input: unknown, parameters: unknown): ItemFields;
   execute(input: unknown, parameters: unknown, context: ToolCallContext): MaybePromise<ToolOutcome>;
   replay(item: OutputItem): ReplayedCall | undefined;
+  readonly itemPrefix: string;
+  readonly native:
+    | ((parameters: unknown, endpoint: EndpointFacts, hosted: HostedTool | undefined) => Tool | undefined)
+    | undefined;
+  readonly hosted: HostedForm | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -122,6 +155,11 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
     item: (input, parameters) => definition.item(input as Given[0], parameters as Given[1]),
     execute: (input, parameters, context) => definition.execute(input as Given[0], parameters as Given[1], context),
     replay: (item) => definition.replay(item),
+    itemPrefix: definition.itemPrefix ?? 'st_',
+    native:
+      definition.native &&
+      ((parameters, endpoint, hosted) => definition.native!(parameters as Given[1], endpoint, hosted)),
+    hosted: definition.hosted,
   };
 }
 

@@ -52,7 +52,7 @@ describe('a hosted tool', () => {
     });
 
     expect(status).toBe(400);
-    expect(envelope?.error.message).toContain('The gateway does not run a web search itself yet.');
+    expect(envelope?.error.message).toContain('The gateway searches itself if tools.web_search.engines is configured.');
     expect(upstream.requests.length).toBe(before);
   });
 

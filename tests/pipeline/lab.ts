@@ -50,6 +50,8 @@ export const serverToolsOf = (loop: Partial<ToolLoop> & Pick<ToolLoop, 'run'>): 
     use: { requested: 0, executed: 0 },
     owns: () => true,
     offers: () => true,
+    adapt: (request) => request,
+    reviser: { open: (_run, out) => ({ write: (chunks) => out.write(chunks), abandon() {} }) },
     ...loop,
   }),
   replay: (input) => [...input],

@@ -50,12 +50,19 @@ export interface ToolLab {
 /** USD per token: 1 per million of input, 10 per million of output. */
 const pricing = { prompt: 0.000001, completion: 0.00001 };
 
-/** @param parts of the configuration, in addition to the providers */
-export async function openToolLab(parts: Record<string, unknown> = {}): Promise<ToolLab> {
+/**
+ * @param parts of the configuration, in addition to the providers
+ * @param dialects of the providers of a wire
+ */
+export async function openToolLab(
+  parts: Record<string, unknown> = {},
+  dialects: Partial<Record<WireName, object>> = {},
+): Promise<ToolLab> {
   const upstreams = [await startUpstream(), await startUpstream()] as const;
   const providers = wireNames.flatMap((wire) =>
     upstreams.map((upstream, at) => ({
       ...{ id: `${wire}-${at}`, wire, base_url: upstream.url, api_key: 'upstream-key-of-a-test' },
+      ...(dialects[wire] && { dialect: dialects[wire] }),
       models: [{ model: `acme/${wire}`, upstream_model: 'claude-sonnet-4-5', pricing }],
     })),
   );

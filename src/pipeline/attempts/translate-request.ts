@@ -28,7 +28,8 @@ export function translateRequest(
   const isAlias = choice?.isAlias === true;
   const built = buildRequest(run);
   if (tools && hasServerItems(built.input)) built.input = tools.replay(built.input);
-  const settled = step?.settings ? { ...built, ...step.settings } : built;
+  const shown = step?.settings ? { ...built, ...step.settings } : built;
+  const settled = run.toolLoop ? run.toolLoop.adapt(shown, endpoint) : shown;
   const rewritten = choice?.rewrite ? choice.rewrite(settled) : settled;
   if (!run.activePlugins) return writeFitted(run, attempt, rewritten, isAlias, media);
   const adapted = adaptRequest(run, run.activePlugins, rewritten, endpoint);

@@ -70,10 +70,17 @@ function addPart(run: Run, place: number, part: PluginPart<Run> | undefined): vo
 
 const none: readonly Reviser<Run>[] = [];
 
-/** The revisers of the plugins of a run, in order. */
-export function listRevisers({ activePlugins }: Run): readonly Reviser<Run>[] {
-  if (!activePlugins) return none;
-  return activePlugins.flatMap(({ part }) => (part.open ? [part as Reviser<Run>] : [])); // it has `open`
+/**
+ * The revisers of a run, in order: those of its plugins, that of its tools, and its guard.
+ *
+ * @param guard sees the output last, with all that the others have added
+ */
+export function listRevisers({ activePlugins, toolLoop }: Run, guard?: Reviser<Run>): readonly Reviser<Run>[] {
+  if (!activePlugins && !toolLoop && !guard) return none;
+  const ofPlugins = activePlugins?.flatMap(({ part }) => (part.open ? [part as Reviser<Run>] : [])) ?? []; // it has `open`
+  if (toolLoop) ofPlugins.push(toolLoop.reviser);
+  if (guard) ofPlugins.push(guard);
+  return ofPlugins;
 }
 
 /**

@@ -1,7 +1,9 @@
 import type { Chunk } from '../../domain/chunks.ts';
+import type { EndpointFacts } from '../../domain/endpoint.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
-import type { RequestSettings } from '../../domain/request.ts';
+import type { RequestSettings, ResponseRequest } from '../../domain/request.ts';
+import type { Reviser } from '../../domain/reviser.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from './run.ts';
@@ -24,6 +26,14 @@ export interface ToolLoop {
   readonly settings: Partial<RequestSettings>;
   /** Counts of its calls. */
   readonly use: ToolUse;
+  /** Cites the pages that the tools have found. */
+  readonly reviser: Reviser<unknown>;
+  /**
+   * Changes the request of an attempt for an endpoint whose provider has some of the tools itself.
+   *
+   * @throws {GatewayError} `invalid_request` if a tool cannot run at this endpoint
+   */
+  adapt(request: ResponseRequest, endpoint: EndpointFacts): ResponseRequest;
   /** Whether the gateway responds to calls of this name. The client then does not see the call itself. */
   owns(name: string, namespace: string | undefined): boolean;
   /** Whether the name is one of its tools. */

@@ -29,7 +29,7 @@ export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<C
   }
   const guarding = pipeline.guardOutput?.(run);
   const guard = guarding instanceof Promise ? await guarding : guarding;
-  const revisers = guard ? [...listRevisers(run), guard] : listRevisers(run);
+  const revisers = listRevisers(run, guard);
   for (;;) {
     const current = step;
     const { finish } = await walkPlan(pipeline, run, current, responseKind, (attempt) => {

@@ -1,7 +1,9 @@
 import { ChildCancellation } from '../../domain/child-cancellation.ts';
 import type { Charge, PlannedCharge } from '../../domain/charge.ts';
+import type { Source } from '../../domain/cite-sources.ts';
 import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import type { HostedTool } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { ItemFields, ServerTool, ToolOutcome } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
@@ -12,6 +14,10 @@ export interface OfferedTool {
   readonly tool: ServerTool;
   /** `tools[].parameters`, checked. */
   readonly parameters: Record<string, unknown>;
+  /** The tool of the request that it replaces, if the provider has none. */
+  readonly hosted: HostedTool | undefined;
+  /** What its calls share. */
+  readonly memory: Record<string, unknown>;
   /** Number of its calls that have begun. */
   begun: number;
 }
@@ -31,6 +37,7 @@ const MAX_RESULT_BYTES = 1024 * 1024;
 export interface CallOutcome {
   readonly result: string;
   readonly item: ItemFields;
+  readonly sources?: readonly Source[];
 }
 
 /**
@@ -58,6 +65,7 @@ export async function callTool(
       signal: cancellation.signal,
       now: currentTimeMs,
       earlierCalls,
+      memory: offered.memory,
       charge: (planned) => charge(run, planned),
     });
     const outcome = executing instanceof Promise ? await untilCancelled(executing, cancellation) : executing;
@@ -71,9 +79,9 @@ export async function callTool(
 }
 
 /** @returns undefined if the result is too large */
-function writeOutcome({ result, item }: ToolOutcome): CallOutcome | undefined {
+function writeOutcome({ result, item, sources }: ToolOutcome): CallOutcome | undefined {
   const text = JSON.stringify(result);
-  return Buffer.byteLength(text) > MAX_RESULT_BYTES ? undefined : { result: text, item };
+  return Buffer.byteLength(text) > MAX_RESULT_BYTES ? undefined : { result: text, item, ...(sources && { sources }) };
 }
 
 /** Whether the model may read the message. A module of the operator can have its own copy of the class. */

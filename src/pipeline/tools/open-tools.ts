@@ -1,7 +1,9 @@
+import { citeSources, type Source } from '../../domain/cite-sources.ts';
 import { invalidRequest, type Issue } from '../../domain/errors.ts';
 import {
   type AdditionalToolsItem,
   type FunctionTool,
+  type HostedTool,
   type InputItem,
   isServerTool,
   type NamespaceTool,
@@ -13,6 +15,7 @@ import type { RequestSettings } from '../../domain/request.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
 import type { ServerTools } from '../run/server-tools.ts';
+import { useNativeTools } from './native-tools.ts';
 import { replayItems } from './replay-items.ts';
 import type { CallPorts, OfferedTool } from './call-tool.ts';
 import { ServerToolLoop } from './tool-loop.ts';
@@ -23,32 +26,51 @@ export interface ServerToolsParts extends CallPorts {
 }
 
 /** Creates the server tools of a gateway. */
-export const createServerTools = ({ tools, ...ports }: ServerToolsParts): ServerTools => ({
-  open(run) {
-    const { tools: named } = run.request;
-    if (!named?.some(isServerTool)) return undefined;
-    const clientNames = listClientNames(run, named);
-    const offered = checkTools(named, tools, clientNames);
-    const { max_tool_calls: limit, stop_server_tools_when: conditions } = run.request;
-    return new ServerToolLoop({
-      run,
-      offered,
-      clientNames,
-      settings: showTools(run.request, named, limit === 0 && conditions === undefined ? new Map() : offered),
-      ports,
-    });
-  },
-  replay: (input) => replayItems(input, tools),
-});
+export function createServerTools({ tools, ...ports }: ServerToolsParts): ServerTools {
+  const replacing = new Map(
+    [...tools.values()].flatMap((tool) => [...(tool.hosted?.types ?? [])].map((type) => [type, tool])),
+  );
+  return {
+    open(run) {
+      const { tools: named } = run.request;
+      if (!named?.some((tool) => isServerTool(tool) || replacing.has(tool.type))) return undefined;
+      const clientNames = listClientNames(run, named);
+      const offered = checkTools(named, { tools, replacing }, clientNames);
+      if (offered.size === 0) return undefined;
+      const found: Source[] = [];
+      const { max_tool_calls: limit, stop_server_tools_when: conditions } = run.request;
+      return new ServerToolLoop({
+        run,
+        offered,
+        clientNames,
+        settings: showTools(run.request, named, limit === 0 && conditions === undefined ? new Map() : offered),
+        adapt: (request, endpoint) => useNativeTools(request, endpoint, offered),
+        reviser: citeSources({ sources: () => (found.length > 0 ? found : undefined), named: new Set() }),
+        addSources: (sources) => void found.push(...sources),
+        ports,
+      });
+    },
+    replay: (input) => replayItems(input, tools),
+  };
+}
+
+interface KnownTools {
+  /** By type. */
+  readonly tools: ReadonlyMap<string, ServerTool>;
+  /** Tools that replace those of a provider, by the type of the latter. */
+  readonly replacing: ReadonlyMap<string, ServerTool>;
+}
 
 /** @returns the tools by the name that the model sees */
 function checkTools(
   named: readonly Tool[],
-  tools: ReadonlyMap<string, ServerTool>,
+  { tools, replacing }: KnownTools,
   clientNames: ReadonlySet<string>,
 ): ReadonlyMap<string, OfferedTool> {
   const offered = new Map<string, OfferedTool>();
   const issues: Issue[] = [];
+  const offer = (tool: ServerTool, parameters: Record<string, unknown>, hosted: HostedTool | undefined) =>
+    offered.set(tool.name, { tool, parameters, hosted, memory: {}, begun: 0 });
   for (const [index, entry] of named.entries()) {
     if (!isServerTool(entry)) continue;
     const path = `tools[${index}]`;
@@ -64,10 +86,17 @@ function checkTools(
       issues.push({ path: `${path}.type`, message });
     } else {
       for (const issue of tool.checkParameters(parameters)) issues.push({ ...issue, path: `${path}.${issue.path}` });
-      offered.set(tool.name, { tool, parameters, begun: 0 });
+      offer(tool, parameters, undefined);
     }
   }
   if (issues.length > 0) throw invalidRequest(issues);
+  for (const entry of named) {
+    const tool = replacing.get(entry.type);
+    if (!tool?.hosted || offered.has(tool.name) || clientNames.has(tool.name)) continue; // only the provider runs it
+    const hosted = entry as HostedTool; // of one of its types
+    const parameters = tool.hosted.readParameters(hosted);
+    if (parameters) offer(tool, parameters, hosted);
+  }
   return offered;
 }
 
@@ -93,15 +122,20 @@ function showTools(
   named: readonly Tool[],
   offered: ReadonlyMap<string, OfferedTool>,
 ): Partial<RequestSettings> {
-  const byType = new Map([...offered.values()].map(({ tool }) => [tool.type as string, tool]));
+  const byType = new Map([...offered.values()].flatMap(listTypes));
+  const replaced = new Set<Tool | undefined>([...offered.values()].map(({ hosted }) => hosted));
   const tools = named.flatMap((entry): Tool[] => {
-    if (!isServerTool(entry)) return [entry];
+    if (!isServerTool(entry) && !replaced.has(entry)) return [entry];
     const tool = byType.get(entry.type);
     return tool ? [showTool(tool)] : [];
   });
   const shown = choice === undefined ? undefined : showChoice(choice, byType, tools.length > 0);
   return shown === undefined ? { tools } : { tools, tool_choice: shown };
 }
+
+/** The words of a choice that mean a tool. */
+const listTypes = ({ tool, hosted }: OfferedTool): [string, ServerTool][] =>
+  [tool.type, ...((hosted && tool.hosted?.types) ?? [])].map((type) => [type, tool]);
 
 /** `strict` is false, because strict functions have no optional arguments. */
 const showTool = ({ name, description, arguments: parameters }: ServerTool): FunctionTool => ({
@@ -116,13 +150,13 @@ function showChoice(choice: ToolChoice, byType: ReadonlyMap<string, ServerTool>,
   if (typeof choice === 'string') return hasTools ? choice : 'auto';
   if (choice.type === 'allowed_tools') {
     const tools = choice.tools.flatMap((entry) => {
-      if (!isServerTool(entry)) return [entry];
       const tool = byType.get(entry.type);
+      if (!isServerTool(entry) && !tool) return [entry];
       return tool ? [{ type: 'function', name: tool.name }] : [];
     });
     return { ...choice, tools };
   }
-  if (!isServerTool(choice)) return choice;
   const tool = byType.get(choice.type);
+  if (!isServerTool(choice) && !tool) return choice;
   return tool ? { type: 'function', name: tool.name } : 'auto';
 }

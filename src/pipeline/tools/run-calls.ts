@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Chunk } from '../../domain/chunks.ts';
+import type { Source } from '../../domain/cite-sources.ts';
 import { createId } from '../../domain/ids.ts';
 import type { InputItem, OutputItem } from '../../domain/items.ts';
 import type { Sink } from '../../domain/sink.ts';
@@ -20,6 +21,8 @@ export interface CallParts {
   readonly use: ToolUse;
   readonly stage: ToolStage;
   readonly ports: CallPorts;
+  /** Receives the pages that the response may cite. */
+  readonly addSources: (sources: readonly Source[]) => void;
 }
 
 /** Calls of one turn that run at the same time. */
@@ -79,7 +82,7 @@ function prepare({ offered, step }: CallParts, call: ToolCall, index: number): R
   if (!input) return writeError('The arguments are not a JSON object.');
   const problem = found.tool.checkArguments(input);
   if (problem !== undefined) return writeError(`The arguments are invalid: ${problem}`);
-  return { call, offered: found, input, key: `tool/${step.number}/${index}`, id: createId('st_') };
+  return { call, offered: found, input, key: `tool/${step.number}/${index}`, id: createId(found.tool.itemPrefix) };
 }
 
 /**
@@ -91,7 +94,8 @@ function prepare({ offered, step }: CallParts, call: ToolCall, index: number): R
 async function execute(parts: CallParts, each: RunningCall, out: Sink<Chunk>): Promise<string> {
   const { run, stage, use, ports } = parts;
   const startedAt = performance.now();
-  const { result, item } = await callTool(run, each.offered, each.input, ports);
+  const { result, item, sources } = await callTool(run, each.offered, each.input, ports);
+  if (sources) parts.addSources(sources);
   use.executed++;
   const { error } = item;
   const shown = typeof error === 'string' ? error.slice(0, MAX_ERROR_CHARACTERS) : undefined;
@@ -105,7 +109,7 @@ async function execute(parts: CallParts, each: RunningCall, out: Sink<Chunk>): P
 const writeItem = ({ call, offered, id }: RunningCall, fields: object, status: string): OutputItem => ({
   ...fields,
   id,
-  type: offered.tool.type,
+  type: offered.hosted ? offered.tool.hosted!.itemType : offered.tool.type, // a hosted tool was read by it
   status,
   call_id: call.callId,
   arguments: call.arguments,

@@ -7,7 +7,7 @@ import type { Run } from '../run/run.ts';
 import { MAX_STEPS, type NextStep, type ToolLoop } from '../run/server-tools.ts';
 import type { ResponseStep } from '../run/step.ts';
 import type { CallPorts, OfferedTool } from './call-tool.ts';
-import { overLimit, runCalls } from './run-calls.ts';
+import { type CallParts, overLimit, runCalls } from './run-calls.ts';
 import { findReason, measureRun } from './stop-conditions.ts';
 import { ToolStage } from './tool-stage.ts';
 
@@ -31,6 +31,9 @@ export interface ToolLoopParts {
   clientNames: ReadonlySet<string>;
   /** Settings with which the model sees the tools. */
   settings: Partial<RequestSettings>;
+  adapt: ToolLoop['adapt'];
+  reviser: ToolLoop['reviser'];
+  addSources: CallParts['addSources'];
   ports: CallPorts;
 }
 
@@ -38,6 +41,8 @@ export interface ToolLoopParts {
 export class ServerToolLoop implements ToolLoop {
   readonly settings: Partial<RequestSettings>;
   readonly use: ToolUse = { requested: 0, executed: 0 };
+  readonly reviser: ToolLoop['reviser'];
+  readonly adapt: ToolLoop['adapt'];
   private readonly parts: ToolLoopParts;
   private readonly conditions: readonly StopCondition[];
   private readonly maxCalls: number;
@@ -51,6 +56,8 @@ export class ServerToolLoop implements ToolLoop {
     const { max_tool_calls: limit, stop_server_tools_when: conditions } = parts.run.request;
     this.parts = parts;
     this.settings = parts.settings;
+    this.adapt = parts.adapt;
+    this.reviser = parts.reviser;
     this.conditions = conditions === undefined ? [] : Array.isArray(conditions) ? conditions : [conditions];
     this.maxCalls =
       conditions === undefined ? Math.min(limit ?? MAX_TOOL_CALLS, MAX_TOOL_CALLS) : MAX_CONDITIONAL_CALLS;
@@ -76,8 +83,8 @@ export class ServerToolLoop implements ToolLoop {
     this.stage.note(this.use.requested, isShared ? 'client_calls' : reason);
 
     const { use, stage } = this;
-    const { offered, ports } = this.parts;
-    const items = await runCalls({ run, step, offered, left, use, stage, ports }, out);
+    const { offered, ports, addSources } = this.parts;
+    const items = await runCalls({ run, step, offered, left, use, stage, ports, addSources }, out);
     if (isShared) return undefined; // the client runs its own calls, and sends all of them back
     return { items, settings: reason === undefined ? this.nextSettings() : this.lastSettings() };
   }

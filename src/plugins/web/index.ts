@@ -5,6 +5,7 @@ import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError, invalidRequest } from '../../domain/errors.ts';
 import { type InputItem, searchTypes, type Tool } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import { canSearchNatively } from '../../domain/native-search.ts';
 import type { PluginPart } from '../../domain/plugin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { RevisingSink } from '../../domain/reviser.ts';
@@ -58,7 +59,7 @@ class WebPart implements PluginPart<PluginRun> {
   private found: readonly Source[] | undefined;
   /** Whether the results are part of the attempt in progress. */
   private isCiting = false;
-  private readonly citable: Citable = { sources: () => (this.isCiting ? this.found : undefined), isListed: false };
+  private readonly citable: Citable = { sources: () => (this.isCiting ? this.found : undefined), named: new Set() };
 
   constructor(run: PluginRun, settings: WebSettings, ports: WebPorts, query: string) {
     this.run = run;
@@ -83,13 +84,9 @@ class WebPart implements PluginPart<PluginRun> {
   }
 
   /** Whether the provider of the endpoint searches. */
-  private searchesAt({ carries, capabilities }: EndpointFacts): boolean {
-    const { engine, include, exclude } = this.settings;
-    if (engine !== undefined) return engine === 'native';
-    if (carries?.({ what: 'tool', type: 'web_search' }) !== true || capabilities.tools === false) return false;
-    if (include.length > 0 && exclude.length > 0) return false;
-    if (include.length > 0) return carries({ what: 'search_filter', type: 'include' });
-    return exclude.length === 0 || carries({ what: 'search_filter', type: 'exclude' });
+  private searchesAt(endpoint: EndpointFacts): boolean {
+    const { engine } = this.settings;
+    return engine === undefined ? canSearchNatively(endpoint, this.settings) : engine === 'native';
   }
 
   private addTool(request: ResponseRequest): ResponseRequest {

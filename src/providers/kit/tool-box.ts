@@ -224,7 +224,7 @@ export function planTools(draft: Draft, box: ToolBox, choice: ToolChoice | undef
 /** Creates the error for a choice that forces a tool which this provider does not have. */
 function refuseChoice(draft: Draft, type: string): GatewayError {
   const search = type.split(', ').some((each) => searchTypes.has(each))
-    ? ' The gateway does not run a web search itself yet.'
+    ? ' The gateway searches itself if tools.web_search.engines is configured.'
     : '';
   return refuseBecause(
     'tool_choice',

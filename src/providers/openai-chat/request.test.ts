@@ -216,7 +216,7 @@ describe('what would change the meaning is refused, with field and endpoint', ()
 
   it('a search that is forced: the gateway runs none itself yet', () => {
     expect(() => write({ tools: [{ type: 'web_search' }], tool_choice: 'required' })).toThrow(
-      'tool_choice: acme/one at Acme does not have the tool web_search, and tool_choice forces it. The gateway does not run a web search itself yet.',
+      'tool_choice: acme/one at Acme does not have the tool web_search, and tool_choice forces it. The gateway searches itself if tools.web_search.engines is configured.',
     );
   });
 

@@ -24,7 +24,7 @@ describe('refuses', () => {
   it.each<[path: string, fields: object]>([
     ['plugins[0].id', { plugins: [{ id: 'fusion' }] }],
     ['plugins[1].id', { plugins: [{ id: 'response-healing' }, { id: 'fusion', enabled: true }] }],
-    ['tools[0].type', { tools: [{ type: 'router:web_search' }] }],
+    ['tools[0].type', { tools: [{ type: 'router:shell' }] }],
     ['tools[0].type', { tools: [{ type: 'tool_search' }] }],
     [
       'input[1].tools[0].type',

@@ -3,7 +3,7 @@ import { isServerTool } from '../../domain/items.ts';
 import { pluginOrder, routerPlugins } from '../../domain/plugin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
-import { builtInTools } from '../../tools/index.ts';
+import { builtInToolTypes } from '../../tools/index.ts';
 import { type AnyTool, listTools } from './list-tools.ts';
 import { serverTools } from './schema/server-tools.ts';
 
@@ -27,8 +27,7 @@ export interface UnsupportedFeature {
 
 const offeredPlugins: readonly string[] = [...pluginOrder, ...routerPlugins];
 const quoted = offeredPlugins.map((id) => `\`${id}\``);
-const offeredTools: readonly string[] = builtInTools.map(({ type }) => type);
-const notOfferedTools = Object.keys(serverTools).filter((type) => !offeredTools.includes(type));
+const notOfferedTools = Object.keys(serverTools).filter((type) => !builtInToolTypes.includes(type));
 
 /** All unsupported features. A test compares the page with this list. Remove the row of a feature that is added. */
 export const unsupportedFeatures: readonly UnsupportedFeature[] = [

@@ -8,7 +8,7 @@ import {
   typedUserLocation,
   userLocation,
   xSearch,
-} from './search.ts';
+} from '../../../tools/web-search/shapes.ts';
 
 const search = {
   engine: Type.Optional(searchEngine),

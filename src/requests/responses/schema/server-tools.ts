@@ -3,7 +3,7 @@ import { byKind } from '../../../schema/by-kind.ts';
 import { show } from '../../../schema/report.ts';
 import { anyObject, cacheControl, oneOf, reasoningEffort, strings } from '../../../schema/shapes.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
-import { searchContextSize, searchEngine, searchMode, userLocation, xSearch } from './search.ts';
+import { webSearchParameters } from '../../../tools/web-search/parameters.ts';
 
 const closed = { additionalProperties: false };
 const text = () => Type.Optional(Type.String());
@@ -64,22 +64,7 @@ export const fusionLimits = {
   preset: Type.Optional(oneOf('general-high', 'general-budget', 'general-fast')),
 };
 
-const webSearch = tool(
-  'router:web_search',
-  parameters({
-    allowed_domains: domains(),
-    excluded_domains: domains(),
-    engine: Type.Optional(searchEngine),
-    max_characters: integer(),
-    max_results: integer(),
-    max_total_results: integer(),
-    max_uses: integer(),
-    mode: Type.Optional(searchMode),
-    search_context_size: Type.Optional(searchContextSize),
-    user_location: Type.Optional(userLocation),
-    x_search: Type.Optional(xSearch),
-  }),
-);
+const webSearch = tool('router:web_search', webSearchParameters);
 
 const webFetch = tool(
   'router:web_fetch',

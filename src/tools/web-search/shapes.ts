@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { maybe, oneOf, strings } from '../../../schema/shapes.ts';
+import { maybe, oneOf, strings } from '../../schema/shapes.ts';
 
 /** @see docs/reference/tools.md#hosted-tools */
 export const searchEngine = oneOf('native', 'exa', 'parallel', 'firecrawl', 'perplexity', 'auto');
