@@ -69,7 +69,8 @@ export async function serveRun<R extends RunBase>(
   const handledAt = performance.now();
   const { headers, generationId } = request;
   const caller = request.caller!; // the route needs a key
-  const { settings, deadline, createRun, respond, ...changes } = accept();
+  const accepted = accept();
+  const { settings, deadline } = accepted;
 
   if (!parts.canRecord()) throw ledgerUnavailable();
   const admitted = parts.admit(caller, settings, generationId);
@@ -81,8 +82,12 @@ export async function serveRun<R extends RunBase>(
     settings.stream === true ? 'stream' : 'response',
   );
   request.hasRun = true;
-  const run = createRun({
-    ...changes,
+  const run = accepted.createRun({
+    ignoredFields: accepted.ignoredFields,
+    clamped: accepted.clamped,
+    modelDefault: accepted.modelDefault,
+    pluginDefaults: accepted.pluginDefaults,
+    preset: accepted.preset,
     caller,
     origin: {
       requestId: request.id,
@@ -95,7 +100,8 @@ export async function serveRun<R extends RunBase>(
     metadata: wantsMetadata(headers),
     modelLimits: ticket,
   });
-  const { stream, ...response } = respond(run);
+  const response = accepted.respond(run);
+  const { stream } = response;
   try {
     await response.run();
     const body = await response.end();

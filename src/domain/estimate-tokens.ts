@@ -9,6 +9,7 @@
  * @see docs/reference/choices.md, choice 297, for its error per script
  */
 export function estimateTokens(texts: readonly string[]): number {
+  if (texts.length === 1) return estimateTextTokens(texts[0]!);
   let length = 0;
   for (const text of texts) length += text.length;
   if (length <= PIECES * PIECE) {
@@ -18,6 +19,12 @@ export function estimateTokens(texts: readonly string[]): number {
   }
   return (weighPieces(texts, length / PIECES) / UNIT) * length;
 }
+
+/** Estimates how many tokens one text is. @see estimateTokens */
+export const estimateTextTokens = (text: string): number =>
+  text.length <= PIECES * PIECE
+    ? weigh(text, 0, text.length) / UNIT
+    : (weighPieces([text], text.length / PIECES) / UNIT) * text.length;
 
 /**
  * @returns the average weight of a unit in pieces of the texts, which count as one. A piece begins every `step`

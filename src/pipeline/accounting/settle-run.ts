@@ -1,6 +1,6 @@
 import { isIncomplete } from '../../domain/chunks.ts';
 import type { InFlightEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
-import { addUsage } from '../../domain/usage.ts';
+import { addUsage, type Usage } from '../../domain/usage.ts';
 import { addCost, estimateUsage } from '../../metering/cost.ts';
 import type { Attempt, TextAttempt } from '../run/attempt.ts';
 import { measureAttempt, priceAttempt, sumCosts, usedNothing, zeroCost } from './attempt-cost.ts';
@@ -14,8 +14,12 @@ export function settleRun(run: Run): void {
   if (run.cost) return;
   const last = run.steps.at(-1);
   if (last) settleStep(run, last);
-  const used = run.steps.flatMap(({ committed }) => committed?.spent?.usage ?? []);
-  run.usage = used.length > 0 ? used.reduce(addUsage) : usedNothing(isAbandoned(run));
+  let used: Usage | undefined;
+  for (const { committed } of run.steps) {
+    const { usage } = committed?.spent ?? {};
+    if (usage) used = used ? addUsage(used, usage) : usage;
+  }
+  run.usage = used ?? usedNothing(isAbandoned(run));
   const attempts = attemptsOf(run);
   run.cost = attempts.length === 1 && attempts[0]!.spent ? attempts[0]!.spent.cost : sumCosts(attempts);
   const charges = run.charges && chargesOf(run);

@@ -1,5 +1,5 @@
 import type { Chunk, FinishChunk, ItemKey } from '../../domain/chunks.ts';
-import { estimateTokens } from '../../domain/estimate-tokens.ts';
+import { estimateTextTokens, estimateTokens } from '../../domain/estimate-tokens.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { Provider } from '../../providers/provider.ts';
@@ -33,7 +33,7 @@ export class AttemptNotes implements Sink<Chunk> {
       case 'reasoning':
       case 'reasoning_summary':
       case 'refusal':
-        this.attempt.producedTokens += estimateTokens([chunk.delta]);
+        this.attempt.producedTokens += estimateTextTokens(chunk.delta);
         if (chunk.key !== undefined) this.addTo(chunk.key, chunk.delta.length);
         break;
       case 'item_done':

@@ -41,11 +41,13 @@ export class Gate<R, C> implements Sink<C> {
   }
 
   private hold(chunks: C[]): Promise<void> | undefined {
+    let isOutput = false;
     for (const chunk of chunks) {
       this.held.push(chunk);
       if (this.rules.isKept(chunk)) this.kept.push(chunk);
+      isOutput ||= this.rules.isOutput(this.run, chunk);
     }
-    if (!chunks.some((chunk) => this.rules.isOutput(this.run, chunk))) return undefined;
+    if (!isOutput) return undefined;
     this.isOpen = true;
     this.attempt.firstOutputAt = performance.now();
     const { held } = this;

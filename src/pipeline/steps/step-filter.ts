@@ -62,7 +62,11 @@ export class StepFilter implements Sink<Chunk> {
   /** Whether the client sees any of these chunks. It sees nothing of a buffered response before its end. */
   private isShown(chunks: readonly Chunk[]): boolean {
     const { stream } = this.run.request;
-    return chunks.some((chunk) => isEnd(chunk) || (stream === true && (isVisible(chunk) || chunk.type === 'debug')));
+    for (const chunk of chunks) {
+      if (isEnd(chunk)) return true;
+      if (stream === true && (isVisible(chunk) || chunk.type === 'debug')) return true;
+    }
+    return false;
   }
 
   private takeEach(chunks: Chunk[]): Promise<void> | undefined {

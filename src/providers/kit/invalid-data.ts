@@ -20,7 +20,10 @@ export function checkNesting(value: unknown, length: number): void {
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
-  if (Array.isArray(value)) return value.some((entry) => isDeeper(entry, levels - 1));
+  if (Array.isArray(value)) {
+    for (const entry of value) if (isDeeper(entry, levels - 1)) return true;
+    return false;
+  }
   for (const name in value) if (isDeeper((value as Record<string, unknown>)[name], levels - 1)) return true;
   return false;
 }

@@ -120,9 +120,15 @@ function checkOutputs(input: InputItem[]): Issue[] {
  */
 function checkDeferral(tools: Tool[] | undefined): Issue[] {
   if (tools === undefined || tools.length === 0) return [];
-  const members = tools.flatMap((tool): object[] => (isKind(tool, 'namespace') ? tool.tools : [tool]));
-  const isDeferred = (tool: object) => 'defer_loading' in tool && tool.defer_loading === true;
-  if (members.length === 0 || !members.every(isDeferred)) return [];
-  const message = `\`defer_loading\` is \`true\` on all of the tools (${members.length}); at least one must stay visible.`;
+  let count = 0;
+  for (const tool of tools) {
+    const members: object[] = isKind(tool, 'namespace') ? tool.tools : [tool];
+    if (!members.every(isDeferred)) return [];
+    count += members.length;
+  }
+  if (count === 0) return [];
+  const message = `\`defer_loading\` is \`true\` on all of the tools (${count}); at least one must stay visible.`;
   return [{ path: 'tools', message }];
 }
+
+const isDeferred = (tool: object): boolean => 'defer_loading' in tool && tool.defer_loading === true;

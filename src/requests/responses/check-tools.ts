@@ -13,6 +13,7 @@ interface FoundTool {
  * @see docs/reference/errors.md, docs/reference/tools.md#server-tools
  */
 export function checkTools(body: Record<string, unknown>, report: Report): void {
+  if (hasPlainToolsOnly(body)) return;
   const tools = findTools(body.tools, 'tools');
   const announced = Array.isArray(body.input) ? findAnnouncedTools(body.input) : [];
   if (tools.length === 0 && announced.length === 0) return;
@@ -23,6 +24,15 @@ export function checkTools(body: Record<string, unknown>, report: Report): void 
   const hasToolSearch = [...tools, ...announced].some(({ tool }) => isToolSearch(tool.type));
   if (hasToolSearch) checkSearchChoice(body.tool_choice, report);
   else checkDeferredTools(tools, announced, report);
+}
+
+/** Whether all tools are functions that the model sees at once, as in most requests. No rule is about these. */
+function hasPlainToolsOnly({ tools, input }: Record<string, unknown>): boolean {
+  if (Array.isArray(tools)) {
+    for (const tool of tools) if (tool?.type !== 'function' || tool.defer_loading === true) return false;
+  }
+  if (Array.isArray(input)) for (const item of input) if (item?.type === 'additional_tools') return false;
+  return true;
 }
 
 const isToolSearch = (type: unknown): boolean => type === 'router:tool_search' || type === 'tool_search';
