@@ -15,6 +15,7 @@ import { openAccounts } from './compose/open-accounts.ts';
 import { openAccounting } from './compose/open-accounting.ts';
 import { openBus } from './compose/open-bus.ts';
 import { openClock } from './compose/open-clock.ts';
+import { loadTools } from './compose/load-tools.ts';
 import { openStorage } from './compose/open-storage.ts';
 import { FLUSH_MS, SHUTDOWN_GRACE_MS, longestRequestMs } from './compose/time-limits.ts';
 import { listSecrets } from './config/list-secrets.ts';
@@ -229,6 +230,7 @@ async function assemble(
   let routingContext = createContext();
 
   const pipelines = assemblePipelines({
+    addedTools: await loadTools(live.tools.modules),
     config,
     models: () => models,
     routingContext: () => routingContext,

@@ -19,6 +19,7 @@ import { createOutbound, type OutboundSettings } from '../platform/outbound/outb
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { createTools } from '../tools/index.ts';
+import type { ServerTool } from '../tools/server-tool.ts';
 import { createPlugins } from '../plugins/index.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
 import type { Estimate } from '../metering/spending.ts';
@@ -36,6 +37,8 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   contentGuardrails: InputFilterParts;
   telemetry: Pick<Telemetry, 'observe'>;
   log: WriteLog;
+  /** Server tools of the operator. */
+  addedTools: readonly ServerTool[];
 }
 
 /** Assembles the pipelines of responses and of image generations, with the same models and the same ledger. */
@@ -45,6 +48,7 @@ export function assemblePipelines(parts: PipelinesParts): {
 } {
   const { config, models, routingContext, hashEndUser, accounting, accounts, contentGuardrails, telemetry, log } =
     parts;
+  const { addedTools } = parts;
   const { ledger, contents } = accounting;
   const callService = createCallService();
   const { spending } = accounts;
@@ -85,7 +89,7 @@ export function assemblePipelines(parts: PipelinesParts): {
       charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs
     }),
     tools: createServerTools({
-      tools: new Map(createTools({ findSearchEngine }).map((tool) => [tool.type, tool])),
+      tools: new Map([...createTools({ findSearchEngine }), ...addedTools].map((tool) => [tool.type, tool])),
       charge: (run, planned) => beginCharge(pipeline, run, planned),
       report: (type, error) => log('tool failed', { tool: type, err: error }),
     }),

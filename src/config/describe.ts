@@ -23,7 +23,8 @@ const about: Record<string, string> = {
     'Stored inputs and outputs of workspaces that turn it on. It is off by default. Guide: [observability](../guides/observability.md#inputs-and-outputs).',
   outbound: 'Fetching of URLs that callers name. Guide: [outbound](../guides/outbound.md).',
   guardrails: 'Parts of content filters that all guardrails share. Reference: [content filters](guardrails.md).',
-  tools: 'Search engines. Guide: [web search](../guides/web-search.md).',
+  tools:
+    'Search engines, and server tools of your own. Guides: [web search](../guides/web-search.md), [server tools](../guides/server-tools.md).',
   retry:
     'Retries at the same endpoint. A provider may override each setting. Guide: [routing](../guides/routing.md#retries).',
   timeouts: 'Timeouts in milliseconds. A provider may override all except `request_ms` and `receive_ms`.',

@@ -129,8 +129,9 @@ interface Surroundings extends Pick<LoadedConfig, 'isComplete' | 'dataDir' | 'fi
 /** Makes paths absolute and adds the detected providers. */
 function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroundings): LoadedConfig {
   const config = structuredClone(checked);
-  const { storage, catalog, providers } = config;
+  const { storage, catalog, providers, tools } = config;
   storage.url = settleStorageUrl(storage.url, about.dataDir, cwd);
+  config.tools.modules = tools.modules.map((path) => resolve(cwd, path));
   if (catalog.overrides !== undefined) catalog.overrides = resolve(cwd, catalog.overrides);
   const discovered = catalog.auto_discover ? discoverProviders(providers, env) : [];
   if (catalog.auto_discover) discoverSearchEngines(config, env);

@@ -643,6 +643,12 @@ const searchEngine = Type.Object({
 });
 
 const tools = Type.Object({
+  modules: Type.Array(Type.String({ minLength: 1 }), {
+    description: 'Modules that export server tools of your own, as paths.',
+    default: [],
+    maxItems: 100,
+    restart: true,
+  }),
   web_search: Type.Object({
     engines: Type.Object({
       exa: Type.Optional(searchEngine),

@@ -307,7 +307,7 @@ export const isHosted = (tool: { type: string }): boolean => !clientTools.has(to
 export const isProviderRun = ({ type }: { type: string }): boolean => providerRun.has(type);
 
 /** Kinds that run in the gateway. */
-export interface ServerTool {
+export interface GatewayTool {
   type: `router:${string}` | 'tool_search';
   parameters?: Record<string, unknown>;
 }
@@ -318,7 +318,7 @@ export const isServerTool = ({ type }: { type: string }): boolean =>
 /** The function that the model sees for a server tool. Function names have no colon. */
 export const nameFunction = (type: string): string => type.replace(':', '_');
 
-export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool | ServerTool;
+export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool | GatewayTool;
 
 export type ToolChoice =
   | 'auto'

@@ -1,11 +1,13 @@
-import type { Static, TSchema } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import type { Cancellation } from '../domain/cancellation.ts';
 import type { Charge, PlannedCharge } from '../domain/charge.ts';
 import type { Source } from '../domain/cite-sources.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { Issue } from '../domain/errors.ts';
 import { type HostedTool, nameFunction, type OutputItem, type Tool } from '../domain/items.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
+import { parseObject } from '../domain/parse-object.ts';
 import { explainIssues } from '../schema/explain-issues.ts';
 import { Report } from '../schema/report.ts';
 
@@ -13,6 +15,8 @@ import { Report } from '../schema/report.ts';
 export interface ToolCallContext {
   /** Aborted when the client disconnects, or when the deadline of the request or of the call passes. */
   readonly signal: AbortSignal;
+  /** The same as `signal`, for functions of the gateway. */
+  readonly cancellation: Pick<Cancellation, 'reason' | 'add' | 'remove'>;
   /** Unix milliseconds. */
   now(): number;
   /** Number of calls of this tool that began before this one in the response. */
@@ -25,6 +29,8 @@ export interface ToolCallContext {
    * @throws {GatewayError} if it exceeds a limit; the work must not be done, and the model reads why
    */
   charge(planned: PlannedCharge): MaybePromise<Charge>;
+  /** Ends the call. The model reads the message. @throws {ToolError} */
+  fail(message: string): never;
 }
 
 /** The fields of an output item, without `type`, `id` and `status`. */
@@ -34,8 +40,8 @@ export type ItemFields = Readonly<Record<string, unknown>>;
 export interface ToolOutcome {
   /** The model reads it as JSON. */
   readonly result: Readonly<Record<string, unknown>>;
-  /** The client sees them in the finished item. */
-  readonly item: ItemFields;
+  /** The client sees them in the finished item. Absent: the result as JSON, in `result`. */
+  readonly item?: ItemFields;
   /** Pages that the response may cite. A link to one of them becomes an annotation. */
   readonly sources?: readonly Source[];
 }
@@ -62,21 +68,21 @@ export interface ReplayedCall {
  *
  * @see docs/reference/tools.md#server-tools
  */
-export interface ToolDefinition<Parameters extends TSchema, Arguments extends TSchema> {
+export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments extends TSchema = TSchema> {
   /** As in `tools[].type`. The model sees the function `router_web_fetch` for `router:web_fetch`. */
   readonly type: `router:${string}`;
   /** For the model: the purpose of the tool, and when not to use it. */
   readonly description: string;
-  /** Of `tools[].parameters`: a closed object. */
-  readonly parameters: Parameters;
+  /** Of `tools[].parameters`: a closed object. Absent: there are none. */
+  readonly parameters?: Parameters;
   /** Of the calls that the model makes: an object. */
   readonly arguments: Arguments;
   /** Time limit of one call in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number;
   /** Returns problems of parameters beyond their shape, with paths below `parameters`. */
   check?(parameters: Static<Parameters>): readonly Issue[];
-  /** Returns the fields of the item while the call runs, and of a failed call. */
-  item(input: Static<Arguments>, parameters: Static<Parameters>): ItemFields;
+  /** Returns the fields of the item while the call runs, and of a failed call. Absent: none. */
+  item?(input: Static<Arguments>, parameters: Static<Parameters>): ItemFields;
   /** @throws {ToolError} with a message for the model */
   execute(
     input: Static<Arguments>,
@@ -84,11 +90,11 @@ export interface ToolDefinition<Parameters extends TSchema, Arguments extends TS
     context: ToolCallContext,
   ): MaybePromise<ToolOutcome>;
   /**
-   * Returns the call that an item of an earlier response shows.
+   * Returns the call that an item of an earlier response shows. Absent: its arguments and its `result`.
    *
    * @returns undefined if the item does not contain a result
    */
-  replay(item: OutputItem): ReplayedCall | undefined;
+  replay?(item: OutputItem): ReplayedCall | undefined;
   /** Prefix of the ids of its items. Default: `st_`. */
   readonly itemPrefix?: string;
   /**
@@ -107,6 +113,9 @@ export interface ToolDefinition<Parameters extends TSchema, Arguments extends TS
 export class ToolError extends Error {
   override readonly name = 'ToolError';
 }
+
+/** The types of tools that operators add. The model sees a function, whose name has at most 64 characters. */
+export const addedToolPattern = /^router:[a-z][a-z0-9_]{0,56}$/;
 
 /** A server tool that the gateway can offer. */
 export interface ServerTool {
@@ -138,7 +147,7 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
   definition: ToolDefinition<Parameters, Arguments>,
 ): ServerTool {
   const { type, description, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
-  const explainParameters = createCheck(definition.parameters, 'parameters');
+  const explainParameters = createCheck(definition.parameters ?? nothing, 'parameters');
   const explainArguments = createCheck(definition.arguments, '');
   type Given = [input: Static<Arguments>, parameters: Static<Parameters>]; // the caller has checked both
   return {
@@ -152,15 +161,25 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
       return issues.length > 0 ? issues : (definition.check?.(parameters as Given[1]) ?? []);
     },
     checkArguments: (input) => explainArguments(input)[0]?.message,
-    item: (input, parameters) => definition.item(input as Given[0], parameters as Given[1]),
+    item: (input, parameters) => definition.item?.(input as Given[0], parameters as Given[1]) ?? {},
     execute: (input, parameters, context) => definition.execute(input as Given[0], parameters as Given[1], context),
-    replay: (item) => definition.replay(item),
+    replay: (item) => (definition.replay ? definition.replay(item) : replayResult(item)),
     itemPrefix: definition.itemPrefix ?? 'st_',
     native:
       definition.native &&
       ((parameters, endpoint, hosted) => definition.native!(parameters as Given[1], endpoint, hosted)),
     hosted: definition.hosted,
   };
+}
+
+/** Parameters of a tool without any. */
+const nothing = Type.Object({}, { additionalProperties: false });
+
+/** Reads the arguments and the result of an item without fields of its own. */
+function replayResult({ arguments: input, result }: OutputItem): ReplayedCall | undefined {
+  if (typeof input !== 'string' || typeof result !== 'string') return undefined;
+  const read = [input, result].map(parseObject);
+  return read[0] && read[1] && { arguments: read[0], result: read[1] };
 }
 
 /** Compiles the schema at the first use, because most processes use few tools. */

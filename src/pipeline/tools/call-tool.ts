@@ -10,7 +10,7 @@ import type { Run } from '../run/run.ts';
 import { untilCancelled } from '../run/until-cancelled.ts';
 
 /** A server tool as a request offers it. */
-export interface OfferedTool {
+export interface OfferedServerTool {
   readonly tool: ServerTool;
   /** `tools[].parameters`, checked. */
   readonly parameters: Record<string, unknown>;
@@ -48,7 +48,7 @@ export interface CallOutcome {
  */
 export async function callTool(
   run: Run,
-  offered: OfferedTool,
+  offered: OfferedServerTool,
   input: Record<string, unknown>,
   { charge, report }: CallPorts,
 ): Promise<CallOutcome> {
@@ -62,11 +62,17 @@ export async function callTool(
   using cancellation = new ChildCancellation(run.cancellation, tool.timeoutMs, message);
   try {
     const executing = tool.execute(input, parameters, {
-      signal: cancellation.signal,
+      get signal() {
+        return cancellation.signal;
+      },
+      cancellation,
       now: currentTimeMs,
       earlierCalls,
       memory: offered.memory,
       charge: (planned) => charge(run, planned),
+      fail(message) {
+        throw Object.assign(new Error(message), { name: 'ToolError' });
+      },
     });
     const outcome = executing instanceof Promise ? await untilCancelled(executing, cancellation) : executing;
     return writeOutcome(outcome) ?? fail(`The result is too large. At most ${MAX_RESULT_BYTES} bytes are allowed.`);
@@ -81,7 +87,8 @@ export async function callTool(
 /** @returns undefined if the result is too large */
 function writeOutcome({ result, item, sources }: ToolOutcome): CallOutcome | undefined {
   const text = JSON.stringify(result);
-  return Buffer.byteLength(text) > MAX_RESULT_BYTES ? undefined : { result: text, item, ...(sources && { sources }) };
+  if (Buffer.byteLength(text) > MAX_RESULT_BYTES) return undefined;
+  return { result: text, item: item ?? { result: text }, ...(sources && { sources }) };
 }
 
 /** Whether the model may read the message. A module of the operator can have its own copy of the class. */

@@ -1,7 +1,7 @@
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import type { Tool, ToolChoice } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import type { OfferedTool } from './call-tool.ts';
+import type { OfferedServerTool } from './call-tool.ts';
 
 /**
  * Replaces the functions of server tools by tools of the provider, where the endpoint has them.
@@ -12,7 +12,7 @@ import type { OfferedTool } from './call-tool.ts';
 export function useNativeTools(
   request: ResponseRequest,
   endpoint: EndpointFacts,
-  offered: ReadonlyMap<string, OfferedTool>,
+  offered: ReadonlyMap<string, OfferedServerTool>,
 ): ResponseRequest {
   let adapted = request;
   for (const [name, { tool, parameters, hosted }] of offered) {

@@ -3,11 +3,11 @@ import { invalidRequest, type Issue } from '../../domain/errors.ts';
 import {
   type AdditionalToolsItem,
   type FunctionTool,
+  type GatewayTool,
   type HostedTool,
   type InputItem,
   isServerTool,
   type NamespaceTool,
-  type ServerTool as NamedTool,
   type Tool,
   type ToolChoice,
 } from '../../domain/items.ts';
@@ -17,7 +17,7 @@ import type { Run } from '../run/run.ts';
 import type { ServerTools } from '../run/server-tools.ts';
 import { useNativeTools } from './native-tools.ts';
 import { replayItems } from './replay-items.ts';
-import type { CallPorts, OfferedTool } from './call-tool.ts';
+import type { CallPorts, OfferedServerTool } from './call-tool.ts';
 import { ServerToolLoop } from './tool-loop.ts';
 
 export interface ServerToolsParts extends CallPorts {
@@ -66,8 +66,8 @@ function checkTools(
   named: readonly Tool[],
   { tools, replacing }: KnownTools,
   clientNames: ReadonlySet<string>,
-): ReadonlyMap<string, OfferedTool> {
-  const offered = new Map<string, OfferedTool>();
+): ReadonlyMap<string, OfferedServerTool> {
+  const offered = new Map<string, OfferedServerTool>();
   const issues: Issue[] = [];
   const offer = (tool: ServerTool, parameters: Record<string, unknown>, hosted: HostedTool | undefined) =>
     offered.set(tool.name, { tool, parameters, hosted, memory: {}, begun: 0 });
@@ -75,7 +75,7 @@ function checkTools(
     if (!isServerTool(entry)) continue;
     const path = `tools[${index}]`;
     const tool = tools.get(entry.type);
-    const { parameters = {} } = entry as NamedTool;
+    const { parameters = {} } = entry as GatewayTool;
     if (!tool) {
       const known = [...tools.keys()].map((type) => `\`${type}\``).join(', ');
       issues.push({ path: `${path}.type`, message: `\`type\` names no tool of this gateway; it has ${known}.` });
@@ -120,7 +120,7 @@ function namesOf(tool: Tool): string[] {
 function showTools(
   { tool_choice: choice }: RequestSettings,
   named: readonly Tool[],
-  offered: ReadonlyMap<string, OfferedTool>,
+  offered: ReadonlyMap<string, OfferedServerTool>,
 ): Partial<RequestSettings> {
   const byType = new Map([...offered.values()].flatMap(listTypes));
   const replaced = new Set<Tool | undefined>([...offered.values()].map(({ hosted }) => hosted));
@@ -134,7 +134,7 @@ function showTools(
 }
 
 /** The words of a choice that mean a tool. */
-const listTypes = ({ tool, hosted }: OfferedTool): [string, ServerTool][] =>
+const listTypes = ({ tool, hosted }: OfferedServerTool): [string, ServerTool][] =>
   [tool.type, ...((hosted && tool.hosted?.types) ?? [])].map((type) => [type, tool]);
 
 /** `strict` is false, because strict functions have no optional arguments. */

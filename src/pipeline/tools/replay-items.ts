@@ -1,4 +1,5 @@
 import type { InputItem, OutputItem } from '../../domain/items.ts';
+import { parseObject } from '../../domain/parse-object.ts';
 import type { ReplayedCall, ServerTool } from '../../tools/server-tool.ts';
 
 /**
@@ -50,16 +51,4 @@ function nameCall({ id, call_id: given }: OutputItem, index: number, taken: Set<
   const name = own && !taken.has(own) ? own : `call_item_${index}`;
   taken.add(name);
   return name;
-}
-
-/** @returns undefined if the text is not a JSON object */
-export function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }

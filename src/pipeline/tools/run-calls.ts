@@ -3,19 +3,19 @@ import type { Chunk } from '../../domain/chunks.ts';
 import type { Source } from '../../domain/cite-sources.ts';
 import { createId } from '../../domain/ids.ts';
 import type { InputItem, OutputItem } from '../../domain/items.ts';
+import { parseObject } from '../../domain/parse-object.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from '../run/run.ts';
 import type { ResponseStep, ToolCall } from '../run/step.ts';
-import { type CallPorts, callTool, type OfferedTool, writeError } from './call-tool.ts';
-import { parseObject } from './replay-items.ts';
+import { type CallPorts, callTool, type OfferedServerTool, writeError } from './call-tool.ts';
 import type { ToolStage } from './tool-stage.ts';
 
 export interface CallParts {
   readonly run: Run;
   readonly step: ResponseStep;
   /** By the name that the model sees. */
-  readonly offered: ReadonlyMap<string, OfferedTool>;
+  readonly offered: ReadonlyMap<string, OfferedServerTool>;
   /** Number of calls that may run. The others get an error. */
   readonly left: number;
   readonly use: ToolUse;
@@ -37,7 +37,7 @@ export const overLimit = writeError('Tool call limit reached. Respond with the r
 /** A call that runs. */
 interface RunningCall {
   readonly call: ToolCall;
-  readonly offered: OfferedTool;
+  readonly offered: OfferedServerTool;
   readonly input: Record<string, unknown>;
   readonly key: string;
   readonly id: string;

@@ -6,7 +6,7 @@ import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from '../run/run.ts';
 import { MAX_STEPS, type NextStep, type ToolLoop } from '../run/server-tools.ts';
 import type { ResponseStep } from '../run/step.ts';
-import type { CallPorts, OfferedTool } from './call-tool.ts';
+import type { CallPorts, OfferedServerTool } from './call-tool.ts';
 import { type CallParts, overLimit, runCalls } from './run-calls.ts';
 import { findReason, measureRun } from './stop-conditions.ts';
 import { ToolStage } from './tool-stage.ts';
@@ -26,7 +26,7 @@ const LAST_TURNS = 2;
 export interface ToolLoopParts {
   run: Run;
   /** By the name that the model sees. */
-  offered: ReadonlyMap<string, OfferedTool>;
+  offered: ReadonlyMap<string, OfferedServerTool>;
   /** Names of the caller's own tools. */
   clientNames: ReadonlySet<string>;
   /** Settings with which the model sees the tools. */

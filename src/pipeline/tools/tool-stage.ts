@@ -1,5 +1,5 @@
 import type { StageRecord } from '../../domain/router-metadata.ts';
-import type { OfferedTool } from './call-tool.ts';
+import type { OfferedServerTool } from './call-tool.ts';
 
 /** Maximum number of listed calls. */
 const MAX_LISTED = 100;
@@ -9,7 +9,7 @@ export class ToolStage {
   private readonly calls: { tool: string; duration_ms: number; error?: string }[] = [];
   private readonly data: Record<string, unknown>;
 
-  constructor(stages: StageRecord[], offered: ReadonlyMap<string, OfferedTool>) {
+  constructor(stages: StageRecord[], offered: ReadonlyMap<string, OfferedServerTool>) {
     const tools = [...offered.values()].map(({ tool }) => tool.type);
     this.data = { mode: 'sdk', tools, steps: 0, calls: this.calls };
     stages.push({ type: 'server_tools', name: 'server-tools', data: this.data });

@@ -10,7 +10,8 @@ import type {
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../kit/draft.ts';
 import { readGeneratedImage } from '../kit/generated-image.ts';
-import { agentHeading, type Control, itemFields, readArguments, readObject, writeOtherItem } from '../kit/replay.ts';
+import { parseObject } from '../../domain/parse-object.ts';
+import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../kit/replay.ts';
 import { upstreamName } from '../kit/tool-box.ts';
 import { type GeminiDraft, writeParts } from './parts.ts';
 import type { GeminiContent, Part } from './wire.ts';
@@ -190,7 +191,7 @@ function writeOutput(
   const name = conversation.names.get(id) ?? id;
   const parts = typeof output === 'string' ? [] : writeParts(draft, output, `input[${index}].output`);
   const text = typeof output === 'string' ? output : parts.flatMap((part) => part.text ?? []).join('\n');
-  const response = (item.type === 'function_call_output' && readObject(text)) || { output: text };
+  const response = (item.type === 'function_call_output' && parseObject(text)) || { output: text };
   const result = draft.dialect.call_ids ? { id, name, response } : { name, response };
   conversation.add('user', [{ functionResponse: result }, ...parts.filter((part) => part.text === undefined)]);
 }

@@ -6,6 +6,7 @@ import type {
   ReasoningItem,
   Tool,
 } from '../../domain/items.ts';
+import { parseObject } from '../../domain/parse-object.ts';
 import { type Draft, dropUnknown, refuseKind, refuseReference } from './draft.ts';
 
 /*
@@ -43,20 +44,10 @@ export function readReasoningText({ content, summary }: ReasoningItem): string {
  */
 export function readArguments(draft: Draft, { arguments: text }: FunctionCallItem, place: () => string): object {
   if (text === '') return {};
-  const value = readObject(text);
+  const value = parseObject(text);
   if (value) return value;
   draft.dropped.push(`${place()}.arguments (not a JSON object; sent as text)`);
   return { arguments: text };
-}
-
-/** @returns undefined if the text is not a JSON object */
-export function readObject(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The changes of control items to other fields of the request. */

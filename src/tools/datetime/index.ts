@@ -1,6 +1,6 @@
 import { defineServerTool } from '../server-tool.ts';
 import { datetimeArguments, datetimeParameters } from './parameters.ts';
-import { writeTime } from './write-time.ts';
+import { writeZonedTime } from './write-zoned-time.ts';
 
 /** Tells the model the current date and time. @see docs/reference/tools.md#routerdatetime */
 export const datetime = defineServerTool({
@@ -13,7 +13,7 @@ export const datetime = defineServerTool({
   item: (input, parameters) => ({ datetime: '', timezone: nameZone(input, parameters) }),
   execute(input, parameters, { now }) {
     const timezone = nameZone(input, parameters);
-    const result = { datetime: writeTime(now(), timezone), timezone };
+    const result = { datetime: writeZonedTime(now(), timezone), timezone };
     return { result, item: result };
   },
   replay({ datetime: time, timezone }) {

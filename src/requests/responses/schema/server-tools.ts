@@ -3,6 +3,7 @@ import { byKind } from '../../../schema/by-kind.ts';
 import { show } from '../../../schema/report.ts';
 import { anyObject, cacheControl, oneOf, reasoningEffort, strings } from '../../../schema/shapes.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
+import { addedToolPattern } from '../../../tools/server-tool.ts';
 import { webSearchParameters } from '../../../tools/web-search/parameters.ts';
 
 const closed = { additionalProperties: false };
@@ -168,7 +169,7 @@ export const serverToolTypes: readonly string[] = Object.keys(serverTools).filte
 /** A tool that the operator has added. Whether there is one of this type is known only to the gateway. */
 export const addedTool = {
   other: Type.Object({ type: Type.String(), parameters: Type.Optional(anyObject()) }, closed),
-  takesOther: (type: string) => /^router:[a-z][a-z0-9_]*$/.test(type),
+  takesOther: (type: string) => addedToolPattern.test(type),
 };
 
 /** The type of a server tool, such as `router:web_search`. */

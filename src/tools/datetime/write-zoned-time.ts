@@ -4,7 +4,7 @@
  * @param atMs Unix milliseconds
  * @param timeZone of the IANA database
  */
-export function writeTime(atMs: number, timeZone: string): string {
+export function writeZonedTime(atMs: number, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-US', { ...fields, timeZone });
   const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, value]));
   const read = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? '';
