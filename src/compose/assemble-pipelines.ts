@@ -16,6 +16,7 @@ import { createCallService } from '../platform/outbound/call-service.ts';
 import { fetchMedia } from '../platform/outbound/fetch-media.ts';
 import { createImageFetchers } from '../platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
+import { TokenCounter } from '../platform/tokenizers/token-counter.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { createTools } from '../tools/index.ts';
@@ -51,6 +52,7 @@ export function assemblePipelines(parts: PipelinesParts): {
   const { addedTools } = parts;
   const { ledger, contents } = accounting;
   const callService = createCallService();
+  const tokenCounter = new TokenCounter();
   const { spending } = accounts;
   let outboundConfig = config().outbound;
   let outboundSettings = readOutbound(outboundConfig); // replaced only by a reload, so that its rules are compiled once
@@ -84,6 +86,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     inspectors: [createInputFilter(contentGuardrails)],
     guardOutput: createOutputGuard(contentGuardrails.sets),
     plugins: createPlugins({
+      countTokens: (model, texts) => tokenCounter.count(model, texts),
       moderation: createModerationPort({ config, call: callService, pipeline: () => pipeline, log }),
       findSearchEngine,
       charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs

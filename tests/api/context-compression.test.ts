@@ -13,6 +13,7 @@ beforeAll(async () => {
         { model: 'a/small', context_length: 8192 },
         { model: 'a/medium', context_length: 8193 },
         { model: 'a/large', context_length: 100_000 },
+        { model: 'openai/gpt-4o', context_length: 8193 },
         { model: 'a/capped', context_length: 100_000, max_messages: 10 },
         { model: 'a/two', context_length: 4000, tag: 'short' },
       ]),
@@ -175,6 +176,15 @@ describe('context-compression', () => {
       .map(({ body }) => (body as { messages: object[] }).messages);
     expect(first).toHaveLength(42);
     expect(second!.length).toBeLessThan(42);
+  });
+
+  it('counts with the tokenizer of the model near the limit, if there is one', async () => {
+    // three digits are a token, and the estimate is almost twice as much
+    const digits = Array.from({ length: 20 }, (_, at) => say(at % 2 ? 'assistant' : 'user', '1234567890'.repeat(70)));
+    const input = [...digits, say('user', 'Last question?')];
+    expect((await send({ model: 'openai/gpt-4o', plugins, input })).pipeline).toBeUndefined();
+    expect((await send({ model: 'a/medium', plugins, input })).pipeline).toHaveLength(1);
+    expect((await send({ model: 'openai/gpt-4o', plugins, input: [...input, ...input] })).pipeline).toHaveLength(1);
   });
 
   it('keeps to the maximum number of messages of an endpoint', async () => {

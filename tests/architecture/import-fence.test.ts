@@ -47,6 +47,7 @@ const rules: Rules = {
       outbound: '',
       storage: 'cluster:types data-folder',
       telemetry: '',
+      tokenizers: '',
     },
   },
   strangers: { providers: ['kit'], plugins: [], guardrails: ['regex'], tools: [] },

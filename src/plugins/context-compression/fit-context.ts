@@ -28,11 +28,11 @@ const NEAR = 0.8;
 export class ContextFitting {
   private readonly stages: { push(stage: StageRecord): unknown };
   private readonly isNamed: boolean;
-  private readonly countTokens: CountTokens | undefined;
+  private readonly countTokens: CountTokens;
   /** The last stage as text: attempts that are shortened alike share one stage. */
   private reported = '';
 
-  constructor(stages: { push(stage: StageRecord): unknown }, isNamed: boolean, countTokens: CountTokens | undefined) {
+  constructor(stages: { push(stage: StageRecord): unknown }, isNamed: boolean, countTokens: CountTokens) {
     this.stages = stages;
     this.isNamed = isNamed;
     this.countTokens = countTokens;
@@ -76,7 +76,6 @@ export class ContextFitting {
 
   /** Returns the real tokens per estimated token of an input. */
   private async findScale(input: readonly InputItem[], { model }: EndpointFacts): Promise<number> {
-    if (!this.countTokens) return 1;
     const texts = sampleTexts(input);
     const expected = texts.reduce((sum, text) => sum + estimateTokens([text]), 0);
     const counted = expected > 0 ? await this.countTokens(model, texts) : undefined;

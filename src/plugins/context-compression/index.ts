@@ -4,8 +4,7 @@ import type { Plugin, PluginRun } from '../plugin.ts';
 import { ContextFitting, type CountTokens } from './fit-context.ts';
 
 export interface CompressionPorts {
-  /** Absent: all models have the estimate. */
-  readonly countTokens?: CountTokens;
+  readonly countTokens: CountTokens;
 }
 
 /**

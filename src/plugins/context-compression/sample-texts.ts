@@ -2,19 +2,21 @@ import type { InputItem } from '../../domain/items.ts';
 import { readContent } from './measure.ts';
 
 /** A tokenizer takes quadratic time for a long run of one character, so it gets pieces. */
-const PIECE = 2_000;
-const MAX_PIECES = 200;
+const PIECE = 1_000;
+const MAX_PIECES = 400;
 
 /** Returns the texts of an input in pieces: all of a short input, evenly spaced ones of a long input. */
 export function sampleTexts(input: readonly InputItem[]): string[] {
   const step = Math.max(1, Math.ceil(input.length / MAX_PIECES));
   const texts: string[] = [];
-  for (let at = 0; at < input.length; at += step) texts.push(...readContent(input[at]!).texts);
+  for (let at = 0; at < input.length; at += step) {
+    for (const text of readContent(input[at]!).texts) texts.push(text);
+  }
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
   const stride = Math.max(PIECE, Math.ceil(characters / MAX_PIECES));
   const pieces: string[] = [];
   for (const text of texts) {
-    for (let at = 0; at < text.length && pieces.length < 2 * MAX_PIECES; at += stride) {
+    for (let at = 0; at < text.length && pieces.length < MAX_PIECES; at += stride) {
       pieces.push(text.slice(at, at + PIECE));
     }
   }

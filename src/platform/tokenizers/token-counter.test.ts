@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { TokenCounter } from './token-counter.ts';
+
+const counter = new TokenCounter();
+
+it('counts with the tokenizer of the model', async () => {
+  const text = 'お誕生日おめでとう';
+  expect(await counter.count('openai/gpt-4o', [text])).toBe(8);
+  expect(await counter.count('openai/gpt-4', [text])).toBe(9);
+  expect(await counter.count('openai/gpt-4o:nitro', [text, text])).toBe(16);
+  expect(await counter.count('openai/gpt-9-of-tomorrow', [text])).toBe(8);
+});
+
+it('counts the names of special tokens as text', async () => {
+  expect(await counter.count('openai/gpt-4o', ['<|endoftext|>'])).toBeGreaterThan(1);
+});
+
+it('does not count for other authors', async () => {
+  expect(await counter.count('anthropic/claude-sonnet-5', ['Hello.'])).toBeUndefined();
+});
+
+it('has no result if the tokenizer takes too long, and counts the next text', async () => {
+  const slow = counter.count('openai/gpt-4o', ['x'.repeat(500_000)]);
+  const waiting = counter.count('openai/gpt-4o', ['Hello.']);
+  expect(await slow).toBeUndefined();
+  expect(await waiting).toBeUndefined();
+  expect(await counter.count('openai/gpt-4o', ['Hello there.'])).toBe(3);
+}, 30_000);
+
+it('has no result if too many texts wait', async () => {
+  const counts = await Promise.all(Array.from({ length: 12 }, () => counter.count('openai/gpt-4o', ['Hello there.'])));
+  expect(counts.filter((count) => count === 3)).toHaveLength(8);
+  expect(counts.filter((count) => count === undefined)).toHaveLength(4);
+});

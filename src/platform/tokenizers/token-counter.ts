@@ -1,0 +1,70 @@
+import { Worker } from 'node:worker_threads';
+import type { CountJob, CountResult } from './count-worker.ts';
+
+/** The author whose models have a public tokenizer that the library contains. */
+const AUTHOR = 'openai/';
+/** A tokenizer takes a fifth of a second to load. */
+const TIMEOUT_MS = 3_000;
+/** How long an unused thread stays. A loaded tokenizer takes about 60 MB. */
+const IDLE_MS = 60_000;
+/** Counts that wait for the thread. More have no result. */
+const MAX_PENDING = 8;
+const MAX_HEAP_MIB = 256;
+
+/** Node runs the sources as they are; only a published package is compiled. */
+const entry = new URL(`./count-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+
+/**
+ * Counts tokens with the tokenizer of a model, in a thread: loading a tokenizer takes 200 ms, and counting a run of one
+ * letter takes a time that grows with its square.
+ */
+export class TokenCounter {
+  private worker: Worker | undefined;
+  private readonly pending = new Map<number, (tokens: number | undefined) => void>();
+  private idle: NodeJS.Timeout | undefined;
+  private nextId = 0;
+
+  /**
+   * @param model a slug
+   * @returns undefined if the model has no known tokenizer, or there is no result within three seconds
+   */
+  async count(model: string, texts: readonly string[]): Promise<number | undefined> {
+    if (!model.startsWith(AUTHOR) || this.pending.size >= MAX_PENDING) return undefined;
+    const worker = this.open();
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    const id = this.nextId++;
+    this.pending.set(id, resolve);
+    const timer = setTimeout(() => this.end(worker), TIMEOUT_MS); // a thread that is stuck cannot be told to stop
+    worker.postMessage({ id, model: nameOf(model), texts } satisfies CountJob);
+    const tokens = await promise;
+    clearTimeout(timer);
+    this.pending.delete(id);
+    if (this.pending.size === 0 && this.worker === worker) {
+      this.idle = setTimeout(() => this.end(worker), IDLE_MS).unref();
+    }
+    return tokens;
+  }
+
+  private open(): Worker {
+    clearTimeout(this.idle);
+    if (this.worker) return this.worker;
+    const worker = new Worker(entry, { env: {}, resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB } });
+    worker.unref();
+    worker.on('message', ({ id, tokens }: CountResult) => this.pending.get(id)?.(tokens));
+    worker.on('error', () => this.end(worker));
+    this.worker = worker;
+    return worker;
+  }
+
+  /** Ends the thread. Its counts have no result. */
+  private end(worker: Worker): void {
+    if (this.worker !== worker) return;
+    this.worker = undefined;
+    clearTimeout(this.idle);
+    void worker.terminate();
+    for (const resolve of this.pending.values()) resolve(undefined);
+  }
+}
+
+/** The name without its author and its suffixes: `openai/gpt-5-mini:nitro` → `gpt-5-mini`. */
+const nameOf = (slug: string): string => slug.slice(AUTHOR.length).replace(/:.*$/, '');
