@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { describeGeneration } from '../contents/image-content.ts';
-import { createInputFilter, type InputFilterParts } from '../guardrails/inspect-run.ts';
+import { createInputFilter, createPromptFilter, type InputFilterParts } from '../guardrails/inspect-run.ts';
 import { createOutputGuard } from '../guardrails/output/guard-output.ts';
 import { ByteBudget } from '../pipeline/images/byte-budget.ts';
 import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
@@ -122,6 +122,7 @@ export function assemblePipelines(parts: PipelinesParts): {
   }));
   const imagePipeline: ImagePipeline = {
     ...everyRun,
+    inspector: createPromptFilter(contentGuardrails),
     reserve({ caller, request, generationId }, plan) {
       if (!plan || !spending.limits(caller)) return undefined; // images have no charges
       return spending.reserve(caller, generationId, estimateImagesCost(request, plan));

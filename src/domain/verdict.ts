@@ -3,18 +3,18 @@ import type { InputItem } from './items.ts';
 import type { RequestSettings } from './request.ts';
 
 /** The result of the inspection of an input. */
-export type Verdict =
+export type Verdict<Change = InputChange> =
   | { readonly type: 'pass' }
   /** The run ends. What is recorded of it has the changes. */
-  | { readonly type: 'block'; readonly error: GatewayError; readonly change?: InputChange | undefined }
+  | { readonly type: 'block'; readonly error: GatewayError; readonly change?: Change | undefined }
   /** The run continues with the changes. */
-  | { readonly type: 'replace'; readonly change: InputChange };
+  | { readonly type: 'replace'; readonly change: Change };
 
 /** Changes of what a caller has sent. */
 export interface InputChange {
-  /** Other items. The original ones are discarded. */
+  /** Other items in the place of those that were inspected. */
   readonly input?: InputItem[] | undefined;
   readonly settings?: Pick<RequestSettings, 'instructions' | 'prompt'> | undefined;
 }
 
-export const pass: Verdict = { type: 'pass' };
+export const pass = { type: 'pass' } as const;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { FilterSource } from '../domain/content-filter.ts';
@@ -10,17 +11,14 @@ import { type InputChange, pass, type Verdict } from '../domain/verdict.ts';
 import type { FilterSet, FilterSets } from './filter-sets.ts';
 import { FindingTally } from './finding-tally.ts';
 import { mapItemTexts, mapTexts } from './map-texts.ts';
-import { redactArguments } from './redact-arguments.ts';
 import { createBlockError, createGuardrailStages, createSkippedStages } from './report-findings.ts';
 import { type EntitySettings, isRecognized, scanEntities } from './scan-entities.ts';
 import { TextScanner } from './text-scanner.ts';
 
-/** The parts of a run that content filters read. */
+/** The parts of every run that content filters read. */
 export interface FilteredRun {
   readonly caller: Pick<Caller, 'contentFilters'>;
-  readonly request: Pick<RequestSettings, 'instructions' | 'prompt'>;
-  readonly input: { read(): InputItem[] };
-  readonly stages: { push(...stages: StageRecord[]): unknown };
+  readonly stages: StageRecord[];
   readonly cancellation: Pick<Cancellation, 'reason' | 'signal'>;
   /** Set if the gateway itself makes the request, of texts that have been inspected. */
   readonly parent?: object | undefined;
@@ -36,6 +34,11 @@ export interface InputFilterParts {
   onSkipped: (why: string) => void;
 }
 
+interface FilteredResponse extends FilteredRun {
+  readonly request: Pick<RequestSettings, 'instructions' | 'prompt'>;
+  readonly input: { read(): InputItem[] };
+}
+
 /**
  * Creates the inspector that applies the content filters of a caller's guardrails to everything that a request sends to
  * models: instructions, messages, calls of tools and their results.
@@ -44,10 +47,28 @@ export interface InputFilterParts {
  */
 export const createInputFilter =
   (parts: InputFilterParts) =>
-  (run: FilteredRun): MaybePromise<Verdict> => {
+  (run: FilteredResponse, added?: InputItem[]): MaybePromise<Verdict> => {
     const { contentFilters } = run.caller;
-    return contentFilters === undefined || run.parent ? pass : filterInput(parts, contentFilters, run);
+    if (contentFilters === undefined || run.parent) return pass;
+    return filterTexts(parts, contentFilters, run, (replace) =>
+      added
+        ? { input: mapItems(added, (text, field) => replace(text, field, false)) } // no user has written it
+        : mapRequest(run, replace),
+    );
   };
+
+/** Creates the same for prompts of image generations. */
+export const createPromptFilter =
+  (parts: InputFilterParts) =>
+  (run: FilteredRun & { readonly request: { readonly prompt: string } }): MaybePromise<Verdict<{ prompt: string }>> => {
+    const { contentFilters } = run.caller;
+    if (contentFilters === undefined || run.parent) return pass;
+    const { prompt } = run.request;
+    return filterTexts(parts, contentFilters, run, (replace) => ({ prompt: replace(prompt, 'prompt', true) }));
+  };
+
+/** Returns another text, or the same. */
+type ReplaceInput = (text: string, field: string, isOfUser: boolean) => string;
 
 /** A text of the input. */
 interface Place {
@@ -57,16 +78,18 @@ interface Place {
   readonly filters: FilterSet | undefined;
 }
 
-async function filterInput(
+/** @param map calls its argument for each text, always in the same order @returns the changes */
+async function filterTexts<Change>(
   parts: InputFilterParts,
   sources: readonly FilterSource[],
   run: FilteredRun,
-): Promise<Verdict> {
+  map: (replace: ReplaceInput) => Change,
+): Promise<Verdict<Change>> {
   const sets = parts.sets();
   const user = await sets.find(sources, 'user');
   const context = await sets.find(sources, 'context');
   const places: Place[] = [];
-  mapInput(run, (text, field, isOfUser) => {
+  map((text, field, isOfUser) => {
     places.push({ text, field, filters: isOfUser ? user : context });
     return text;
   });
@@ -77,9 +100,9 @@ async function filterInput(
   }
   const hits = tally.list();
   if (hits.length === 0) return pass;
-  run.stages.push(...createGuardrailStages(hits));
+  pushStages(run, createGuardrailStages(hits));
   let at = 0;
-  const change = changed.size === 0 ? undefined : mapInput(run, (text) => changed.get(at++) ?? text);
+  const change = changed.size === 0 ? undefined : map((text) => changed.get(at++) ?? text);
   if (tally.isBlocked) {
     return { type: 'block', error: createBlockError(hits), change };
   }
@@ -106,8 +129,7 @@ async function analyzePlaces(
     tally.add(filters, result, engine);
     if (result.isBlocked) changed.set(at, result.text + BLOCKED);
     else if (result.text !== text) {
-      const keep = (value: string) => value;
-      changed.set(at, places[at]!.field === 'arguments' ? await redactArguments(text, result.text, keep) : result.text);
+      changed.set(at, places[at]!.field === 'arguments' ? keepJson(text, result.text) : result.text);
     }
   }
   if (skipped === undefined) return;
@@ -116,7 +138,12 @@ async function analyzePlaces(
     throw new GatewayError('unavailable', `Names and addresses were not looked for in the request. ${skipped}`);
   }
   const filters = texts.flatMap((text) => text.filters.filter(isRecognized));
-  run.stages.push(...createSkippedStages(filters, engine, skipped));
+  pushStages(run, createSkippedStages(filters, engine, skipped));
+}
+
+/** Leaves out what is there already: a plugin may have changed a message whose other text was scanned before. */
+function pushStages({ stages }: FilteredRun, added: readonly StageRecord[]): void {
+  for (const stage of added) if (!stages.some((known) => isDeepStrictEqual(known, stage))) stages.push(stage);
 }
 
 /** Stands for the rest of a text that is blocked, where the request is recorded. */
@@ -132,42 +159,53 @@ async function scanPlaces(
   for (const [at, { text, field, filters }] of places.entries()) {
     if (!filters || text === '' || filters.compiled.entries.length === 0) continue;
     const { combined, compiled } = filters;
-    const scanned = scanner.scan(compiled, text);
+    const scanned = scanner.scan(compiled, text, field === 'arguments' ? 'json' : 'plain');
     const result = scanned instanceof Promise ? await scanned : scanned;
     if (result.findings.length === 0) continue;
     tally.add(combined, result);
     if (result.isBlocked) changed.set(at, result.text + BLOCKED);
-    else if (result.text !== text) {
-      const redact = async (value: string) => (await scanner.scan(compiled, value)).text;
-      changed.set(at, field === 'arguments' ? await redactArguments(text, result.text, redact) : result.text);
-    }
+    else if (result.text !== text) changed.set(at, result.text);
   }
   return changed;
 }
 
-/**
- * Replaces the texts of the input. The input itself stays unchanged.
- *
- * @param replace is called for each text, always in the same order
- */
-function mapInput(
-  { request, input }: Pick<FilteredRun, 'request' | 'input'>,
-  replace: (text: string, field: string, isOfUser: boolean) => string,
+/** Returns redacted arguments of a tool call, which remain JSON even if an entity contained some of its punctuation. */
+const keepJson = (text: string, redacted: string): string =>
+  isJson(text) && !isJson(redacted) ? JSON.stringify({ redacted }) : redacted;
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Replaces the texts of a request. The request itself stays unchanged. */
+function mapRequest(
+  { request, input }: Pick<FilteredResponse, 'request' | 'input'>,
+  replace: ReplaceInput,
 ): InputChange {
   const replaceContext = (text: string, field: string) => replace(text, field, false);
-  const replaceOfUser = (text: string, field: string) => replace(text, field, true);
   const { prompt } = request;
   const instructions = mapTexts(request.instructions, replaceContext, 'instructions');
   const variables = mapTexts(prompt?.variables, replaceContext, 'variables');
-  const items = input.read();
-  const mapped = items.map((item) => mapItemTexts(item, isOfUser(item) ? replaceOfUser : replaceContext));
   return {
-    input: mapped.some((item, at) => item !== items[at]) ? mapped : undefined,
+    input: mapItems(input.read(), replace),
     settings: {
       ...(instructions === request.instructions ? undefined : { instructions }),
       ...(variables === prompt?.variables ? undefined : { prompt: { ...prompt!, variables } }),
     },
   };
+}
+
+/** @returns undefined if nothing changes */
+function mapItems(items: readonly InputItem[], replace: ReplaceInput): InputItem[] | undefined {
+  const replaceContext = (text: string, field: string) => replace(text, field, false);
+  const replaceOfUser = (text: string, field: string) => replace(text, field, true);
+  const mapped = items.map((item) => mapItemTexts(item, isOfUser(item) ? replaceOfUser : replaceContext));
+  return mapped.some((item, at) => item !== items[at]) ? mapped : undefined;
 }
 
 const isOfUser = (item: InputItem): boolean => item.type === 'message' && 'role' in item && item.role === 'user';

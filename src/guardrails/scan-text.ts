@@ -1,6 +1,8 @@
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { CompiledFilters } from './compile-filters.ts';
-import { FilterScan, type FilterFinding } from './filter-scan.ts';
+import { FilterScan, type FilterFinding, Findings } from './filter-scan.ts';
+import { JsonScan } from './json-scan.ts';
+import type { TextScan } from './text-scan.ts';
 
 /** What the filters found in a text. */
 export interface ScanResult {
@@ -12,28 +14,37 @@ export interface ScanResult {
   readonly counts: readonly number[];
 }
 
+export type TextForm = 'plain' | 'json';
+
 /**
  * Scans a whole text, in slices of a few milliseconds. A text that one slice is enough for is scanned at once.
  *
  * @param pause lets other work run between two slices
+ * @param form `json`: each string is a text of its own
  * @throws the error of `pause`: that is how a scan is cancelled
  */
-export function scanText(filters: CompiledFilters, text: string, pause: () => Promise<void>): MaybePromise<ScanResult> {
-  const scan = new FilterScan(filters);
+export function scanText(
+  filters: CompiledFilters,
+  text: string,
+  pause: () => Promise<void>,
+  form: TextForm = 'plain',
+): MaybePromise<ScanResult> {
+  const found = new Findings(filters);
+  const scan = form === 'json' ? new JsonScan(filters, found) : new FilterScan(filters, found);
   scan.add(text);
   scan.end();
-  return scan.advance() ? resultOf(scan) : scanSlices(scan, pause);
+  return scan.advance() ? createResult(scan, found) : scanSlices(scan, found, pause);
 }
 
-async function scanSlices(scan: FilterScan, pause: () => Promise<void>): Promise<ScanResult> {
+async function scanSlices(scan: TextScan, found: Findings, pause: () => Promise<void>): Promise<ScanResult> {
   do await pause();
   while (!scan.advance());
-  return resultOf(scan);
+  return createResult(scan, found);
 }
 
-const resultOf = (scan: FilterScan): ScanResult => ({
+const createResult = (scan: TextScan, { list, counts }: Findings): ScanResult => ({
   text: scan.take(),
   isBlocked: scan.blocked,
-  findings: scan.findings,
-  counts: scan.counts,
+  findings: list,
+  counts,
 });

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { CompiledFilters } from './compile-filters.ts';
-import { type ScanResult, scanText } from './scan-text.ts';
+import { type ScanResult, scanText, type TextForm } from './scan-text.ts';
 
 /** Characters that are scanned before other work runs: 0.2 to 5 ms. */
 const SLICE_LENGTH = 30_000;
@@ -21,10 +21,10 @@ export class TextScanner {
    * @returns a promise only if other work runs first
    * @throws the reason of the cancellation
    */
-  scan(filters: CompiledFilters, text: string): MaybePromise<ScanResult> {
+  scan(filters: CompiledFilters, text: string, form: TextForm): MaybePromise<ScanResult> {
     this.length += text.length + SCAN_LENGTH;
-    if (this.length < SLICE_LENGTH) return scanText(filters, text, this.pause);
-    return this.pause().then(() => scanText(filters, text, this.pause));
+    if (this.length < SLICE_LENGTH) return scanText(filters, text, this.pause, form);
+    return this.pause().then(() => scanText(filters, text, this.pause, form));
   }
 
   private readonly pause = async (): Promise<void> => {

@@ -7,6 +7,7 @@ import type { ImageEvent } from '../domain/image-events.ts';
 import type { ImageChunk, ImageRequest } from '../domain/images.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { parseImage } from '../domain/parse-image.ts';
+import { pass } from '../domain/verdict.ts';
 import { bareEndpoint, createProvider, type Endpoint } from '../providers/provider.ts';
 import { simulator } from '../providers/simulator/index.ts';
 import { createRoutingContext } from '../routing/routing-context.ts';
@@ -48,6 +49,7 @@ beforeEach(() => {
     record: (entry) => void booked.push(entry),
     hashEndUser: () => '',
     region: () => 'local',
+    inspector: () => pass,
     references: { fetchReference: unneeded, checkReference: unneeded },
     images: { checkImage: (bytes) => parseImage(bytes) ?? expect.unreachable(), fetchImage: unneeded },
     limits: () => ({ answer: 1e7, reference: 1e7, fetched: 1 }),

@@ -4,7 +4,7 @@ import type { Sink } from '../domain/sink.ts';
 import { closeResponse } from './accounting/close-response.ts';
 import { openEvents } from './events/event-stage.ts';
 import { failRun } from './events/fail-run.ts';
-import { inspectInput } from './run/inspect-input.ts';
+import { inspectInput, inspectNew } from './run/inspect-input.ts';
 import { explainByPlugins, preparePlugins } from './run/run-plugins.ts';
 import type { ResponsePipeline } from './response-pipeline.ts';
 import type { Run } from './run/run.ts';
@@ -26,6 +26,7 @@ export async function createResponse(pipeline: ResponsePipeline, run: Run, clien
     const inspected = inspectInput(run, pipeline.inspectors);
     if (inspected) await inspected;
     if (run.request.plugins) {
+      const before = run.input.read();
       try {
         const prepared = preparePlugins(run, pipeline.plugins);
         if (prepared) await prepared;
@@ -33,6 +34,8 @@ export async function createResponse(pipeline: ResponsePipeline, run: Run, clien
         if (error instanceof GatewayError && error.kind === 'permission_denied') run.isBlocked = true;
         throw error;
       }
+      const after = run.input.read();
+      if (after !== before) run.input.replace(await inspectNew(run, pipeline.inspectors, before, after));
     }
     await runSteps(pipeline, run, events);
   } catch (error) {

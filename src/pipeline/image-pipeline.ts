@@ -1,11 +1,13 @@
 import type { ByteBudget } from './images/byte-budget.ts';
 import type { ImageCheckParts } from './images/image-check.ts';
 import type { ImageRun } from './run/image-run.ts';
+import type { PromptInspector } from './run/inspect-input.ts';
 import type { ReferenceParts } from './images/load-references.ts';
 import type { PipelineBase } from './pipeline.ts';
 
 /** The dependencies of image generations. */
 export interface ImagePipeline extends PipelineBase<ImageRun> {
+  inspector: PromptInspector;
   references: Pick<ReferenceParts, 'fetchReference' | 'checkReference'>;
   images: Pick<ImageCheckParts, 'fetchImage' | 'checkImage'>;
   limits: () => {

@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { defaultGuardrailId } from '../../src/domain/guardrail.ts';
 import { type ScriptedUpstream, startUpstream, type TestGateway, testGateway } from '../../src/testing/index.ts';
@@ -26,6 +27,7 @@ beforeAll(async () => {
         api_key: 'key-of-acme',
         models: [{ model: 'acme/one', pricing }],
       },
+      { id: 'draw', wire: 'openai-images', base_url: upstream.url, models: [{ model: 'draw/one' }] },
       { id: 'beta', wire: 'openai-responses', base_url: upstream.url, models: [{ model: 'acme/one', pricing }] },
     ],
   });
@@ -253,26 +255,23 @@ describe.each(modes)('a filter with the action redact, %s', (mode) => {
   });
 
   it('keeps the arguments of tools JSON', async () => {
-    const { key } = await createKey({
-      ...builtins('redact', 'credit-card', 'phone'),
-      ...custom('"x":1,"y":2', 'redact'),
-    });
+    const { key } = await createKey(builtins('redact', 'credit-card', 'phone', 'email'));
     const call = (id: string, text: string) => [
       { type: 'function_call', call_id: id, name: 'pay', arguments: text },
       { type: 'function_call_output', call_id: id, output: 'ok' },
     ];
     const input = [
       ...call('a', '{"card": 4111111111111111, "n": [1.50, 4155552671], "note": "x"}'),
-      ...call('b', '{"x":1,"y":2}'),
+      ...call('b', '{"to":"jane\\u0040example.com","n":12345678901234567890}'),
       ...call('c', 'no JSON 4111111111111111'),
       { role: 'user', content: 'Done?' },
     ];
     await request(key, mode, input);
     const calls = sent()[0].input.filter(({ type }: Json) => type === 'function_call');
     expect(calls.map((each: Json) => each.arguments)).toEqual([
-      '{"card":"[CREDIT_CARD]","n":[1.5,"[PHONE]"],"note":"x"}',
-      '{"redacted":"{[REDACTED]}"}',
-      'no JSON [CREDIT_CARD]',
+      '{"card": "[CREDIT_CARD]", "n": [1.50, "[PHONE]"], "note": "x"}',
+      '{"to":"[EMAIL]","n":12345678901234567890}',
+      'no JSON "[CREDIT_CARD]"',
     ]);
   });
 
@@ -432,6 +431,44 @@ it('a large input is scanned while other requests are served', async () => {
   expect((await request(gateway.key, 'buffered', 'Hello')).status).toBe(200);
   expect((await large).status).toBe(200);
   expect(sent().at(-1).input[0].content.endsWith(' [EMAIL]')).toBe(true);
+});
+
+describe('POST /images', () => {
+  const draw = (key: string, prompt: string, more: object = {}) =>
+    gateway.post(
+      '/images',
+      { model: 'draw/one', prompt, ...more },
+      { key, headers: { 'x-router-metadata': 'enabled' } },
+    );
+
+  it.each([false, true])('blocks a prompt with a 403 and charges nothing, streamed: %s', async (stream) => {
+    const { key, guardrailId } = await createKey(builtins('block', 'ssn'));
+    const response = await draw(key, 'Draw 123-45-6789', { stream });
+    expect(response.status).toBe(403);
+    const body = (await response.json()) as Json;
+    expect(sent()).toEqual([]);
+    expect(body.error).toMatchObject({
+      message: 'Request blocked by content filter: Social Security number',
+      metadata: { patterns: ['SSN'] },
+    });
+    expect(body.router_metadata).toMatchObject({
+      ...{ requested: 'draw/one', attempt: 1 },
+      pipeline: [{ guardrail_id: guardrailId, data: { action: 'blocked' } }],
+    });
+  });
+
+  it('redacts a prompt', async () => {
+    const { key } = await createKey(builtins('redact', 'email'));
+    const image = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    upstream.respond(json({ created: 1, data: [{ b64_json: image.toString('base64') }] }));
+    const response = await draw(key, 'Draw a@b.co');
+    const body = await response.json();
+    expect(response.status, JSON.stringify(body)).toBe(200);
+    expect(metadataOf(body).pipeline).toMatchObject([{ data: { action: 'redacted' } }]);
+    expect(sent()[0].prompt).toBe('Draw [EMAIL]');
+  });
 });
 
 describe('POST /guardrails with content filters', () => {

@@ -7,6 +7,7 @@ import type { TextAttempt } from '../run/attempt.ts';
 import { fitRequest } from './fit-request.ts';
 import { inlineUrls, type MediaSource, noMediaSource } from './inline-urls.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
+import { inspectNew } from '../run/inspect-input.ts';
 import { buildRequest, type Run } from '../run/run.ts';
 import { adaptRequest } from '../run/run-plugins.ts';
 
@@ -20,7 +21,7 @@ import { adaptRequest } from '../run/run-plugins.ts';
 export function translateRequest(
   run: Run,
   attempt: TextAttempt,
-  { media = () => noMediaSource, tools }: Pick<ResponsePipeline, 'media' | 'tools'>,
+  { media = () => noMediaSource, tools, inspectors }: Pick<ResponsePipeline, 'media' | 'tools' | 'inspectors'>,
 ): MaybePromise<UpstreamRequest> {
   const { endpoint } = attempt;
   const step = run.steps.at(-1);
@@ -33,8 +34,14 @@ export function translateRequest(
   const rewritten = choice?.rewrite ? choice.rewrite(settled) : settled;
   if (!run.activePlugins) return writeFitted(run, attempt, rewritten, isAlias, media);
   const adapted = adaptRequest(run, run.activePlugins, rewritten, endpoint);
-  if (!(adapted instanceof Promise)) return writeFitted(run, attempt, adapted, isAlias, media);
-  return adapted.then((request) => writeFitted(run, attempt, request, isAlias, media));
+  const inspect = (request: ResponseRequest): MaybePromise<UpstreamRequest> => {
+    const { input } = request;
+    if (input === rewritten.input) return writeFitted(run, attempt, request, isAlias, media);
+    return inspectNew(run, inspectors, rewritten.input, input).then((inspected) =>
+      writeFitted(run, attempt, { ...request, input: inspected }, isAlias, media),
+    );
+  };
+  return adapted instanceof Promise ? adapted.then(inspect) : inspect(adapted);
 }
 
 /** Fits a request to the endpoint and writes it. */

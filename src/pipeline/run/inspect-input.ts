@@ -1,9 +1,19 @@
+import type { InputItem } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { Verdict } from '../../domain/verdict.ts';
-import type { Run } from './run.ts';
+import type { ImageRun } from './image-run.ts';
+import type { Run, RunBase } from './run.ts';
 
-/** Inspects the input of a run before any other stage. @throws {GatewayError} if it cannot decide */
-export type Inspector = (run: Run) => MaybePromise<Verdict>;
+/**
+ * Inspects the input of a run before any other stage.
+ *
+ * @param added items of plugins and tools, in an input that has been inspected; absent: the whole input
+ * @throws {GatewayError} if it cannot decide
+ */
+export type Inspector = (run: Run, added?: InputItem[]) => MaybePromise<Verdict>;
+
+/** Inspects the prompt of an image generation. */
+export type PromptInspector = (run: ImageRun) => MaybePromise<Verdict<{ readonly prompt: string }>>;
 
 /**
  * Calls the inspectors in order. Each sees the changes of those before it.
@@ -16,21 +26,80 @@ export function inspectInput(run: Run, inspectors: readonly Inspector[], from = 
     const verdict = inspectors[at]!(run);
     if (verdict instanceof Promise) {
       return verdict.then((settled) => {
-        if (run.cancellation.reason) throw run.cancellation.reason;
-        apply(run, settled);
+        change(run, settled);
         return inspectInput(run, inspectors, at + 1);
       });
     }
-    apply(run, verdict);
+    change(run, verdict);
   }
 }
 
-function apply(run: Run, verdict: Verdict): void {
+function change(run: Run, verdict: Verdict): void {
+  apply(run, verdict, ({ input, settings }) => {
+    if (input) run.input.replace(input);
+    if (settings) Object.assign(run.request, settings);
+  });
+}
+
+/**
+ * Inspects the items that plugins have put into the input.
+ *
+ * @param before the items that have been inspected
+ * @returns all items, with the changes of the inspectors
+ * @throws {GatewayError} of the first inspector that blocks them
+ */
+export async function inspectNew(
+  run: Run,
+  inspectors: readonly Inspector[],
+  before: readonly InputItem[],
+  now: InputItem[],
+): Promise<InputItem[]> {
+  const known = new Set(before);
+  const added = now.filter((item) => !known.has(item));
+  if (added.length === 0) return now;
+  const inspected = await inspectAdded(run, inspectors, added);
+  const changed = new Map(added.map((item, at) => [item, inspected[at]!]));
+  return now.map((item) => changed.get(item) ?? item);
+}
+
+/**
+ * Inspects items that are about to be added to the input, such as the results of tools.
+ *
+ * @returns the items with the changes of the inspectors
+ * @throws {GatewayError} of the first inspector that blocks them
+ */
+export async function inspectAdded(
+  run: Run,
+  inspectors: readonly Inspector[],
+  items: readonly InputItem[],
+): Promise<InputItem[]> {
+  let added = [...items];
+  for (const inspector of inspectors) {
+    apply(run, await inspector(run, added), ({ input }) => {
+      added = input ?? added;
+    });
+  }
+  return added;
+}
+
+/**
+ * Inspects the prompt of an image generation.
+ *
+ * @returns a promise only if the inspector returns one
+ * @throws {GatewayError} if it blocks the prompt
+ */
+export function inspectPrompt(run: ImageRun, inspector: PromptInspector): MaybePromise<void> {
+  const verdict = inspector(run);
+  const settle = (settled: Awaited<typeof verdict>) =>
+    apply(run, settled, (changes) => Object.assign(run.request, changes));
+  return verdict instanceof Promise ? verdict.then(settle) : settle(verdict);
+}
+
+function apply<Change>(run: RunBase, verdict: Verdict<Change>, make: (change: Change) => void): void {
+  if (run.cancellation.reason) throw run.cancellation.reason;
   if (verdict.type === 'pass') return;
-  const { input, settings } = verdict.change ?? {};
-  if (input) run.input.replace(input);
-  if (settings) Object.assign(run.request, settings);
+  if (verdict.change) make(verdict.change);
   if (verdict.type === 'replace') return;
-  run.isBlocked = true;
+  run.isBlocked = run.steps.length === 0;
   throw verdict.error;
 }

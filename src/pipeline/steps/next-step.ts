@@ -1,11 +1,26 @@
 import type { InputItem, OutputItem } from '../../domain/items.ts';
 import type { TextAttempt } from '../run/attempt.ts';
+import type { ResponsePipeline } from '../response-pipeline.ts';
+import { inspectAdded } from '../run/inspect-input.ts';
 import type { Run } from '../run/run.ts';
 import { createStep, type ResponseStep } from '../run/step.ts';
 import type { NextStep } from '../run/server-tools.ts';
 
-/** Adds the next step. It uses the endpoint of the previous step. The others of that plan are fallbacks. */
-export function addStep(run: Run, { number, plan, committed }: ResponseStep, { settings }: NextStep): ResponseStep {
+/**
+ * Adds the next step, whose input also has the output of the previous step and the results of its tools. It uses the
+ * endpoint of the previous step. The others of that plan are fallbacks.
+ *
+ * @param output of the previous step
+ * @throws {GatewayError} if an inspector blocks a result
+ */
+export async function addStep(
+  { inspectors }: Pick<ResponsePipeline, 'inspectors'>,
+  run: Run,
+  { number, plan, committed }: ResponseStep,
+  output: readonly InputItem[],
+  { items, settings }: NextStep,
+): Promise<ResponseStep> {
+  run.input.append([...output, ...(await inspectAdded(run, inspectors, items))]);
   const { endpoint } = committed!; // a step that has ended has an attempt
   const endpoints = [endpoint, ...plan.endpoints.filter((other) => other !== endpoint)];
   const firstItem = run.builder?.items.length ?? 0;

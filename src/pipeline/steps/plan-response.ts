@@ -1,10 +1,10 @@
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import { planRoute } from '../../routing/plan-route.ts';
 import type { TextAttempt } from '../run/attempt.ts';
-import { planStep } from './plan-step.ts';
+import { describePlan, planStep } from './plan-step.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import { buildRequest, type Run } from '../run/run.ts';
-import { createStep, type Step } from '../run/step.ts';
+import type { Step } from '../run/step.ts';
 
 /**
  * Plans the first step of a response.
@@ -26,16 +26,6 @@ export function planResponse(pipeline: ResponsePipeline, run: Run): MaybePromise
   return task ? task.then(plan) : plan(undefined);
 }
 
-/**
- * Adds the route that a blocked run would have had, for its metadata. No model classifies, and nothing is reserved or sent.
- */
-export function describeRoute(pipeline: ResponsePipeline, run: Run): void {
-  try {
-    const plan = planRoute(buildRequest(run), run.caller, pipeline.routingContext(), {}, (refused) => {
-      run.steps.push(createStep(refused));
-    });
-    run.steps.push(createStep(plan));
-  } catch {
-    // The run has an error already.
-  }
-}
+/** Adds the route that a blocked run would have had, for its metadata. No model classifies its conversation. */
+export const describeRoute = (pipeline: ResponsePipeline, run: Run): void =>
+  describePlan(run, (onRefused) => planRoute(buildRequest(run), run.caller, pipeline.routingContext(), {}, onRefused));

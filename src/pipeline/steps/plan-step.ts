@@ -39,3 +39,16 @@ export function planStep<A extends Attempt, R extends RunBase & { readonly steps
   const reserved = pipeline.reserve?.(run, made);
   return reserved instanceof Promise ? reserved.then(begin) : begin(reserved);
 }
+
+/** Adds the step that a blocked run would have had. Nothing is reserved or sent. */
+export function describePlan<A extends Attempt>(
+  run: RunBase & { readonly steps: Step<A>[] },
+  plan: (onRefused: (refused: Plan<Endpoint>) => void) => Plan<Endpoint>,
+): void {
+  try {
+    const made = plan((refused) => run.steps.push(createStep(refused)));
+    run.steps.push(createStep(made));
+  } catch {
+    // the run has an error already
+  }
+}

@@ -47,7 +47,6 @@ export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<C
       await out.write([finish!]); // the step has ended with one
       return;
     }
-    run.input.append([...output, ...next.items]);
-    step = addStep(run, step, next);
+    step = await addStep(pipeline, run, step, output, next);
   }
 }
