@@ -2,7 +2,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { type InputItem, isKnownItem, isKnownPart, partHolders } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { Media, MediaOptions } from '../../platform/outbound/fetch-media.ts';
-import { isDataUrl, typeOfName } from '../../providers/kit/data-url.ts';
+import { isDataUrl, typeOfName } from '../../domain/data-url.ts';
 import { refuseBecause } from '../../providers/kit/draft.ts';
 import { copyError } from '../copy-error.ts';
 import type { Run } from '../run/run.ts';

@@ -13,7 +13,7 @@ import {
   type ReasoningItem,
 } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { isDataUrl, readDataUrl } from '../kit/data-url.ts';
+import { isDataUrl, readDataUrl } from '../../domain/data-url.ts';
 import { type Draft, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import { readGeneratedImage } from '../kit/generated-image.ts';
 import {

@@ -1,5 +1,5 @@
 import { type CacheControl, type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
-import { isDataUrl, readDataUrl, typeOfName } from '../kit/data-url.ts';
+import { isDataUrl, readDataUrl, typeOfName } from '../../domain/data-url.ts';
 import { type Draft, dropUnknown, refuse, refuseBecause, refuseKind } from '../kit/draft.ts';
 import type { Dialect } from './dialect.ts';
 import type { Block, CacheMark, Source } from './wire.ts';

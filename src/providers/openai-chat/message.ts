@@ -1,5 +1,5 @@
 import type { Chunk } from '../../domain/chunks.ts';
-import { readDataUrl } from '../kit/data-url.ts';
+import { readDataUrl } from '../../domain/data-url.ts';
 import { invalidUpstreamData } from '../kit/invalid-data.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
 import { readReasoningDetails } from './reasoning-details.ts';
