@@ -6,8 +6,9 @@ import { ByteBudget } from '../pipeline/images/byte-budget.ts';
 import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
 import { beginCharge } from '../pipeline/accounting/charge-run.ts';
 import { createServerTools } from '../pipeline/tools/open-tools.ts';
-import { estimateCost, estimateImagesCost } from '../pipeline/accounting/estimate-cost.ts';
+import { estimateCost, estimateImagesCost, estimateInputCost } from '../pipeline/accounting/estimate-cost.ts';
 import { findTask } from '../pipeline/steps/find-task.ts';
+import type { MediaSource } from '../pipeline/attempts/inline-urls.ts';
 import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
 import type { ImageRun } from '../pipeline/run/image-run.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
@@ -27,6 +28,7 @@ import type { Estimate } from '../metering/spending.ts';
 import { createModerationPort } from './create-moderation.ts';
 import { findSearchEngines } from './find-search-engines.ts';
 import type { ConfiguredModels } from './build-models.ts';
+import { createFilePorts } from './create-file-ports.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
 
@@ -66,6 +68,14 @@ export function assemblePipelines(parts: PipelinesParts): {
     report: (failure) => log('outbound fetch failed', failure),
   });
   const findSearchEngine = findSearchEngines(config, callService, log);
+  const media = (): MediaSource => {
+    const { fetch, request_bytes, request_urls } = config().outbound;
+    return {
+      fetch: fetch ? (url, options) => fetchMedia(outbound, url, options) : undefined,
+      maxBytes: request_bytes,
+      maxUrls: request_urls,
+    };
+  };
   const everyRun = {
     routingContext,
     hashEndUser,
@@ -87,9 +97,17 @@ export function assemblePipelines(parts: PipelinesParts): {
     guardOutput: createOutputGuard(contentGuardrails.sets),
     plugins: createPlugins({
       countTokens: (model, texts) => tokenCounter.count(model, texts),
+      ...createFilePorts({ config, log, call: callService, media }),
       moderation: createModerationPort({ config, call: callService, pipeline: () => pipeline, log }),
       findSearchEngine,
       charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs
+      reserveInput(given, tokens) {
+        const { reservation, steps } = given as Run; // see above
+        const plan = steps.at(-1)?.plan;
+        if (!reservation || !plan) return undefined;
+        const extended = reservation.extend(estimateInputCost(tokens, plan));
+        return extended instanceof Promise ? extended.then(() => undefined) : undefined;
+      },
     }),
     tools: createServerTools({
       tools: new Map([...createTools({ findSearchEngine }), ...addedTools].map((tool) => [tool.type, tool])),
@@ -107,14 +125,7 @@ export function assemblePipelines(parts: PipelinesParts): {
       if (run.caller.contentSampling !== undefined) contents.record(run);
     },
     upstreamBodyLimit: () => config().server.upstream_body_limit,
-    media() {
-      const { fetch, request_bytes, request_urls } = config().outbound;
-      return {
-        fetch: fetch ? (url, options) => fetchMedia(outbound, url, options) : undefined,
-        maxBytes: request_bytes,
-        maxUrls: request_urls,
-      };
-    },
+    media,
   };
   const { references, ...images } = createImageFetchers(outbound, () => ({
     fetch: config().outbound.fetch,

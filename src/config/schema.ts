@@ -682,8 +682,49 @@ const budgets = Type.Object({
 const logFormats = ['auto', 'pretty', 'json'] as const;
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** The whole file, after `load.ts` has merged and interpolated it. */
+const count = (description: string, value: number, maximum: number) =>
+  Type.Integer({ description, default: value, minimum: 1, maximum });
+
+const fileParser = Type.Object({
+  ocr: Type.Optional(
+    Type.Object({
+      url: Type.String({
+        description: 'Address of the service, which has the OCR API of Mistral: `https://api.mistral.ai/v1/ocr`.',
+        pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+        says: 'must be an http or https URL without credentials, query and fragment',
+      }),
+      api_key: Type.Optional(
+        Type.String({
+          description: 'Sent as a bearer token. Absent: none is sent.',
+          minLength: 1,
+          pattern: '^[!-~]+$',
+          says: 'must consist of visible ASCII characters',
+          secret: true,
+        }),
+      ),
+      model: text('Model that the service uses: `mistral-ocr-latest`.'),
+      price_per_page: Type.Number({
+        description: 'USD that a caller pays per page.',
+        default: 0.002,
+        minimum: 0,
+        maximum: 1000,
+      }),
+      timeout_ms: milliseconds('Timeout of one file.', 120_000),
+    }),
+  ),
+  max_files: count('Maximum number of files in one request that the gateway reads.', 32, 1000),
+  max_bytes: bytes('Maximum size of one file.', 33_554_432),
+  max_pages: count('Maximum number of pages of a PDF.', 1000, 100_000),
+  max_characters: count('Maximum characters of text of one file.', 4_000_000, 100_000_000),
+  max_unpacked_bytes: bytes('Maximum size of the parts of an Office file together.', 134_217_728),
+  timeout_ms: milliseconds('Time limit of reading one file, without the wait in the queue.', 30_000),
+  memory: bytes('Memory of one thread that reads files: of its heap, and of its buffers.', 268_435_456),
+  parallel: count('Number of files that one process reads at the same time, each in its own thread.', 2, 64),
+  queue: count('Number of files that wait. More are a 503.', 64, 10_000),
+});
+
 const plugins = Type.Object({
+  file_parser: fileParser,
   moderation: Type.Object({
     url: Type.Optional(
       Type.String({
@@ -710,6 +751,7 @@ const plugins = Type.Object({
   }),
 });
 
+/** The whole file, after `load.ts` has merged and interpolated it. */
 export const configSchema = Type.Object({
   server,
   storage: Type.Object({

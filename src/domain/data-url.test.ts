@@ -5,7 +5,10 @@ describe('readDataUrl', () => {
   it.each([
     ['data:image/png;base64,AAAA', { mediaType: 'image/png', isBase64: true, data: 'AAAA' }],
     ['DATA:Image/PNG;BASE64,AAAA', { mediaType: 'image/png', isBase64: true, data: 'AAAA' }],
-    ['data:text/plain;charset=utf-8;base64,QQ==', { mediaType: 'text/plain', isBase64: true, data: 'QQ==' }],
+    [
+      'data:text/plain;charset=utf-8;base64,QQ==',
+      { mediaType: 'text/plain', charset: 'utf-8', isBase64: true, data: 'QQ==' },
+    ],
     ['data:;base64,QQ==', { mediaType: '', isBase64: true, data: 'QQ==' }],
     ['data:,a,b', { mediaType: '', isBase64: false, data: 'a,b' }],
     ['data:text/plain;base64x,a', { mediaType: 'text/plain', isBase64: false, data: 'a' }],

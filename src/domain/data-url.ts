@@ -3,6 +3,8 @@ export interface DataUrl {
   /** Lower case, without parameters. Empty if the URL names none. */
   mediaType: string;
   isBase64: boolean;
+  /** The encoding of a text, if the URL names one. */
+  charset: string | undefined;
   /** As it is in the URL: base64 or percent-encoded. */
   data: string;
 }
@@ -28,6 +30,7 @@ export function readDataUrl(text: string): DataUrl | undefined {
   return {
     mediaType: mediaType.trim().toLowerCase(),
     isBase64: parameters.at(-1)?.trim().toLowerCase() === 'base64',
+    charset: parameters.map((parameter) => /^\s*charset="?([\w.:-]+)"?\s*$/i.exec(parameter)?.[1]).find(Boolean),
     data: text.slice(comma + 1),
   };
 }

@@ -82,7 +82,7 @@ export const errorKinds = {
   unavailable: {
     status: 503,
     errorType: 'provider_overloaded',
-    says: 'The gateway is shutting down, or its store or its required moderation is unavailable.',
+    says: 'The gateway is shutting down or already reads too many files, or its store, its required moderation or its OCR service is unavailable.',
   },
   upstream_timeout: { status: 524, errorType: 'timeout', says: 'The provider was too slow.' },
   upstream_overloaded: {

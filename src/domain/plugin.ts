@@ -9,7 +9,7 @@ import type { Reviser } from './reviser.ts';
  *
  * @see docs/reference/plugins.md#order
  */
-export const pluginOrder = ['moderation', 'web', 'context-compression', 'response-healing'] as const;
+export const pluginOrder = ['file-parser', 'moderation', 'web', 'context-compression', 'response-healing'] as const;
 export type PluginId = (typeof pluginOrder)[number];
 
 /** The plugins that only configure a router. `routing/routers/` reads them. */

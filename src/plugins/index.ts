@@ -1,6 +1,8 @@
 import { type PluginId, pluginOrder } from '../domain/plugin.ts';
 import type { Plugin } from './plugin.ts';
 import { type CompressionPorts, createContextCompression } from './context-compression/index.ts';
+import type { FilePorts } from './file-parser/file-reading.ts';
+import { createFileParser } from './file-parser/index.ts';
 import { createModeration, type ModerationPorts } from './moderation/index.ts';
 import { responseHealing } from './response-healing/index.ts';
 import { createWeb, type WebPorts } from './web/index.ts';
@@ -9,10 +11,11 @@ import { createWeb, type WebPorts } from './web/index.ts';
  * What plugins get when the gateway starts: a function for everything outside of the request, such as a search. Each
  * plugin adds the ones that it needs. They read settings when they are called, so that a reload takes effect.
  */
-export type PluginPorts = CompressionPorts & ModerationPorts & WebPorts;
+export type PluginPorts = CompressionPorts & FilePorts & ModerationPorts & WebPorts;
 
 /** Creates each plugin of this build. */
 const creators: Record<PluginId, (ports: PluginPorts) => Plugin> = {
+  'file-parser': createFileParser,
   moderation: createModeration,
   web: createWeb,
   'context-compression': createContextCompression,

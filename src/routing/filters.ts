@@ -99,7 +99,9 @@ export const filters: readonly Filter[] = [
   },
   function cannotRead({ capabilities: { input } }, { needs }) {
     if (!input || input.length > 4 || needs.modalities.size === 0) return undefined;
-    const missing = [...needs.modalities].filter((modality) => !input.includes(modality));
+    const missing = [...needs.modalities].filter(
+      (modality) => !input.includes(modality) && !(modality === 'file' && needs.parsesFiles),
+    );
     return missing.length === 0
       ? undefined
       : { code: 'modality', reason: `does not support ${missing.join(' and ')} input` };

@@ -3,7 +3,7 @@ import { isSmallContext, mayShorten } from '../domain/compression.ts';
 import { estimateMedia } from '../domain/estimate-media.ts';
 import { estimateTokens } from '../domain/estimate-tokens.ts';
 import { type InputItem, isHosted, isKnownPart, isServerItem, itemTypes, partHolders } from '../domain/items.ts';
-import { type ResponseRequest, switchOf } from '../domain/request.ts';
+import { findSetting, type ResponseRequest, switchOf } from '../domain/request.ts';
 import { blendedPrice } from '../metering/price.ts';
 import type { Exclusion } from './filters.ts';
 
@@ -24,6 +24,19 @@ export class Needs {
   /** The input modalities besides text: `image`, `file`, `audio`, `video`. */
   get modalities(): ReadonlySet<string> {
     return this.walk().modalities;
+  }
+
+  /**
+   * Whether the plugin `file-parser` makes text of the files for an endpoint that cannot read them. A file id has no
+   * bytes here.
+   *
+   * @see docs/reference/plugins.md#file-parser
+   */
+  get parsesFiles(): boolean {
+    const { modalities, hasFileIds } = this.walk();
+    if (!modalities.has('file') || hasFileIds || switchOf(this.request, 'file-parser') === false) return false;
+    const { engine } = (findSetting(this.request, 'file-parser')?.['pdf'] ?? {}) as { engine?: unknown };
+    return engine !== 'native';
   }
 
   /** Estimated tokens of the text, including instructions, without tools, images and files. */
@@ -120,7 +133,7 @@ const partModalities: ReadonlyMap<string, string> = new Map([
   ['input_video', 'video'],
 ]);
 
-type Part = { type?: string; text?: string };
+type Part = { type?: string; text?: string; file_data?: unknown; file_url?: unknown };
 
 interface Walked {
   readonly modalities: ReadonlySet<string>;
@@ -128,6 +141,8 @@ interface Walked {
   readonly tokens: number;
   readonly images: number;
   readonly mediaTokens: number;
+  /** Whether a file is given by its id alone. */
+  readonly hasFileIds: boolean;
   readonly specials: readonly Special[];
   readonly hasServerItems: boolean;
 }
@@ -153,6 +168,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
   const texts: string[] = [];
   let images = 0;
   let mediaTokens = 0;
+  let hasFileIds = false;
   let isCalled = false;
   const note = (what: Special['what'], type: string): void => {
     if (unknown.size < MAX_SPECIALS) unknown.set(`${what} ${type}`, { what, type });
@@ -167,6 +183,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
         if (modality !== undefined) {
           modalities.add(modality);
           mediaTokens += estimateMedia(part) ?? 0;
+          if (modality === 'file') hasFileIds ||= !part.file_data && !part.file_url;
         } else if (typeof part.text === 'string') texts.push(part.text);
       }
     }
@@ -193,6 +210,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
     tokens: estimateTokens(texts),
     images,
     mediaTokens,
+    hasFileIds,
     specials: [...unknown.values()],
     hasServerItems: isCalled,
   };

@@ -210,7 +210,7 @@ class Planner<E extends EndpointFacts> {
       choiceOf: byEndpoint ? (endpoint) => byEndpoint.get(endpoint) : noChoice,
       usualSort: this.usualSort,
       routingStrategy: this.routingStrategy,
-      plugins: listNeededPlugins(endpoints, this.request),
+      plugins: listNeededPlugins(endpoints, this.request, this.needs),
       session: endpoints.length > 1 ? { key: this.session.key } : undefined,
     };
   }

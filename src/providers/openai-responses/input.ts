@@ -194,14 +194,15 @@ function writeParts<Part extends object>(parts: Part[], dialect: Dialect, droppe
 }
 
 /**
- * Writes a part. A cache mark becomes the upstream's own, which has no lifetime. The excerpt in a citation is an
- * extension of the gateway and is removed.
+ * Writes a part. A cache mark becomes the upstream's own, which has no lifetime. The excerpt in a citation and the
+ * annotation of a parsed file are extensions of the gateway and are removed.
  *
  * @see docs/reference/responses.md#prompt-caching, docs/reference/items.md#annotations
  */
 export function writePart<Part extends object>(part: Part, dialect: Dialect, dropped: string[]): Part {
-  if ('annotations' in part && Array.isArray(part.annotations) && part.annotations.some(hasExcerpt)) {
-    return { ...part, annotations: part.annotations.map(withoutExcerpt) };
+  if ('annotations' in part && Array.isArray(part.annotations) && part.annotations.some(isExtension)) {
+    const annotations = part.annotations.filter((annotation) => !isParsedFile(annotation));
+    return { ...part, annotations: annotations.map(withoutExcerpt) };
   }
   const isMarked = 'cache_control' in part;
   if (!isMarked && (dialect.cache_control || !('prompt_cache_breakpoint' in part))) return part;
@@ -214,6 +215,11 @@ export function writePart<Part extends object>(part: Part, dialect: Dialect, dro
   const marked = mark ? { prompt_cache_breakpoint: { mode: 'explicit' }, ...rest } : rest;
   return marked as unknown as Part; // see above
 }
+
+const isParsedFile = (annotation: unknown): boolean =>
+  typeof annotation === 'object' && annotation !== null && 'file' in annotation;
+
+const isExtension = (annotation: unknown): boolean => isParsedFile(annotation) || hasExcerpt(annotation);
 
 const hasExcerpt = (annotation: unknown): boolean =>
   typeof annotation === 'object' && annotation !== null && 'content' in annotation;

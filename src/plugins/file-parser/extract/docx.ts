@@ -1,7 +1,7 @@
 import type { Markdown } from './markdown.ts';
 import { readRelated, readRelations, type Relation } from './office-package.ts';
-import { type Attributes, readXml, type XmlHandlers } from './read-xml.ts';
-import type { Part, ZipArchive } from './zip-archive.ts';
+import { type XmlAttributes, readXml, type XmlHandlers } from './read-xml.ts';
+import type { ArchivePart, ZipArchive } from './zip-archive.ts';
 
 /**
  * Writes the text of a Word document: headings, paragraphs, lists, tables, links and notes. Deleted text of tracked
@@ -10,7 +10,7 @@ import type { Part, ZipArchive } from './zip-archive.ts';
  * @param main its main part, `word/document.xml`
  * @throws {FileFault}
  */
-export function readDocx(archive: ZipArchive, main: Part, out: Markdown): void {
+export function readDocx(archive: ZipArchive, main: ArchivePart, out: Markdown): void {
   const relations = readRelations(archive, main.name);
   const styles = readRelated(archive, relations, 'styles');
   const numbering = readRelated(archive, relations, 'numbering');
@@ -27,7 +27,7 @@ export function readDocx(archive: ZipArchive, main: Part, out: Markdown): void {
 }
 
 /** Levels of headings by the id of their style, 1 to 9. A style inherits from the one that it is based on. */
-function readHeadings(part: Part): ReadonlyMap<string, number> {
+function readHeadings(part: ArchivePart): ReadonlyMap<string, number> {
   const levels = new Map<string, number>();
   const bases = new Map<string, string>();
   let id: string | undefined;
@@ -56,7 +56,7 @@ function readHeadings(part: Part): ReadonlyMap<string, number> {
 const MAX_INHERITANCE = 10;
 
 /** Lists whose items have numbers, as `<numId>/<level>`. */
-function readOrderedLists(part: Part): ReadonlySet<string> {
+function readOrderedLists(part: ArchivePart): ReadonlySet<string> {
   const ordered = new Map<string, Set<string>>(); // by abstract list
   const lists = new Map<string, string>();
   let abstract: string | undefined;
@@ -120,7 +120,7 @@ abstract class ParagraphReader {
     this.relations = relations;
   }
 
-  open(name: string, attributes: Attributes): void {
+  open(name: string, attributes: XmlAttributes): void {
     if (this.skipped > 0 || ignored.has(name)) {
       this.skipped++;
       return;
@@ -131,7 +131,7 @@ abstract class ParagraphReader {
     else this.openOther(name, attributes, this.paragraphs.at(-1));
   }
 
-  private openOther(name: string, attributes: Attributes, paragraph: Paragraph | undefined): void {
+  private openOther(name: string, attributes: XmlAttributes, paragraph: Paragraph | undefined): void {
     const { val } = attributes;
     if (!paragraph) this.openBlock(name, attributes);
     else if (name === 'pStyle') paragraph.style = val;
@@ -171,7 +171,7 @@ abstract class ParagraphReader {
   /** Returns a mark for a note, in the text that refers to it. */
   protected abstract refer(kind: 'footnote' | 'endnote', id: string): string;
   protected abstract endParagraph(paragraph: Paragraph): void;
-  protected abstract openBlock(name: string, attributes: Attributes): void;
+  protected abstract openBlock(name: string, attributes: XmlAttributes): void;
   protected abstract closeBlock(name: string): void;
 }
 
@@ -238,7 +238,7 @@ class BodyReader extends ParagraphReader {
     return `${indentation}${count}. `;
   }
 
-  protected openBlock(name: string, { val }: Attributes): void {
+  protected openBlock(name: string, { val }: XmlAttributes): void {
     const table = this.tables.at(-1);
     if (name === 'tbl') this.tables.push({ rows: [], cell: [], span: 1 });
     else if (!table) return;
@@ -289,7 +289,7 @@ class NotesReader extends ParagraphReader {
     this.texts.push(text);
   }
 
-  protected openBlock(name: string, { id }: Attributes): void {
+  protected openBlock(name: string, { id }: XmlAttributes): void {
     if (name !== this.kind) return;
     this.label = this.labels.get(`${this.kind} ${id}`);
     this.texts = [];

@@ -3,7 +3,7 @@ import { damaged, FileFault } from './file-fault.ts';
 import { Markdown } from './markdown.ts';
 import { readRelated, readRelations } from './office-package.ts';
 import { decodeText, isTextType } from './plain-text.ts';
-import { type Part, ZipArchive } from './zip-archive.ts';
+import { type ArchivePart, ZipArchive } from './zip-archive.ts';
 
 export interface ExtractLimits {
   maxPages: number;
@@ -31,19 +31,21 @@ export interface ExtractedFile {
 /**
  * Extracts the text of a file. Its bytes determine its format, not its name.
  *
+ * @param only `pages` counts the pages of a PDF, which may have no text
  * @throws {FileFault} if it cannot be read
  */
 export async function extractFile(
   bytes: Buffer,
   declared: DeclaredType,
   limits: ExtractLimits,
+  only?: 'pages',
 ): Promise<ExtractedFile> {
   const out = new Markdown(limits.maxCharacters);
   if (bytes.length === 0) throw new FileFault('It is empty.');
   switch (detectFormat(bytes)) {
     case 'pdf': {
       const { readPdf } = await import('./pdf.ts');
-      const pages = await readPdf(bytes, limits.maxPages, out);
+      const pages = await readPdf(bytes, limits.maxPages, only ? undefined : out);
       return { kind: 'pdf', text: out.text, pages };
     }
     case 'zip':
@@ -88,7 +90,7 @@ async function readOffice(bytes: Buffer, limits: ExtractLimits, out: Markdown): 
 }
 
 /** Returns the name of the first element, without its prefix. */
-const rootOf = ({ bytes }: Part): string | undefined =>
+const rootOf = ({ bytes }: ArchivePart): string | undefined =>
   /<(?:[\w.-]+:)?([A-Za-z][\w.-]*)[\s/>]/.exec(bytes.toString('latin1', 0, 4096).replaceAll('\0', ''))?.[1];
 
 function withText(file: ExtractedFile): ExtractedFile {

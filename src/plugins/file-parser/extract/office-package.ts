@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { readXml } from './read-xml.ts';
-import type { Part, ZipArchive } from './zip-archive.ts';
+import type { ArchivePart, ZipArchive } from './zip-archive.ts';
 
 /** A link from one part of an Office file to another, or out of it. */
 export interface Relation {
@@ -43,7 +43,7 @@ export function readRelated(
   archive: ZipArchive,
   relations: ReadonlyMap<string, Relation>,
   type: string,
-): Part | undefined {
+): ArchivePart | undefined {
   const found = relations.values().find((relation) => relation.type === type && !relation.isExternal);
   return archive.read(found?.target);
 }

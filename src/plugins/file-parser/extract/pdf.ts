@@ -14,10 +14,11 @@ interface PdfDocument {
 /**
  * Writes the text of a PDF. Pages are read one after another, so that only one is in memory.
  *
+ * @param out absent: the pages are only counted
  * @returns the number of pages
  * @throws {FileFault} if it is damaged, encrypted, too long, or has no text
  */
-export async function readPdf(bytes: Buffer, maxPages: number, out: Markdown): Promise<number> {
+export async function readPdf(bytes: Buffer, maxPages: number, out: Markdown | undefined): Promise<number> {
   const { getDocumentProxy } = await import('unpdf');
   const { VerbosityLevel } = (await import('unpdf/pdfjs')) as { VerbosityLevel: { ERRORS: number } }; // its own types are those of pdfjs-dist
   const pdf = await (
@@ -28,6 +29,7 @@ export async function readPdf(bytes: Buffer, maxPages: number, out: Markdown): P
       `It has ${pdf.numPages} pages; at most ${maxPages} are read (plugins.file_parser.max_pages). Send a part of it.`,
     );
   }
+  if (!out) return pdf.numPages;
   const lines: PdfLine[] = [];
   let characters = 0;
   for (let number = 1; number <= pdf.numPages; number++) {

@@ -2,7 +2,7 @@ import { damaged } from './file-fault.ts';
 import type { Markdown } from './markdown.ts';
 import { readRelated, readRelations } from './office-package.ts';
 import { readXml } from './read-xml.ts';
-import type { Part, ZipArchive } from './zip-archive.ts';
+import type { ArchivePart, ZipArchive } from './zip-archive.ts';
 
 /**
  * Writes the slides of a presentation in order: titles, texts, tables and notes. Hidden slides are omitted.
@@ -11,7 +11,7 @@ import type { Part, ZipArchive } from './zip-archive.ts';
  * @returns the number of slides
  * @throws {FileFault}
  */
-export function readPptx(archive: ZipArchive, main: Part, out: Markdown): number {
+export function readPptx(archive: ZipArchive, main: ArchivePart, out: Markdown): number {
   const relations = readRelations(archive, main.name);
   const slides: string[] = [];
   readXml(main, {
@@ -48,7 +48,7 @@ interface Shapes {
 /** Placeholders that repeat on each slide. */
 const furniture = new Set(['sldNum', 'ftr', 'dt', 'hdr', 'sldImg']);
 
-function readShapes(part: Part): Shapes {
+function readShapes(part: ArchivePart): Shapes {
   const shapes: Shapes = { title: '', blocks: [], isHidden: false };
   let placeholder: string | undefined;
   let paragraphs: string[] = [];

@@ -1,13 +1,13 @@
 import { SaxesParser } from 'saxes';
 import { damaged } from './file-fault.ts';
-import type { Part } from './zip-archive.ts';
+import type { ArchivePart } from './zip-archive.ts';
 
-/** Attributes by their names without prefix. `r:id` is the id of a relation, because `id` may exist beside it. */
-export type Attributes = Readonly<Record<string, string>>;
+/** XmlAttributes by their names without prefix. `r:id` is the id of a relation, because `id` may exist beside it. */
+export type XmlAttributes = Readonly<Record<string, string>>;
 
 /** What happens at each part of a document. Names are without their prefix, because programs choose prefixes freely. */
 export interface XmlHandlers {
-  open?(name: string, attributes: Attributes): void;
+  open?(name: string, attributes: XmlAttributes): void;
   text?(text: string): void;
   close?(name: string): void;
 }
@@ -21,7 +21,7 @@ const PIECE_BYTES = 65_536;
  *
  * @throws {FileFault} if it is malformed, and what a handler throws
  */
-export function readXml({ name: part, bytes }: Part, handlers: XmlHandlers): void {
+export function readXml({ name: part, bytes }: ArchivePart, handlers: XmlHandlers): void {
   const parser = new SaxesParser();
   let thrown: unknown;
   parser.on('error', (error) => {
@@ -50,7 +50,7 @@ function encodingOf(bytes: Buffer): string {
 
 const withoutPrefix = (name: string): string => name.slice(name.indexOf(':') + 1);
 
-function withoutPrefixes(attributes: Record<string, string>): Attributes {
+function withoutPrefixes(attributes: Record<string, string>): XmlAttributes {
   const plain: Record<string, string> = {};
   for (const name in attributes) {
     const local = withoutPrefix(name);

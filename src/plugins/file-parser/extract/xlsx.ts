@@ -1,8 +1,8 @@
 import { damaged, FileFault } from './file-fault.ts';
 import type { Markdown } from './markdown.ts';
 import { readRelated, readRelations } from './office-package.ts';
-import { type Attributes, readXml } from './read-xml.ts';
-import type { Part, ZipArchive } from './zip-archive.ts';
+import { type XmlAttributes, readXml } from './read-xml.ts';
+import type { ArchivePart, ZipArchive } from './zip-archive.ts';
 
 /**
  * Writes each visible sheet of a workbook as a table. Empty rows and columns are omitted, so one value far away from the
@@ -11,7 +11,7 @@ import type { Part, ZipArchive } from './zip-archive.ts';
  * @param main its main part, `xl/workbook.xml`
  * @throws {FileFault}
  */
-export function readXlsx(archive: ZipArchive, main: Part, out: Markdown): void {
+export function readXlsx(archive: ZipArchive, main: ArchivePart, out: Markdown): void {
   const relations = readRelations(archive, main.name);
   const sheets: { name: string; target: string }[] = [];
   let has1904Dates = false;
@@ -36,7 +36,7 @@ export function readXlsx(archive: ZipArchive, main: Part, out: Markdown): void {
   }
 }
 
-function readSharedTexts(part: Part): string[] {
+function readSharedTexts(part: ArchivePart): string[] {
   const texts: string[] = [];
   let isText = false;
   let phonetic = 0; // the pronunciation of a text is not part of it
@@ -62,7 +62,7 @@ const isBuiltInDate = (format: number): boolean =>
   (format >= 14 && format <= 22) || (format >= 27 && format <= 36) || (format >= 45 && format <= 58);
 
 /** Indexes of the cell styles that show a number as a date or a time. */
-function readDateStyles(part: Part): Set<number> {
+function readDateStyles(part: ArchivePart): Set<number> {
   const own = new Map<number, boolean>();
   const styles = new Set<number>();
   let isCellStyles = false;
@@ -98,11 +98,11 @@ interface SheetContext {
 const MAX_CELLS = 1_000_000;
 
 /** @returns the rows that have values, with the columns that have values */
-function readSheet(part: Part, context: SheetContext): string[][] {
+function readSheet(part: ArchivePart, context: SheetContext): string[][] {
   const rows: Map<number, string>[] = [];
   const columns = new Set<number>();
   let row = new Map<number, string>();
-  let cell: Attributes = {};
+  let cell: XmlAttributes = {};
   let column = 0;
   let value: string | undefined;
   let isValue = false;
@@ -152,7 +152,7 @@ function readColumn(reference: string | undefined): number | undefined {
   return [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0);
 }
 
-function writeValue(value: string, { t: type, s: style }: Attributes, context: SheetContext): string {
+function writeValue(value: string, { t: type, s: style }: XmlAttributes, context: SheetContext): string {
   switch (type) {
     case 's':
       return context.texts[Number(value)] ?? '';

@@ -2,7 +2,7 @@ import { inflateRawSync } from 'node:zlib';
 import { damaged, FileFault } from './file-fault.ts';
 
 /** A file in an archive. */
-export interface Part {
+export interface ArchivePart {
   name: string;
   bytes: Buffer;
 }
@@ -54,7 +54,7 @@ export class ZipArchive {
    * @returns undefined if there is no such entry
    * @throws {FileFault} if it is damaged, encrypted or too large
    */
-  read(name: string | undefined): Part | undefined {
+  read(name: string | undefined): ArchivePart | undefined {
     if (name === undefined) return undefined;
     const entry = this.entries.get(name);
     if (!entry) return undefined;
