@@ -220,7 +220,11 @@ class EndpointBuilder {
       distillable: config.distillable ?? model?.distillable,
       workspace: entry.workspace,
       isFallbackKey: entry.is_fallback ?? false,
-      carries: (special) => this.provider.wire.text?.carries?.(special, this.provider.dialect) === true,
+      carries: (special) => {
+        const { wire, dialect, finder } = this.provider;
+        if (finder && special.what === 'native_search') return false; // a server of any kind, often a local one
+        return wire.text?.carries?.(special, dialect) === true;
+      },
       weight: config.weight ?? row?.weight ?? entry.weight ?? 1,
       needsData: (config.urls ?? entry.urls) === 'fetch',
     };

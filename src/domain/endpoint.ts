@@ -174,11 +174,11 @@ export interface EndpointFacts {
 }
 
 /**
- * A kind of tool, item or content part that only some protocols have. `search_filter`: whether the provider's own web
- * search can `include` or `exclude` domains.
+ * A kind of tool, item or content part that only some protocols have. `native_search`: a web search of the
+ * provider with the domain filter `none`, `include` or `exclude`.
  */
 export interface Special {
-  what: 'tool' | 'item' | 'part' | 'search_filter';
+  what: 'tool' | 'item' | 'part' | 'native_search';
   type: string;
 }
 

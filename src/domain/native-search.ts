@@ -10,8 +10,7 @@ export function canSearchNatively(
   { carries, capabilities }: Pick<EndpointFacts, 'carries' | 'capabilities'>,
   { include, exclude }: { [List in keyof DomainFilters]: readonly unknown[] },
 ): boolean {
-  if (carries?.({ what: 'tool', type: 'web_search' }) !== true || capabilities.tools === false) return false;
-  if (include.length > 0 && exclude.length > 0) return false;
-  if (include.length > 0) return carries({ what: 'search_filter', type: 'include' });
-  return exclude.length === 0 || carries({ what: 'search_filter', type: 'exclude' });
+  if (capabilities.tools === false || (include.length > 0 && exclude.length > 0)) return false;
+  const type = include.length > 0 ? 'include' : exclude.length > 0 ? 'exclude' : 'none';
+  return carries?.({ what: 'native_search', type }) === true;
 }

@@ -37,6 +37,12 @@ const providers = () => [
   provider('openai-responses', 'native', upstream, {
     models: [{ model: 'native/m', upstream_model: 'm', pricing: { ...pricing, web_search: 0.01 } }],
   }),
+  ...(['openai-chat', 'openai-responses'] as const).map((wire) =>
+    provider(wire, 'byok', upstream, {
+      models: [{ model: `byok/${wire}`, upstream_model: 'm', pricing }],
+      workspace: 'main',
+    }),
+  ),
   provider('openai-chat', 'backup', upstream, { models: [{ model: 'backup/m', upstream_model: 'm', pricing }] }),
 ];
 
@@ -238,7 +244,9 @@ describe.each(cases)('beside the model: $wire, $mode', (how) => {
     expect(row).toMatchObject({ outcome: 'failed', cost_nano_usd: searchCost, web_searches: 1 });
     expect(await linesOf(row!.id)).toMatchObject([{ kind: 'tool', cost_nano_usd: searchCost }]);
     const generation = await gateway.get(`/generation?id=${outcome.headers.get('x-generation-id')}`);
-    expect(await generation.json()).toMatchObject({ data: { total_cost: 0.007, provider_responses: [] } });
+    expect(await generation.json()).toMatchObject({
+      data: { total_cost: 0.007, web_search_engine: 'exa', provider_responses: [] },
+    });
   });
 
   it('lets the provider search if its endpoint can, unless the request names an engine', async () => {
@@ -308,6 +316,27 @@ describe.each(cases)('beside the model: $wire, $mode', (how) => {
   });
 });
 
+describe.each(cases)('a BYOK key: $wire, $mode', (how) => {
+  it('pays for the model, but not for the search', async () => {
+    find();
+    const session = newSession();
+    upstream.respond(answer(how));
+    const body = { model: `byok/${how.wire}`, plugins: [{ id: 'web', engine: 'exa' }], session_id: session };
+    const { usage } = expectText(await ask(gateway, how.mode, body), 'Hello there.');
+    expect(usage).toMatchObject({
+      is_byok: true,
+      cost: (answerCost + searchCost) / 1e9,
+      cost_details: { upstream_inference_cost: answerCost / 1e9, server_tool_cost: 0.007 },
+    });
+    const [row] = await rowsOf(gateway.dataDir, session);
+    expect(row).toMatchObject({ is_byok: 1, cost_nano_usd: answerCost + searchCost });
+    expect(await linesOf(row!.id)).toMatchObject([
+      { kind: 'tool', is_byok: 0, cost_nano_usd: searchCost },
+      { kind: 'attempt', is_byok: 1, cost_nano_usd: answerCost },
+    ]);
+  });
+});
+
 describe('a request with the plugin web', () => {
   const refuse = async (plugin: object, more: object = {}) => {
     const outcome = await ask(gateway, 'buffered', {
@@ -350,6 +379,48 @@ describe('a request with the plugin web', () => {
     } finally {
       await bare.close();
     }
+  });
+
+  it('does not let a server search whose protocol is detected, because it may be of any kind', async () => {
+    const local = {
+      id: 'local',
+      wire: 'openai',
+      base_url: upstream.url,
+      models: [{ model: 'local/m', upstream_model: 'm' }],
+    };
+    const own = await testGateway({ providers: [local], tools: searchSettings() });
+    upstream.always(({ path }) => {
+      const isResponses = path.endsWith('/responses');
+      return answer({ wire: isResponses ? 'openai-responses' : 'openai-chat', mode: 'buffered' });
+    });
+    try {
+      find();
+      expectText(await ask(own, 'buffered', { model: 'local/m:online' }), 'Hello there.');
+      expect(upstream.requests.at(-1)!.text).toContain('search_results');
+    } finally {
+      await own.close();
+      upstream.always(htmlPage(501));
+    }
+  });
+
+  it.each([
+    'buffered',
+    'streamed',
+  ] as const)('keeps the positions of citations when an output filter replaces text before them, %s', async (mode) => {
+    const change = manage(() => gateway);
+    const made = (await change('POST', '/keys', { name: 'filtered', workspace_id: main })).body;
+    const filters = [{ slug: 'email', action: 'redact', apply_to: ['output'] }];
+    const rules = { name: 'no mail', workspace_id: main, content_filter_builtins: filters };
+    const { id } = (await change('POST', '/guardrails', rules)).body.data;
+    await change('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [made.data.hash] });
+    find();
+    const link = '[pumps.example](https://pumps.example/winter)';
+    upstream.respond(answer({ wire: 'openai-chat', mode }, `Write to ada.lovelace@example.org, see ${link}.`));
+    const body = { model: 'openai-chat/plain', plugins: [{ id: 'web' }] };
+    const outcome = await ask(gateway, mode, body, { key: made.key });
+    const { text, annotations } = partOf(outcome.response!);
+    expect(text).not.toContain('lovelace');
+    expect(text.slice(annotations[0]!.start_index, annotations[0]!.end_index)).toBe(link);
   });
 
   it('does nothing with `enabled: false`, also with the suffix, and without text to search for', async () => {

@@ -1,3 +1,4 @@
+import { WEB_SEARCH } from '../../domain/charge.ts';
 import { type RecordedEntry, settledCost } from '../../domain/ledger-entry.ts';
 import { usdOf } from '../../metering/cost.ts';
 
@@ -17,7 +18,6 @@ const absentFields = {
   preset_id: null,
   upstream_id: null,
   user_agent: null,
-  web_search_engine: null,
 };
 
 /** `Generation` of the interface. Its cost includes corrections. */
@@ -57,6 +57,8 @@ export function writeGeneration(entry: RecordedEntry): Record<string, unknown> {
     generation_time: entry.durationMs,
     session_id: entry.sessionId,
     workspace_id: entry.workspaceId,
+    web_search_engine:
+      entry.lines?.find(({ kind, model }) => kind === 'tool' && model === WEB_SEARCH)?.provider ?? null,
     provider_responses: writeAttempts(entry),
   };
 }

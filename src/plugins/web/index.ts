@@ -162,14 +162,17 @@ type Message = Extract<InputItem, { type: 'message' }>;
 const isUserMessage = (item: InputItem): item is Message =>
   item.type === 'message' && (item as Message).role === 'user';
 
-/** Looks at no more text than a query can have, besides white space. */
+/** Reads no more text than a query can have, besides white space. */
 function readText(content: unknown): string {
   const max = 4 * MAX_QUERY_CHARACTERS;
   if (typeof content === 'string') return content.slice(0, max);
   if (!Array.isArray(content)) return '';
-  return content
-    .flatMap((part: { text?: unknown } | null) => (typeof part?.text === 'string' ? part.text.slice(0, max) : []))
-    .join(' ');
+  let text = '';
+  for (const part of content as ({ text?: unknown } | null)[]) {
+    if (typeof part?.text === 'string') text += ` ${part.text.slice(0, max)}`;
+    if (text.length >= max) break;
+  }
+  return text;
 }
 
 /** Inserts a message before the last user message. */

@@ -15,7 +15,7 @@ export const anthropicMessages = {
   readError: readUpstreamError,
   text: defineTextWire({
     carries: ({ what, type }, dialect) =>
-      what === 'search_filter' || (what === 'tool' && searchTypes.has(type) && readDialect(dialect).native_search),
+      (what === 'native_search' || (what === 'tool' && searchTypes.has(type))) && readDialect(dialect).native_search,
     writeRequest,
     createReader,
     readWhole,

@@ -16,7 +16,8 @@ export const gemini = {
   readError,
   text: defineTextWire({
     carries: ({ what, type }, dialect) =>
-      what === 'tool' && searchTypes.has(type) && readDialect(dialect).native_search,
+      ((what === 'native_search' && type === 'none') || (what === 'tool' && searchTypes.has(type))) &&
+      readDialect(dialect).native_search,
     writeRequest,
     createReader,
     readWhole,

@@ -15,8 +15,9 @@ export const openaiResponses = {
   text: defineTextWire({
     probePath: '/responses',
     carries({ what, type }, dialect) {
-      if (what === 'search_filter') return type === 'include';
-      return what !== 'tool' || !searchTypes.has(type) || readDialect(dialect).native_search;
+      if (what === 'native_search' && type === 'exclude') return false;
+      const isSearch = what === 'native_search' || (what === 'tool' && searchTypes.has(type));
+      return !isSearch || readDialect(dialect).native_search;
     },
     writeRequest,
     createReader,

@@ -46,7 +46,7 @@ const isAllowedTools = (choice: Exclude<ToolChoice, string>): choice is AllowedT
 function findOfferedTools({ tools = [], input, plugins = [] }: ResponseRequest): ChosenTool[] {
   const announced = input.flatMap((item) => (isOfType(item, 'additional_tools') ? item.tools : []));
   const added = plugins.flatMap(({ id, enabled }) => {
-    const type = enabled === false ? undefined : toolsOfPlugins.get(id);
+    const type = enabled === false || id === 'web' ? undefined : toolsOfPlugins.get(id); // `web` adds no tool
     return type === undefined ? [] : [{ type }];
   });
   return [...[...tools, ...announced].flatMap(readTool), ...added];

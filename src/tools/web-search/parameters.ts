@@ -1,24 +1,24 @@
 import { Type } from 'typebox';
+import { strings } from '../../schema/shapes.ts';
 import { searchContextSize, searchEngine, searchMode, userLocation, xSearch } from './shapes.ts';
 
-const range = (minimum: number, maximum: number) => Type.Optional(Type.Integer({ minimum, maximum }));
-const domains = () => Type.Optional(Type.Array(Type.String(), { maxItems: 100 }));
+const integer = () => Type.Optional(Type.Integer());
+const domains = () => Type.Optional(strings());
 
-/** Maximum results of one search. */
-export const MAX_RESULTS = 25;
-/** Maximum characters of the text of one result. */
-export const MAX_CHARACTERS = 100_000;
-
-/** `parameters` of `router:web_search`. @see docs/reference/tools.md#routerweb_search */
+/**
+ * The shape of `parameters` of `router:web_search`. `ranges` and `MAX_DOMAINS` are checked apart from it.
+ *
+ * @see docs/reference/tools.md#routerweb_search
+ */
 export const webSearchParameters = Type.Object(
   {
     allowed_domains: domains(),
     excluded_domains: domains(),
     engine: Type.Optional(searchEngine),
-    max_characters: range(1, MAX_CHARACTERS),
-    max_results: range(1, MAX_RESULTS),
-    max_total_results: range(1, 10_000),
-    max_uses: range(1, 10_000),
+    max_characters: integer(),
+    max_results: integer(),
+    max_total_results: integer(),
+    max_uses: integer(),
     mode: Type.Optional(searchMode),
     search_context_size: Type.Optional(searchContextSize),
     user_location: Type.Optional(userLocation),
@@ -26,6 +26,17 @@ export const webSearchParameters = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** The values of each number, from and to. */
+export const ranges = {
+  max_results: [1, 25],
+  max_characters: [1, 100_000],
+  max_total_results: [0, 10_000],
+  max_uses: [0, 10_000],
+} as const satisfies Record<string, readonly [number, number]>;
+
+/** Maximum number of entries of a domain filter. */
+export const MAX_DOMAINS = 100;
 
 /** The arguments of its calls. */
 export const webSearchArguments = Type.Object(
