@@ -48,7 +48,11 @@ export class TokenCounter {
   private open(): Worker {
     clearTimeout(this.idle);
     if (this.worker) return this.worker;
-    const worker = new Worker(entry, { env: {}, resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB } });
+    const worker = new Worker(entry, {
+      env: {},
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
+    });
     worker.unref();
     worker.on('message', ({ id, tokens }: CountResult) => this.pending.get(id)?.(tokens));
     worker.on('error', () => this.end(worker));
