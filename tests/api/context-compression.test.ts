@@ -205,6 +205,18 @@ describe('context-compression', () => {
     expect((await send({ model: 'a/small', input: words(30_000) })).status).toBe(400);
   });
 
+  it('rejects by default only what certainly does not fit', async () => {
+    const prompt = (tokens: number) => [say('system', 'Rule: be brief.'), say('user', words(tokens))];
+    for (const tokens of [6500, 7700, 9000]) {
+      expect((await send({ model: 'a/small', input: prompt(tokens) })).status).toBe(200);
+      expect(received().messages.at(-1)).toEqual(say('user', words(tokens)));
+    }
+    expect((await send({ model: 'a/small', input: prompt(20_000) })).status).toBe(400);
+    // named, it still gives up the room for output before it gives up
+    expect((await send({ model: 'a/small', plugins, input: prompt(6500) })).status).toBe(200);
+    expect((await send({ model: 'a/small', plugins, input: prompt(9000) })).status).toBe(400);
+  });
+
   it('never removes the last message of the user: the request is an error that says what is too long', async () => {
     const { status, error, sent } = await send({
       model: 'a/medium',

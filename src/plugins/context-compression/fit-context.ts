@@ -49,21 +49,26 @@ export class ContextFitting {
 
   private async shorten(request: ResponseRequest, endpoint: EndpointFacts): Promise<ResponseRequest> {
     const { input } = request;
-    const budget = readBudget(request, endpoint);
     const fixed = measureFixed(request);
     const measured = await measureInput(input, pause);
+    const [budget, most] = readBudgets(request, endpoint);
     const isNear = measured.total + fixed >= budget * NEAR;
     const scale = isNear ? await this.findScale(input, endpoint) : 1;
-    const tokens = budget - fixed * scale;
-    const room = { tokens, items: endpoint.maxMessages, scale, cutsPrompt: this.isNamed };
-    const outcome = await compressInput(input, measured, room, pause);
+    const room = { tokens: budget - fixed * scale, items: endpoint.maxMessages, scale, cutsPrompt: this.isNamed };
+    let outcome = await compressInput(input, measured, room, pause);
+    if (outcome.type === 'too_long' && most > budget) {
+      outcome = await compressInput(input, measured, { ...room, tokens: most - fixed * scale }, pause);
+    }
     // the provider's own way of truncating would be a second one
     const { truncation: _, ...rest } = request;
     switch (outcome.type) {
       case 'fits':
         return rest;
-      case 'too_long':
-        throw tooLong(endpoint, Math.ceil(outcome.tokens + fixed * scale), Math.floor(budget));
+      case 'too_long': {
+        const needed = outcome.tokens + fixed * scale;
+        if (!this.isNamed && needed * CERTAIN <= (endpoint.contextLength ?? most)) return request; // it may fit
+        throw tooLong(endpoint, Math.ceil(needed), Math.floor(most));
+      }
       case 'compressed':
         this.report(input.length, outcome.input.length, {
           original_tokens: Math.round(outcome.originalTokens + fixed * scale),
@@ -102,16 +107,24 @@ export class ContextFitting {
   }
 }
 
+/** Share of the estimate that an input has at least. @see docs/reference/choices.md, choice 112 */
+const CERTAIN = 0.6;
+
 /** A tokenizer and the estimate do not differ by more than this factor. */
 const MAX_SCALE = 3;
 
-/** Returns the tokens for the input, the instructions and the tools. */
-function readBudget({ max_output_tokens: wanted }: ResponseRequest, endpoint: EndpointFacts): number {
+/**
+ * Returns the tokens for the input, the instructions and the tools.
+ *
+ * @returns how many there should be, and how many there may be if that is too little
+ */
+function readBudgets({ max_output_tokens: wanted }: ResponseRequest, endpoint: EndpointFacts): [number, number] {
   const { contextLength, maxPromptTokens = Number.POSITIVE_INFINITY, maxOutputTokens } = endpoint;
   const prompt = maxPromptTokens * (1 - SAFETY);
-  if (contextLength === undefined) return prompt;
+  if (contextLength === undefined) return [prompt, prompt];
+  const safe = contextLength * (1 - SAFETY);
   const usual = Math.min(maxOutputTokens ?? Number.POSITIVE_INFINITY, contextLength * OUTPUT_SHARE);
-  return Math.min(prompt, contextLength * (1 - SAFETY) - (wanted ?? usual));
+  return [Math.min(prompt, safe - (wanted ?? usual)), Math.min(prompt, safe - (wanted ?? 0))];
 }
 
 /** Estimates the tokens of everything besides the input. */
