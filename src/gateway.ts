@@ -244,7 +244,7 @@ async function assemble(
   let draining = false;
   const app = await createEdge({
     ...pipelines,
-    ...{ config, health, accounts, accounting, storage, telemetry, open, log, version, bus, clock },
+    ...{ contentGuardrails, config, health, accounts, accounting, storage, telemetry, open, log, version, bus, clock },
     models: () => models,
     routingContext: () => routingContext,
     isDraining: () => draining,

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { assignGuardrail, unassignGuardrail } from '../management/guardrails/assign-guardrail.ts';
 import { createGuardrail } from '../management/guardrails/create-guardrail.ts';
 import { deleteGuardrail } from '../management/guardrails/delete-guardrail.ts';
@@ -6,13 +8,17 @@ import { findUnknownEntries } from '../management/guardrails/find-unknown.ts';
 import { listGuardrailBudgets } from '../management/guardrails/list-budgets.ts';
 import {
   checkCreateGuardrail,
+  checkTestGuardrail,
   checkUpdateGuardrail,
   type GuardrailSettingsBody,
 } from '../management/guardrails/schema.ts';
+import { testFilters } from '../management/guardrails/test-filters.ts';
 import { updateGuardrail } from '../management/guardrails/update-guardrail.ts';
 import { writeGuardrail } from '../management/guardrails/write-guardrail.ts';
+import { readTree } from '../config/read-file.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { filterActions, INJECTION_SLUG } from '../domain/content-filter.ts';
 import { formatUsd } from '../domain/format-usd.ts';
 import { defaultGuardrailId, modelGroups } from '../domain/guardrail.ts';
 import { usdOf } from '../metering/cost.ts';
@@ -22,7 +28,7 @@ import { readDollars, resolveKey } from './change-keys.ts';
 import { readStore } from './open-store.ts';
 import { createParts, operate, operator, resolveWorkspace } from './operate.ts';
 import { drawTable } from './table.ts';
-import { CommandError, type Terminal } from './terminal.ts';
+import { CommandError, readMessage, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
 
 /** The rules of a guardrail, as options. A list of `none` removes the rule. */
@@ -42,6 +48,16 @@ export interface RuleOptions {
   /** `daily`, `weekly`, `monthly`. */
   limitReset?: string;
   includeByok?: boolean;
+  /** Built-in content filters, by action. */
+  flag?: string[];
+  redact?: string[];
+  block?: string[];
+  /** `user_only`, `all_messages`. */
+  scanScope?: string;
+  /** `input`, `output`. */
+  applyTo?: string[];
+  /** A file with the content filters of the API, or `none`. */
+  filters?: string;
 }
 
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
@@ -105,7 +121,17 @@ function writeRules(rules: GuardrailRecord['rules']): Record<string, string> {
   const providers = { providers: allowedProviders, 'not providers': ignoredProviders };
   const zdr = modelGroups.filter((group) => zeroRetention[group]);
   const forbidden = forbiddable.filter(({ rule }) => rules[rule] === false).map(({ word }) => word);
-  const said = Object.entries({ ...lists, ...providers, zdr, forbid: forbidden });
+  const { builtinFilters, customFilters } = rules;
+  const filters = Object.fromEntries(
+    filterActions.map((action) => [
+      action,
+      [
+        ...(builtinFilters ?? []).flatMap((filter) => (filter.action === action ? [filter.slug] : [])),
+        ...(customFilters ?? []).flatMap((filter) => (filter.action === action ? [filter.label ?? 'a pattern'] : [])),
+      ],
+    ]),
+  );
+  const said = Object.entries({ ...lists, ...providers, zdr, forbid: forbidden, ...filters });
   return Object.fromEntries(said.flatMap(([rule, list]) => (list?.length ? [[rule, list.join(' ')]] : [])));
 }
 
@@ -132,11 +158,12 @@ export async function showGuardrail({ stdout, stderr }: Terminal, config: Config
 
 /** Creates a guardrail and prints it as the management API shows it. */
 export async function addGuardrail(
-  { stdout, stderr }: Terminal,
+  terminal: Terminal,
   loaded: LoadedConfig,
   { workspace, ...options }: RuleOptions & { name: string; workspace?: string },
 ): Promise<void> {
-  const asked = readBody(options);
+  const { stdout, stderr } = terminal;
+  const asked = readBody(terminal, options);
   const made = await operate({ config: loaded.config, stderr }, async (parts) => {
     const place =
       workspace === undefined ? undefined : { workspace_id: (await resolveWorkspace(parts.management, workspace)).id };
@@ -147,12 +174,13 @@ export async function addGuardrail(
 }
 
 export async function changeGuardrail(
-  { stdout, stderr }: Terminal,
+  terminal: Terminal,
   loaded: LoadedConfig,
   wanted: string,
   options: RuleOptions,
 ): Promise<void> {
-  const asked = readBody(options);
+  const { stdout, stderr } = terminal;
+  const asked = readBody(terminal, options);
   if (Object.keys(asked).length === 0) {
     throw new CommandError('Say what to change; see "headgate guardrails update --help".');
   }
@@ -177,6 +205,32 @@ export async function removeGuardrail({ stdout, stderr }: Terminal, config: Conf
     return deleteGuardrail(parts, operator, id);
   });
   stdout.write(`Deleted "${gone.name}". No key or member uses it now.\n`);
+}
+
+export interface TestOptions {
+  /** `-` reads the standard input. */
+  text: string;
+  guardrail?: string;
+  /** A file with content filters. */
+  file?: string;
+  kind?: string;
+}
+
+/** Shows what the content filters of a guardrail, or of a file, find in a text, and what they do. */
+export async function testGuardrail(terminal: Terminal, { config }: LoadedConfig, options: TestOptions): Promise<void> {
+  const { stdout, stderr } = terminal;
+  const { guardrail, file, kind } = options;
+  if ((guardrail === undefined) === (file === undefined)) throw new CommandError('Give either --guardrail or --file.');
+  if (file === '-' && options.text === '-') throw new CommandError('Only one of --text and --file can be -.');
+  const filters = file === undefined ? undefined : readFilterFile(terminal, file);
+  const text = options.text === '-' ? readFileSync(0, 'utf8') : options.text;
+  const result = await operate({ config, stderr }, async (parts) => {
+    const found = guardrail === undefined ? undefined : await findGuardrail(parts.management, guardrail);
+    const id = found && { guardrail_id: found.id };
+    const body = checkTestGuardrail({ text, ...filters, ...id, ...(kind !== undefined && { kind }) });
+    return testFilters(parts, body);
+  });
+  stdout.write(`${JSON.stringify(result, undefined, 2)}\n`);
 }
 
 export interface AssigneeOptions {
@@ -255,7 +309,7 @@ const forbiddable = [
 ] as const;
 
 /** Returns the given options under their names in the API. */
-function readBody(options: RuleOptions): GuardrailSettingsBody {
+function readBody(terminal: Terminal, options: RuleOptions): GuardrailSettingsBody {
   const { name, description, allowModel, ignoreModel, allowProvider, ignoreProvider, zdr, forbid } = options;
   const lists = {
     allowed_models: allowModel,
@@ -271,6 +325,55 @@ function readBody(options: RuleOptions): GuardrailSettingsBody {
     ...(zdr === undefined ? undefined : readGroups(zdr)),
     ...(forbid === undefined ? undefined : readForbidden(forbid)),
     ...readLimit(options),
+    ...readFilters(terminal, options),
+  };
+}
+
+type FilterFields = Pick<GuardrailSettingsBody, 'content_filters' | 'content_filter_builtins'>;
+
+/** The options for built-in filters replace all built-in filters. A file replaces what it has. */
+function readFilters(terminal: Terminal, options: RuleOptions): FilterFields {
+  const { scanScope, applyTo, filters: file } = options;
+  const fields = file === undefined ? {} : file === 'none' ? noFilters : readFilterFile(terminal, file);
+  const builtins = filterActions.flatMap((action) => (options[action] ?? []).map((slug) => ({ slug, action })));
+  if (builtins.length === 0) {
+    const name = scanScope !== undefined ? '--scan-scope' : applyTo && '--apply-to';
+    if (name !== undefined)
+      throw new CommandError(`${name} applies to filters of --flag, --redact and --block; give one.`);
+    return fields;
+  }
+  if (fields.content_filter_builtins) {
+    throw new CommandError(
+      `${file} has built-in filters already; put those of --flag, --redact and --block there, too.`,
+    );
+  }
+  const content_filter_builtins = builtins.map((filter) => ({
+    ...filter,
+    ...(filter.slug === INJECTION_SLUG && scanScope !== undefined && { scan_scope: scanScope }),
+    ...(applyTo && { apply_to: applyTo }),
+  }));
+  return { ...fields, content_filter_builtins } as FilterFields; // body validation rejects unknown words
+}
+
+const noFilters: FilterFields = { content_filters: null, content_filter_builtins: null };
+
+/** Reads a YAML or JSON file with the content filters of a guardrail. @throws {CommandError} */
+function readFilterFile({ cwd }: Terminal, file: string): FilterFields {
+  let text: string;
+  try {
+    text = readFileSync(file === '-' ? 0 : resolve(cwd, file), 'utf8');
+  } catch (error) {
+    throw new CommandError(`${file}: ${readMessage(error)}`, { cause: error });
+  }
+  const { tree, problems } = readTree(text);
+  if (problems.length > 0) throw new CommandError(`${file}, line ${problems[0]!.line}: ${problems[0]!.message}.`);
+  const { content_filters, content_filter_builtins } = tree as FilterFields; // body validation checks them
+  if (content_filters === undefined && content_filter_builtins === undefined) {
+    throw new CommandError(`${file} has neither content_filters nor content_filter_builtins.`);
+  }
+  return {
+    ...(content_filters !== undefined && { content_filters }),
+    ...(content_filter_builtins !== undefined && { content_filter_builtins }),
   };
 }
 

@@ -154,6 +154,95 @@ describe('headgate guardrails', () => {
   });
 });
 
+describe('headgate guardrails with content filters', () => {
+  const create = async (...args: string[]): Promise<Json> => JSON.parse(await succeed('guardrails', 'create', ...args));
+
+  it('creates built-in filters by action, and the running gateway applies them', async () => {
+    const made = await create(
+      ...['--name', 'pii', '--redact', 'email', 'phone', '--block', 'regex-prompt-injection'],
+      ...['--scan-scope', 'user_only', '--apply-to', 'input'],
+    );
+    expect(made.content_filter_builtins).toEqual([
+      { slug: 'email', action: 'redact', label: 'Email address', apply_to: ['input'] },
+      { slug: 'phone', action: 'redact', label: 'Phone number', apply_to: ['input'] },
+      {
+        ...{ slug: 'regex-prompt-injection', action: 'block', label: 'Prompt injection' },
+        ...{ scan_scope: 'user_only', apply_to: ['input'] },
+      },
+    ]);
+    expect(await succeed('guardrails', 'list')).toMatch(/pii.* redact email phone; block regex-prompt-injection/);
+    await succeed('guardrails', 'update', 'pii', '--filters', 'none');
+    expect(await succeed('guardrails', 'show', 'pii')).toContain('"content_filter_builtins": null');
+  });
+
+  it('reads filters from a YAML file, beside built-in ones', async () => {
+    writeFileSync(
+      join(gateway.dataDir, 'filters.yaml'),
+      'content_filters:\n  - { pattern: "apollo-\\\\d+", action: block, label: Projects, apply_to: [input, output] }\n',
+    );
+    const made = await create('--name', 'projects', '--filters', 'filters.yaml', '--flag', 'email');
+    expect(made).toMatchObject({
+      content_filters: [{ pattern: 'apollo-\\d+', action: 'block', label: 'Projects', apply_to: ['input', 'output'] }],
+      content_filter_builtins: [{ slug: 'email', action: 'flag' }],
+    });
+  });
+
+  it('test shows what a guardrail or a file finds and does, and stores nothing', async () => {
+    await create('--name', 'mail', '--redact', 'email', '--block', 'ssn');
+    const test = async (...args: string[]): Promise<Json> => JSON.parse(await succeed('guardrails', 'test', ...args));
+    expect(await test('--guardrail', 'mail', '--text', 'Write to jane@example.com.')).toEqual({
+      action: 'redacted',
+      text: 'Write to [EMAIL].',
+      error: null,
+      findings: [
+        {
+          ...{ slug: 'email', pattern: null, label: 'Email address', action: 'redact', id: 'EMAIL' },
+          ...{ start: 9, end: 25 },
+        },
+      ],
+      skipped: null,
+    });
+    expect(await test('--guardrail', 'mail', '--text', '123-45-6789')).toMatchObject({
+      action: 'blocked',
+      text: null,
+      error: { code: 403, message: 'Request blocked by content filter: Social Security number' },
+    });
+    expect(await test('--guardrail', 'mail', '--text', 'Hello', '--kind', 'output')).toEqual({
+      ...{ action: 'passed', text: 'Hello', error: null, findings: [], skipped: null },
+    });
+    writeFileSync(join(gateway.dataDir, 'mine.json'), '{"content_filters": [{"pattern": "b+", "action": "flag"}]}');
+    expect(await test('--file', 'mine.json', '--text', 'abba')).toMatchObject({
+      action: 'flagged',
+      text: 'abba',
+      findings: [{ slug: null, pattern: 'b+', label: null, id: null, start: 1, end: 3 }],
+    });
+  });
+
+  it.each([
+    [['create', '--name', 'n', '--block', 'mail'], 'content_filter_builtins[0].slug'],
+    [['create', '--name', 'n', '--block', 'person-name'], 'set guardrails.analyzer_url in the configuration'],
+    [
+      ['create', '--name', 'n', '--apply-to', 'output'],
+      '--apply-to applies to filters of --flag, --redact and --block',
+    ],
+    [['create', '--name', 'n', '--filters', 'missing.yaml'], 'missing.yaml: '],
+    [['create', '--name', 'n', '--filters', 'bad.yaml'], 'Lookahead'],
+    [['create', '--name', 'n', '--filters', 'both.yaml', '--flag', 'email'], 'has built-in filters already'],
+    [['create', '--name', 'n', '--filters', 'other.yaml'], 'has neither content_filters nor content_filter_builtins'],
+    [['test', '--text', 'x'], 'Give either --guardrail or --file'],
+    [['test', '--text', 'x', '--file', 'bad.yaml'], 'Lookahead'],
+    [['test', '--text', 'x', '--guardrail', 'nothing'], 'No guardrail has the id or name "nothing"'],
+  ])('guardrails %j is refused', async (args, says) => {
+    const files = {
+      'bad.yaml': 'content_filters: [{ pattern: "(?=a)b", action: flag }]',
+      'both.yaml': 'content_filter_builtins: [{ slug: email, action: flag }]',
+      'other.yaml': 'filters: []',
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(gateway.dataDir, name), text);
+    expect(await refuse('guardrails', ...args)).toContain(says);
+  });
+});
+
 describe('headgate keys', () => {
   it('creates a management key beside several workspaces, which works at the running gateway', async () => {
     const { code, stdout, stderr } = await call('keys', 'create', '--management', '--name', 'second admin');

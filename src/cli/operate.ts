@@ -1,3 +1,4 @@
+import { createContentGuardrails } from '../compose/create-content-guardrails.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
@@ -22,7 +23,10 @@ export const createParts = ({ management, access, ledger }: Storage, config: Con
   management,
   access,
   ledger,
-  hasAnalyzer: () => config.guardrails.analyzer_url !== undefined,
+  contentFilters: createContentGuardrails(
+    () => config,
+    () => {},
+  ),
   now: currentTimeMs,
   onChange: async () => {}, // a running gateway polls the store
 });

@@ -4,7 +4,7 @@ import type { Path } from '../config/path.ts';
 import { findNearestName } from '../domain/nearest-name.ts';
 import type { UpdateKeyOptions } from './change-keys.ts';
 import type { ExplainOptions } from './explain.ts';
-import type { AssigneeOptions, RuleOptions } from './guardrails.ts';
+import type { AssigneeOptions, RuleOptions, TestOptions } from './guardrails.ts';
 import type { CreateKeyOptions } from './keys.ts';
 import type { RecomputeOptions } from './ledger.ts';
 import { loadNeededConfig } from './load-needed-config.ts';
@@ -483,7 +483,9 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   }
 
   function addGuardrails(parent: Command): void {
-    const guardrails = parent.command('guardrails').description('limit which models and providers keys may use');
+    const guardrails = parent
+      .command('guardrails')
+      .description('limit which models and providers keys may use, and filter contents');
     guardrails.addHelpText('after', guardrailsExamples);
     const withRules = (rules: Command): Command =>
       rules
@@ -498,6 +500,12 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         )
         .option('--forbid <what...>', 'paid-training, free-training, free-publication, or none')
         .option('--limit <usd>', 'what each key and member with it may spend, or none')
+        .option('--flag <filter...>', 'built-in content filters that only report: email, secrets, …')
+        .option('--redact <filter...>', 'built-in content filters that replace what they find')
+        .option('--block <filter...>', 'built-in content filters that reject the request')
+        .option('--scan-scope <scope>', 'with regex-prompt-injection: user_only or all_messages')
+        .option('--apply-to <side...>', 'with --flag, --redact and --block: input, output')
+        .option('--filters <file>', 'content filters as in the API, in YAML or JSON, or none')
         .option('--limit-reset <when>', 'with --limit: daily, weekly or monthly (UTC)')
         .option(...includeByokOption)
         .option('--no-include-byok', 'they do not count');
@@ -520,7 +528,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         .option('--workspace <name>', 'workspace of the keys and members that it is for (the default one)'),
     ).action(async (options: SourceOptions & RuleOptions & { name: string; workspace?: string }) => {
       const { addGuardrail } = await import('./guardrails.ts');
-      await addGuardrail(terminal, loadForStore(options), options);
+      await addGuardrail(terminal, loadForStore(options, ['guardrails']), options);
     });
     withRules(
       command(guardrails, 'update', 'change the rules of a guardrail', guardrailsExamples)
@@ -528,8 +536,17 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
         .option('--name <name>', 'name for people'),
     ).action(async (wanted: string, options: SourceOptions & RuleOptions) => {
       const { changeGuardrail } = await import('./guardrails.ts');
-      await changeGuardrail(terminal, loadForStore(options), wanted, options);
+      await changeGuardrail(terminal, loadForStore(options, ['guardrails']), wanted, options);
     });
+    command(guardrails, 'test', 'show what content filters find in a text, and what they do', guardrailsExamples)
+      .requiredOption('--text <text>', 'the text; - reads the standard input')
+      .option('--guardrail <guardrail>', guardrailArgument[1])
+      .option('--file <file>', 'content filters as in the API, in YAML or JSON, in place of --guardrail')
+      .option('--kind <kind>', 'user (a message of a user, the default), context (other input) or output')
+      .action(async (options: SourceOptions & TestOptions) => {
+        const { testGuardrail } = await import('./guardrails.ts');
+        await testGuardrail(terminal, loadForStore(options, ['guardrails']), options);
+      });
     command(guardrails, 'delete', 'remove a guardrail with its assignments', guardrailsExamples)
       .argument(...guardrailArgument)
       .action(async (wanted: string, options: SourceOptions) => {
@@ -666,6 +683,8 @@ Examples:
   $ headgate guardrails assign interns --key app --member ada
   $ headgate guardrails update interns --zdr all --allow-model none
   $ headgate guardrails update default:main --forbid free-training
+  $ headgate guardrails create --name pii --redact email phone --block ssn credit-card
+  $ headgate guardrails test --guardrail pii --text 'Write to jane@example.com'
   $ headgate guardrails list`;
 
 const ledgerExamples = `

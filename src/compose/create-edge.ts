@@ -17,6 +17,7 @@ import type { ModelRoutingContext } from '../management/workspaces/find-unknown-
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import type { GatewayError } from '../domain/errors.ts';
+import type { InputFilterParts } from '../guardrails/inspect-run.ts';
 import { defaultBodyMemory } from '../http/body-budget.ts';
 import type { FailedRequest } from '../http/failed-request.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
@@ -51,6 +52,7 @@ export interface EdgeParts {
   accounts: Accounts;
   accounting: Accounting;
   storage: Pick<Storage, 'access' | 'contents' | 'ledger' | 'management' | 'ping'>;
+  contentGuardrails: Pick<InputFilterParts, 'sets' | 'entities'>;
   telemetry: Telemetry;
   open: OpenRequests;
   isDraining: () => boolean;
@@ -125,7 +127,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         access: storage.access,
         ledger: storage.ledger,
         routingContext: parts.routingContext,
-        hasAnalyzer: () => config().guardrails.analyzer_url !== undefined,
+        contentFilters: parts.contentGuardrails,
         now: currentTimeMs,
         async onChange() {
           await spending.refresh(); // also the sums, because corrections send no message

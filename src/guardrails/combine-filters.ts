@@ -12,7 +12,8 @@ import { isStricter } from './builtin-filters.ts';
 /**
  * A text as filters see it: a message of a user, anything else that a request sends (`context`), or what a model wrote.
  */
-export type TextKind = 'user' | 'context' | 'output';
+export const textKinds = ['user', 'context', 'output'] as const;
+export type TextKind = (typeof textKinds)[number];
 
 /** A filter and the guardrail that it comes from. */
 export interface CombinedFilter {

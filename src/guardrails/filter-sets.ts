@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FilterSource } from '../domain/content-filter.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
-import { type CombinedFilter, combineFilters, type TextKind } from './combine-filters.ts';
+import { type CombinedFilter, combineFilters, type TextKind, textKinds } from './combine-filters.ts';
 import { type CompiledFilters, compileInSlices } from './compile-filters.ts';
 import { isRecognized } from './scan-entities.ts';
 
@@ -20,8 +20,6 @@ interface KnownFilters {
   readonly key: string;
   readonly hasEntities: boolean;
 }
-
-const kinds: readonly TextKind[] = ['user', 'context', 'output'];
 
 /**
  * The filters of all callers, combined and compiled. Equal filters are compiled once, whatever guardrails have them. The
@@ -60,7 +58,7 @@ export class FilterSets {
     this.sources = sources;
     const wanted = new Set<string>();
     for (const each of sources) {
-      for (const kind of kinds) {
+      for (const kind of textKinds) {
         const known = this.describe(each, kind);
         if (known.combined.length === 0 || wanted.has(known.key)) continue;
         if (wanted.size === this.maxSets) return;

@@ -95,6 +95,7 @@ type HandlerName =
   | 'updateMember'
   | 'listGuardrails'
   | 'createGuardrail'
+  | 'testGuardrail'
   | 'listKeyAssignments'
   | 'listMemberAssignments'
   | 'findGuardrail'
@@ -207,6 +208,7 @@ function listManagementRoutes(handlers: Handlers): Route[] {
     row('PATCH', '/members/:id', handlers.updateMember),
     row('GET', '/guardrails', handlers.listGuardrails),
     row('POST', '/guardrails', handlers.createGuardrail),
+    row('POST', '/guardrails/test', handlers.testGuardrail),
     row('GET', '/guardrails/assignments/keys', handlers.listKeyAssignments),
     row('GET', '/guardrails/assignments/members', handlers.listMemberAssignments),
     row('GET', '/guardrails/:id', handlers.findGuardrail),

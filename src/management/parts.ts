@@ -1,3 +1,4 @@
+import type { InputFilterParts } from '../guardrails/inspect-run.ts';
 import type { AccessStore } from '../platform/storage/ports/access.ts';
 import type { SpendingStore } from '../platform/storage/ports/spending.ts';
 import type { ManagementStore, ManagementTransaction } from '../platform/storage/ports/management.ts';
@@ -7,8 +8,8 @@ export interface ManagementParts {
   management: ManagementStore;
   access: Pick<AccessStore, 'listKeys' | 'listAppliedGuardrails'>;
   ledger: Pick<SpendingStore, 'readSpending'>;
-  /** Whether an analyzer of names and addresses is configured. */
-  hasAnalyzer: () => boolean;
+  /** The parts of content filters that all guardrails share. */
+  contentFilters: Pick<InputFilterParts, 'sets' | 'entities'>;
   /** Unix milliseconds. */
   now: () => number;
   /** Called after each change. A gateway reloads its keys and notifies the other processes. */

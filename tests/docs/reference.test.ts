@@ -105,6 +105,7 @@ describe('the reference names every field and value that the schema accepts', ()
       'checkProvisionKey',
       'checkPutBudget',
       'checkRotateKey',
+      'checkTestGuardrail',
       'checkUpdateGuardrail',
       'checkUpdateKey',
       'checkUpdateMember',

@@ -9,9 +9,11 @@ import {
   checkCreateGuardrail,
   checkKeyHashes,
   checkMemberUserIds,
+  checkTestGuardrail,
   checkUpdateGuardrail,
   type GuardrailSettingsBody,
 } from '../../management/guardrails/schema.ts';
+import { testFilters } from '../../management/guardrails/test-filters.ts';
 import { updateGuardrail } from '../../management/guardrails/update-guardrail.ts';
 import {
   writeGuardrail,
@@ -32,7 +34,8 @@ export function createGuardrailHandlers(
   | 'findGuardrail'
   | 'updateGuardrail'
   | 'deleteGuardrail'
-  | 'listGuardrailBudgets',
+  | 'listGuardrailBudgets'
+  | 'testGuardrail',
   ManagementHandler
 > {
   const { management } = parts;
@@ -55,6 +58,11 @@ export function createGuardrailHandlers(
       const guardrail = await callStore(() => createGuardrail(parts, actorOf(request), body));
       reply.code(201);
       return write(guardrail, body);
+    },
+
+    async testGuardrail(request) {
+      const body = checkTestGuardrail(request.body);
+      return { data: await callStore(() => testFilters(parts, body)) };
     },
 
     async findGuardrail(request) {

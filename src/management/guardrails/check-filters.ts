@@ -11,11 +11,14 @@ import type { GuardrailSettingsBody } from './schema.ts';
  * @see docs/reference/guardrails.md#custom-filters
  */
 export function rejectBadFilters(
-  { hasAnalyzer }: Pick<ManagementParts, 'hasAnalyzer'>,
-  { content_filter_builtins, content_filters }: GuardrailSettingsBody,
+  { contentFilters }: Pick<ManagementParts, 'contentFilters'>,
+  {
+    content_filter_builtins,
+    content_filters,
+  }: Pick<GuardrailSettingsBody, 'content_filter_builtins' | 'content_filters'>,
 ): void {
   const issues: FilterIssue[] = [
-    ...checkBuiltinFilters(content_filter_builtins ?? [], hasAnalyzer()),
+    ...checkBuiltinFilters(content_filter_builtins ?? [], contentFilters.entities().recognizer !== undefined),
     ...checkCustomFilters(content_filters ?? [], 'content_filters'),
   ];
   if (issues.length === 0) return;

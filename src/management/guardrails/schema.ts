@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { parseSlug } from '../../catalog/slug.ts';
 import { builtinSlugs, filterActions, filterSides, scanScopes } from '../../domain/content-filter.ts';
+import { textKinds } from '../../guardrails/combine-filters.ts';
 import { MAX_CUSTOM_PATTERNS, MAX_LABEL_LENGTH, MAX_PATTERN_LENGTH } from '../../guardrails/custom-pattern.ts';
 import { maybe, oneOf } from '../../schema/shapes.ts';
 import { type CheckedBody, createBodyCheck, plainText, strictBody, usdAmount } from '../check-body.ts';
@@ -87,6 +88,16 @@ const updateGuardrail = strictBody({ name: Type.Optional(name), ...settings });
 
 const holders = Type.Array(plainText({ minLength: 1, maxLength: maxIdLength }), { minItems: 1, maxItems: 100 });
 
+const testGuardrail = strictBody({
+  text: Type.String({ maxLength: 1_000_000 }),
+  kind: Type.Optional(oneOf(...textKinds)),
+  guardrail_id: Type.Optional(plainText({ minLength: 1, maxLength: maxIdLength })),
+  content_filters: settings.content_filters,
+  content_filter_builtins: settings.content_filter_builtins,
+});
+
+export type TestGuardrailBody = CheckedBody<typeof testGuardrail>;
+export const checkTestGuardrail = createBodyCheck(testGuardrail);
 export type CreateGuardrailBody = CheckedBody<typeof createGuardrail>;
 export type UpdateGuardrailBody = CheckedBody<typeof updateGuardrail>;
 /** The fields that a guardrail can change, checked or not. */
