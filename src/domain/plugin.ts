@@ -1,4 +1,5 @@
 import type { EndpointFacts } from './endpoint.ts';
+import type { GatewayError } from './errors.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { PluginSetting, ResponseRequest } from './request.ts';
 import type { Reviser } from './reviser.ts';
@@ -47,5 +48,5 @@ export interface PluginPart<Run> extends Partial<Reviser<Run>> {
    */
   adapt?(request: ResponseRequest, endpoint: EndpointFacts): MaybePromise<ResponseRequest>;
   /** Returns fields for `error.metadata` of a run that fails. */
-  describeFailure?(): Readonly<Record<string, unknown>> | undefined;
+  describeFailure?(error: GatewayError): Readonly<Record<string, unknown>> | undefined;
 }

@@ -9,7 +9,7 @@ import { json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { answer, ask as askAt, type Case, cases, complaint, provider } from './lab.ts';
-import { manage } from './manage.ts';
+import { main, manage } from './manage.ts';
 import { expectFailure, expectText, type Outcome } from './outcome.ts';
 
 let upstream: ScriptedUpstream;
@@ -91,12 +91,13 @@ interface Ask {
   engine?: string;
   input?: object[];
   more?: object;
+  key?: string;
 }
 
 function ask(
   { wire, mode }: Case,
   parts: object[],
-  { at = gateway, model = 'text', models, engine, input, more }: Ask = {},
+  { at = gateway, model = 'text', models, engine, input, more, key }: Ask = {},
 ) {
   const body = {
     model: `${wire}/${model}`,
@@ -105,7 +106,10 @@ function ask(
     ...(engine && { plugins: [{ id: 'file-parser', pdf: { engine } }] }),
     ...more,
   };
-  return askAt(at, mode, body, { headers: { 'x-router-metadata': 'enabled' } });
+  return askAt(at, mode, body, {
+    headers: { 'x-router-metadata': 'enabled' },
+    ...(key && { key }),
+  });
 }
 
 /** Everything that the provider got, as text. */
@@ -398,6 +402,31 @@ describe('a file', () => {
     });
     expect(JSON.stringify(body)).not.toContain('Revenue');
     expect((await keep(false)).status).toBe(200);
+  });
+});
+
+describe.each(cases)('content filters, $wire, $mode', (how) => {
+  it.each(['block', 'redact'] as const)('%s text of files', async (action) => {
+    const api = manage(() => gateway);
+    const { body } = await api('POST', '/keys', { name: 'k', workspace_id: main });
+    const rules = {
+      name: 'G',
+      workspace_id: main,
+      content_filters: [{ pattern: 'Revenue', action, label: '[SECRET]' }],
+    };
+    const { id } = (await api('POST', '/guardrails', rules)).body.data;
+    await api('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [body.data.hash] });
+    const asked = upstream.requests.length;
+    const outcome = await ask(how, [filePart(report)], { key: body.key });
+    if (action === 'block') {
+      const { error } = expectFailure(outcome, 403, 'permission_denied');
+      expect(error.metadata).not.toHaveProperty('file_annotations');
+      expect(upstream.requests.length).toBe(asked);
+    } else {
+      expectText(outcome, 'Hello there.');
+      expect(sent()).not.toContain('Revenue');
+      expect(sent()).toContain('Costs fell.');
+    }
   });
 });
 

@@ -112,7 +112,7 @@ export function adaptRequest(
 export function explainByPlugins({ activePlugins }: Run, error: GatewayError): GatewayError {
   let metadata: Record<string, unknown> | undefined;
   for (const { part } of activePlugins ?? []) {
-    const fields = part.describeFailure?.();
+    const fields = part.describeFailure?.(error);
     if (fields) metadata = { ...metadata, ...fields };
   }
   return metadata ? copyError(error, error.message, { metadata: { ...error.metadata, ...metadata } }) : error;

@@ -127,9 +127,13 @@ class Thread {
     this.memory = memory;
     this.worker = new Worker(entry, {
       env: {}, // a parser needs no secrets
+      stdout: true, // what a parser prints does not belong to the log
+      stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: Math.ceil(memory / MIB), maxYoungGenerationSizeMb: YOUNG_MIB },
     });
     this.worker.unref();
+    this.worker.stdout.resume();
+    this.worker.stderr.resume();
     this.worker.on('error', () => {}); // of a file that is being read, or nothing depends on it
     this.worker.on('exit', () => {
       this.isUsable = false;

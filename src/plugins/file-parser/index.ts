@@ -79,8 +79,10 @@ class FilePart implements PluginPart<PluginRun> {
     return new AnnotatingSink(this.state, out);
   }
 
-  describeFailure(): { file_annotations: FileAnnotation[] } | undefined {
-    return this.annotations.size === 0 ? undefined : { file_annotations: [...this.annotations.values()] };
+  /** A request that the gateway itself rejects fails again, so the client need not keep the text. */
+  describeFailure({ kind }: GatewayError): { file_annotations: FileAnnotation[] } | undefined {
+    if (this.annotations.size === 0 || kind === 'permission_denied' || kind === 'payment_required') return undefined;
+    return { file_annotations: [...this.annotations.values()] };
   }
 
   /** Lists the files that the endpoint gets as text, by their paths. */

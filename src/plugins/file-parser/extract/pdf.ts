@@ -56,5 +56,5 @@ function explainFailure(error: unknown): never {
   if (name === 'PasswordException') {
     throw new FileFault('It is encrypted with a password. Send it without the password.');
   }
-  throw new FileFault(`It is damaged: ${message.slice(0, 200) || 'no PDF reader can open it'}.`);
+  throw new FileFault(`It is damaged: ${message.slice(0, 200).replace(/\.$/, '') || 'no PDF reader can open it'}.`);
 }
