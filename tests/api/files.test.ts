@@ -405,6 +405,32 @@ describe('a file', () => {
   });
 });
 
+describe('spending limits', () => {
+  /** Creates a key that may spend this many USD. */
+  const createKey = async (at: TestGateway, limit: number) =>
+    (await manage(() => at)('POST', '/keys', { name: 'k', workspace_id: main, limit })).body.key as string;
+
+  it('count the text of a file before it is sent', async () => {
+    const key = await createKey(gateway, 0.02);
+    const small = { more: { max_output_tokens: 100 }, key };
+    expectText(await ask(chat, [filePart(report)], small), 'Hello there.');
+    const asked = upstream.requests.length;
+    const long = filePart(Buffer.from('A long text of many words. '.repeat(8000)), 'long.txt');
+    expectFailure(await ask(chat, [long], small), 402, 'payment_required', /of text in files/);
+    expect(upstream.requests.length).toBe(asked);
+  });
+
+  it('count pages before an OCR service reads them', async () => {
+    service.always(() => json({ pages: [{ markdown: 'x' }, { markdown: 'y' }] }));
+    const key = await createKey(withOcr, 0.7);
+    const asked = service.requests.length;
+    const outcome = await ask(chat, [filePart(report)], { at: withOcr, key });
+    expectFailure(outcome, 402, 'payment_required');
+    expect(service.requests.length).toBe(asked);
+    expectText(await ask(chat, [filePart(createPdf([['x']]))], { at: withOcr, key }), 'Hello there.');
+  });
+});
+
 describe.each(cases)('content filters, $wire, $mode', (how) => {
   it.each(['block', 'redact'] as const)('%s text of files', async (action) => {
     const api = manage(() => gateway);
