@@ -40,6 +40,8 @@ export interface ToolLab {
   /** Scripts the next turns of a server. */
   script(wire: WireName, ...turns: Turn[]): void;
   scriptOther(wire: WireName, ...turns: Turn[]): void;
+  /** Scripts every turn of the first server that has no other script. */
+  always(wire: WireName, next: () => Turn): void;
   /** Sends a request, and checks the events of a stream. */
   respond(wire: WireName, mode: Mode, request?: object, options?: RequestOptions): Promise<Served>;
   /** Returns the requests at the first server since the last call. */
@@ -76,6 +78,7 @@ export async function openToolLab(
     upstreams,
     script: (wire, ...turns) => script(upstreams[0], wire, turns),
     scriptOther: (wire, ...turns) => script(upstreams[1], wire, turns),
+    always: (wire, next) => upstreams[0].always((request) => speakers[wire](next(), request)),
     async respond(wire, mode, request = {}, options = {}) {
       const body = {
         model: `acme/${wire}`,

@@ -92,7 +92,8 @@ export class ServerToolLoop implements ToolLoop {
   /** Drops the tools if the provider ignores `tool_choice: none` and the model has not written anything. */
   private insist(step: ResponseStep): NextStep | undefined {
     const { run } = this.parts;
-    if (hasMessage(run, step) || run.steps.length >= MAX_STEPS || step.settings?.tools?.length === 0) return undefined;
+    const isBare = step.settings?.tools?.length === 0;
+    if (isBare || hasMessage(run, step) || hasClientCalls(run, step) || run.steps.length >= MAX_STEPS) return undefined;
     const items = step.toolCalls.map(({ callId }): InputItem => {
       return { type: 'function_call_output', call_id: callId, output: overLimit };
     });
