@@ -29,6 +29,7 @@ import { createModerationPort } from './create-moderation.ts';
 import { findSearchEngines } from './find-search-engines.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import { createFilePorts } from './create-file-ports.ts';
+import { createPageReader } from './create-page-reader.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
 
@@ -87,6 +88,12 @@ export function assemblePipelines(parts: PipelinesParts): {
     findUnknownProviders: ({ request, caller }: Run | ImageRun) =>
       findUnknownNames(request.provider, models().catalog.endpoints, caller.workspaceId),
   };
+  const filePorts = createFilePorts({ config, log, call: callService, media });
+  const readPage = createPageReader({
+    outbound,
+    extractFile: filePorts.extractFile,
+    mayFetch: () => config().outbound.fetch,
+  });
   const pipeline: ResponsePipeline = {
     ...everyRun,
     findTask(run) {
@@ -97,7 +104,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     guardOutput: createOutputGuard(contentGuardrails.sets),
     plugins: createPlugins({
       countTokens: (model, texts) => tokenCounter.count(model, texts),
-      ...createFilePorts({ config, log, call: callService, media }),
+      ...filePorts,
       moderation: createModerationPort({ config, call: callService, pipeline: () => pipeline, log }),
       findSearchEngine,
       charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs
@@ -110,7 +117,7 @@ export function assemblePipelines(parts: PipelinesParts): {
       },
     }),
     tools: createServerTools({
-      tools: new Map([...createTools({ findSearchEngine }), ...addedTools].map((tool) => [tool.type, tool])),
+      tools: new Map([...createTools({ findSearchEngine, readPage }), ...addedTools].map((tool) => [tool.type, tool])),
       charge: (run, planned) => beginCharge(pipeline, run, planned),
       report: (type, error) => log('tool failed', { tool: type, err: error }),
     }),

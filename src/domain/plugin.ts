@@ -10,7 +10,14 @@ import type { Reviser } from './reviser.ts';
  *
  * @see docs/reference/plugins.md#order
  */
-export const pluginOrder = ['file-parser', 'moderation', 'web', 'context-compression', 'response-healing'] as const;
+export const pluginOrder = [
+  'file-parser',
+  'moderation',
+  'web',
+  'web-fetch',
+  'context-compression',
+  'response-healing',
+] as const;
 export type PluginId = (typeof pluginOrder)[number];
 
 /** The plugins that only configure a router. `routing/routers/` reads them. */

@@ -6,6 +6,7 @@ import { createFileParser } from './file-parser/index.ts';
 import { createModeration, type ModerationPorts } from './moderation/index.ts';
 import { responseHealing } from './response-healing/index.ts';
 import { createWeb, type WebPorts } from './web/index.ts';
+import { webFetch } from './web-fetch/index.ts';
 
 /**
  * What plugins get when the gateway starts: a function for everything outside of the request, such as a search. Each
@@ -18,6 +19,7 @@ const creators: Record<PluginId, (ports: PluginPorts) => Plugin> = {
   'file-parser': createFileParser,
   moderation: createModeration,
   web: createWeb,
+  'web-fetch': () => webFetch,
   'context-compression': createContextCompression,
   'response-healing': () => responseHealing,
 };

@@ -1,16 +1,20 @@
 import type { FindSearchEngine } from '../domain/web-search.ts';
 import { datetime } from './datetime/index.ts';
 import type { ServerTool } from './server-tool.ts';
+import { createWebFetch } from './web-fetch/index.ts';
+import type { ReadPage } from './web-fetch/page.ts';
 import { createWebSearch } from './web-search/index.ts';
 
 /** What tools get when the gateway starts: a function for everything outside of the request. */
 export interface ToolPorts {
   findSearchEngine: FindSearchEngine;
+  readPage: ReadPage;
 }
 
 const creators = {
   'router:datetime': () => datetime,
   'router:web_search': ({ findSearchEngine }) => createWebSearch(findSearchEngine),
+  'router:web_fetch': ({ readPage }) => createWebFetch(readPage),
 } satisfies Record<string, (ports: ToolPorts) => ServerTool>;
 
 /** The types of the server tools of this build. */

@@ -16,7 +16,7 @@ export interface ToolCallContext {
   /** Aborted when the client disconnects, or when the deadline of the request or of the call passes. */
   readonly signal: AbortSignal;
   /** The same as `signal`, for functions of the gateway. */
-  readonly cancellation: Pick<Cancellation, 'reason' | 'add' | 'remove'>;
+  readonly cancellation: Pick<Cancellation, 'reason' | 'deadlineAt' | 'signal' | 'add' | 'remove'>;
   /** Unix milliseconds. */
   now(): number;
   /** Number of calls of this tool that began before this one in the response. */

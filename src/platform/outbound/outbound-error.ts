@@ -29,11 +29,18 @@ export type OutboundReason = keyof typeof outboundReasons;
 export class OutboundError extends Error {
   readonly reason: OutboundReason;
   readonly detail: string | undefined;
+  /** The HTTP status, if it is the reason. */
+  readonly status: number | undefined;
 
-  constructor(reason: OutboundReason, detail?: string, message: string = outboundReasons[reason]) {
+  constructor(
+    reason: OutboundReason,
+    detail?: string,
+    { message = outboundReasons[reason], status }: { message?: string; status?: number } = {},
+  ) {
     super(message);
     this.name = 'OutboundError';
     this.reason = reason;
     this.detail = detail;
+    this.status = status;
   }
 }

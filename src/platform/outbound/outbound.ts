@@ -40,16 +40,24 @@ export interface FetchOptions {
   timeoutMs?: number;
   /** Bytes that this and other fetches may still read together. Reduced while data arrives. */
   budget?: { left: number };
+  /** Sent as `User-Agent`. Default: `headgate`. */
+  userAgent?: string;
   /** Media types to request. The response may have another type, so callers must check the bytes. */
   accept?: string;
-  cancellation?: Cancellation;
+  cancellation?: CancellationOfFetch;
+  /** Called for each URL before it is requested, also after a redirect. @throws to end the fetch */
+  check?: (url: URL) => void;
 }
+
+type CancellationOfFetch = Pick<Cancellation, 'reason' | 'add' | 'remove'>;
 
 export interface Fetched {
   /** At least one. */
   bytes: Buffer;
   /** Declared by the server, without parameters, in lower case. Empty: not declared. */
   contentType: string;
+  /** Of the declared type, in lower case. Undefined: not declared. */
+  charset: string | undefined;
   /** After redirects. */
   finalUrl: string;
 }
@@ -79,7 +87,9 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 
   return {
-    async fetchUrl(url, { maxBytes = Number.POSITIVE_INFINITY, timeoutMs, budget, accept = '*/*', cancellation } = {}) {
+    async fetchUrl(url, options = {}) {
+      const { maxBytes = Number.POSITIVE_INFINITY, timeoutMs, budget, accept = '*/*', cancellation } = options;
+      const { userAgent = 'headgate', check } = options;
       const limits = settings();
       const limitMs = Math.min(timeoutMs ?? limits.timeoutMs, limits.timeoutMs);
       using deadline = new Deadline(limitMs, cancellation);
@@ -88,13 +98,18 @@ export function createOutbound(options: OutboundOptions): Outbound {
         using _place = await places.take(signal);
         const hop: Hop = {
           accept,
+          userAgent,
           maxBytes: Math.min(maxBytes, limits.maxBytes),
           idleMs: limits.idleMs,
           budget,
           dial,
           signal,
         };
-        return await follow(url, hop, (next) => checkUrl(next, rulesOf(limits), resolve, signal));
+        return await follow(url, hop, (next) => {
+          const parsed = URL.parse(next);
+          if (parsed) check?.(parsed);
+          return checkUrl(next, rulesOf(limits), resolve, signal);
+        });
       } catch (thrown) {
         const error: unknown = signal.aborted ? signal.reason : thrown;
         if (error instanceof OutboundError) {
@@ -110,6 +125,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
 /** The settings of every hop of one fetch. */
 interface Hop {
   accept: string;
+  userAgent: string;
   maxBytes: number;
   budget: { left: number } | undefined;
   idleMs: number;
@@ -133,7 +149,7 @@ async function follow(first: string, hop: Hop, check: (url: string) => Promise<C
 /** @returns the body, or the target of a redirect */
 async function ask(target: CheckedUrl, hop: Hop): Promise<Fetched | string> {
   const { url } = target;
-  const { accept, idleMs, dial, maxBytes, budget, signal } = hop;
+  const { accept, userAgent, idleMs, dial, maxBytes, budget, signal } = hop;
   // One client per request. No connection is ever reused for another address or another caller.
   const client = new Client(url.origin, {
     connect(_options, callback) {
@@ -151,23 +167,27 @@ async function ask(target: CheckedUrl, hop: Hop): Promise<Fetched | string> {
     const answer = await client.request({
       method: 'GET',
       path: url.pathname + url.search,
-      headers: { accept, 'accept-encoding': 'identity', 'user-agent': 'headgate' },
+      headers: { accept, 'accept-encoding': 'identity', 'user-agent': userAgent },
       signal,
     });
     const { statusCode: status, headers, body } = answer;
     body.on('error', () => {}); // the body may not be read to its end
     const location = one(headers['location']);
     if (redirects.has(status) && location !== undefined) return location;
-    if (status === 404 || status === 410) throw new OutboundError('not_found', `status ${status}`);
-    if (status < 200 || status > 299 || status === 206) throw new OutboundError('bad_status', `status ${status}`);
+    if (status < 200 || status > 299 || status === 206) {
+      const reason = status === 404 || status === 410 ? 'not_found' : 'bad_status';
+      throw new OutboundError(reason, `status ${status}`, { status });
+    }
     const encoding = one(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity';
     if (encoding !== 'identity' && encoding !== '') throw new OutboundError('encoded', encoding);
     const announced = Number(one(headers['content-length']) ?? 0);
     if (announced > maxBytes) throw tooLarge(maxBytes);
     if (budget && announced > budget.left) throw beyondBudget();
     const bytes = await readBounded(body, maxBytes, budget);
-    const contentType = (one(headers['content-type']) ?? '').replace(/;.*$/s, '').trim().toLowerCase();
-    return { bytes, contentType, finalUrl: url.href };
+    const declared = one(headers['content-type']) ?? '';
+    const contentType = declared.replace(/;.*$/s, '').trim().toLowerCase();
+    const charset = /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(declared)?.[1]?.toLowerCase();
+    return { bytes, contentType, charset, finalUrl: url.href };
   } catch (error) {
     throw signal.aborted ? signal.reason : readFailure(error);
   } finally {
@@ -194,10 +214,10 @@ async function readBounded(
 }
 
 const tooLarge = (maxBytes: number) =>
-  new OutboundError('too_large', undefined, `It is larger than ${maxBytes} bytes.`);
+  new OutboundError('too_large', undefined, { message: `It is larger than ${maxBytes} bytes.` });
 
 const beyondBudget = () =>
-  new OutboundError('too_large', undefined, 'It is too large together with the others of the request.');
+  new OutboundError('too_large', undefined, { message: 'It is too large together with the others of the request.' });
 
 /** Maps errors of undici and of sockets after the connection was established. */
 function readFailure(error: unknown): Error {
@@ -232,9 +252,9 @@ function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Va
 class Deadline implements Disposable {
   private readonly controller = new AbortController();
   private readonly timer: NodeJS.Timeout;
-  private readonly cancellation: Cancellation | undefined;
+  private readonly cancellation: CancellationOfFetch | undefined;
 
-  constructor(limitMs: number, cancellation: Cancellation | undefined) {
+  constructor(limitMs: number, cancellation: CancellationOfFetch | undefined) {
     this.timer = setTimeout(() => this.controller.abort(new OutboundError('timeout', `${limitMs} ms in all`)), limitMs);
     this.cancellation = cancellation;
     cancellation?.add(this);

@@ -1,15 +1,15 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { byKind } from '../../../schema/by-kind.ts';
 import { show } from '../../../schema/report.ts';
-import { anyObject, cacheControl, oneOf, reasoningEffort, strings } from '../../../schema/shapes.ts';
+import { anyObject, cacheControl, oneOf, reasoningEffort } from '../../../schema/shapes.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
 import { addedToolPattern } from '../../../tools/server-tool.ts';
+import { webFetchParameters } from '../../../tools/web-fetch/parameters.ts';
 import { webSearchParameters } from '../../../tools/web-search/parameters.ts';
 
 const closed = { additionalProperties: false };
 const text = () => Type.Optional(Type.String());
 const integer = () => Type.Optional(Type.Integer());
-const domains = () => Type.Optional(strings());
 
 /** Exactly two keys, and `parameters` has none but those listed (docs/reference/responses.md#request-body). */
 const tool = <const Kind extends string, Parameters extends TSchema>(type: Kind, parameters: Parameters) =>
@@ -67,17 +67,6 @@ export const fusionLimits = {
 
 const webSearch = tool('router:web_search', webSearchParameters);
 
-const webFetch = tool(
-  'router:web_fetch',
-  parameters({
-    allowed_domains: domains(),
-    blocked_domains: domains(),
-    engine: Type.Optional(oneOf('auto', 'native', 'router', 'exa', 'parallel', 'firecrawl')),
-    max_content_tokens: integer(),
-    max_uses: integer(),
-  }),
-);
-
 /** Any image setting is passed to the image model: a string, a number or a list. */
 const imageSettings = Type.Unsafe<Record<string, string | number | unknown[]>>({
   type: 'object',
@@ -118,7 +107,7 @@ const noParameters = Type.Unsafe<Record<string, never>>({ type: 'object', proper
 /** The tools of a subagent: every server tool except another subagent. */
 const workerTools = {
   'router:web_search': webSearch,
-  'router:web_fetch': webFetch,
+  'router:web_fetch': tool('router:web_fetch', webFetchParameters),
   'router:datetime': tool('router:datetime', datetimeParameters),
   'router:image_generation': tool('router:image_generation', imageSettings),
   'router:experimental__search_models': tool(

@@ -1,0 +1,22 @@
+import { Type } from 'typebox';
+import { oneOf, strings } from '../../schema/shapes.ts';
+
+const closed = { additionalProperties: false };
+
+/** `parameters` of `router:web_fetch`. */
+export const webFetchParameters = Type.Object(
+  {
+    allowed_domains: Type.Optional(strings()),
+    blocked_domains: Type.Optional(strings()),
+    engine: Type.Optional(oneOf('auto', 'native', 'router', 'exa', 'parallel', 'firecrawl')),
+    max_content_tokens: Type.Optional(Type.Integer()),
+    max_uses: Type.Optional(Type.Integer()),
+  },
+  closed,
+);
+
+/** The arguments of its calls. */
+export const webFetchArguments = Type.Object(
+  { url: Type.String({ description: 'An http or https URL.', examples: ['https://example.com/'] }) },
+  closed,
+);
