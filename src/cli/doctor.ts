@@ -10,11 +10,12 @@ import { checkPort } from './checks/port.ts';
 import { checkPrices } from './checks/prices.ts';
 import { checkProvider } from './checks/provider.ts';
 import { checkQuarantine } from './checks/quarantine.ts';
+import { checkSearchEngines } from './checks/search-engines.ts';
 import { checkStorage } from './checks/storage.ts';
 import { type Color, colorize, type Terminal } from './terminal.ts';
 
 export interface DoctorOptions {
-  /** Requests the models of each provider, with each of its keys. */
+  /** Requests the models of each provider, with each of its keys, and makes a search with each search engine. */
   probe?: boolean;
 }
 
@@ -51,6 +52,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
     );
     findings.push(...byProvider.flat(), ...checkPrices(loaded));
+    findings.push(...(await checkSearchEngines(config, { probe: options.probe ?? false })));
   }
   printFindings(terminal, findings);
   return findings.some(({ status }) => status === 'fail') ? 1 : 0;

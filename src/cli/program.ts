@@ -115,7 +115,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     });
 
   command(program, 'doctor', 'check configuration, data folder, storage, port and providers', doctorExamples)
-    .option('--probe', 'request the models of each provider, with each key')
+    .option('--probe', 'request the models of each provider, with each key, and search with each engine')
     .option('--port <number>', 'port to check (that of the configuration)')
     .option('--host <address>', 'address to check (that of the configuration)')
     .action(async ({ probe, ...options }: SourceOptions & { probe?: boolean }) => {
