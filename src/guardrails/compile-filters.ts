@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BuiltinSlug, type ContentFilter, INJECTION_SLUG } from '../domain/content-filter.ts';
 import { builtinTexts, CUSTOM_PLACEHOLDER, patternDetectors } from './builtin-filters.ts';
 import { parseCustomPattern } from './custom-pattern.ts';
 import type { Detector } from './detector.ts';
 import { evasionChecks, injectionPatterns } from './injection/detectors.ts';
+import { finishInSlices, finishSteps } from './regex/finish-steps.ts';
 import { type Node, parsePattern } from './regex/parse-pattern.ts';
 import { PatternSet } from './regex/search.ts';
 
@@ -31,9 +31,6 @@ export interface CompiledFilters {
   readonly hasPhrases: boolean;
 }
 
-/** Time after which a compilation lets other work run. */
-const SLICE_MS = 5;
-
 /**
  * Compiles filters for scanning. It takes milliseconds, the first time a few hundred: keep the result.
  *
@@ -46,30 +43,16 @@ export function compileFilters(
   filters: readonly ContentFilter[],
   allowedPhrases: readonly string[] = [],
 ): CompiledFilters {
-  const steps = compile(filters, allowedPhrases);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
+  return finishSteps(compile(filters, allowedPhrases));
 }
 
 /** Does the same as `compileFilters`, with other work between the patterns. */
-export async function compileInSlices(
+export const compileInSlices = (
   filters: readonly ContentFilter[],
   allowedPhrases: readonly string[] = [],
-): Promise<CompiledFilters> {
-  const steps = compile(filters, allowedPhrases);
-  let startedAt = performance.now();
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-    if (performance.now() - startedAt < SLICE_MS) continue;
-    await nextTurn();
-    startedAt = performance.now();
-  }
-}
+): Promise<CompiledFilters> => finishInSlices(compile(filters, allowedPhrases));
 
-/** Yields after each pattern. */
+/** Yields where other work may run. */
 function* compile(
   filters: readonly ContentFilter[],
   allowedPhrases: readonly string[],
@@ -82,7 +65,7 @@ function* compile(
   };
   for (const [filter, each] of filters.entries()) {
     if (each.type === 'custom') {
-      const node = parseCustomPattern(each.pattern);
+      const node = yield* parseCustomPattern(each.pattern);
       add(
         { type: 'filter', filter, id: '', placeholder: CUSTOM_PLACEHOLDER, check: undefined, alone: undefined },
         node,
@@ -94,7 +77,7 @@ function* compile(
       const { id, maxLength, check } = detector;
       const node = parseDetector(detector);
       const hides = allowedPhrases.length > 0 && injectionPatterns.includes(detector);
-      const alone = hides ? once(() => new PatternSet([{ node, maxLength }])) : undefined;
+      const alone = hides ? once(() => PatternSet.create([{ node, maxLength }])) : undefined;
       const placeholder = each.slug === 'secrets' ? `[SECRET:${id}]` : builtinTexts[each.slug].placeholder;
       add({ type: 'filter', filter, id, placeholder, check, alone }, node, maxLength);
       yield;
@@ -105,7 +88,7 @@ function* compile(
   }
   yield;
   const hasPhrases = entries.some(({ type }) => type === 'phrase');
-  return { filters, set: new PatternSet(patterns), entries, hasPhrases };
+  return { filters, set: yield* PatternSet.createInSlices(patterns), entries, hasPhrases };
 }
 
 function findDetectors(slug: BuiltinSlug): readonly Detector[] {

@@ -70,6 +70,8 @@ export class Findings {
 
 interface Match {
   readonly entry: FilterEntry;
+  /** Its index in the entries: the first one of equal matches counts. */
+  readonly pattern: number;
   readonly start: number;
   readonly end: number;
 }
@@ -176,7 +178,8 @@ export class FilterScan implements TextScan {
     const entry = this.filters.entries[pattern]!;
     this.search.extraWork += MATCH_WORK + (end - start) * CHECK_WORK;
     if (entry.type === 'phrase') this.phrases.push({ start, end });
-    else if (!entry.check || entry.check(this.search.read(start, end))) this.matches.push({ entry, start, end });
+    else if (!entry.check || entry.check(this.search.read(start, end)))
+      this.matches.push({ entry, pattern, start, end });
   }
 
   /** Decides the matches before which nothing can be found any more, and writes the text up to there. */
@@ -184,7 +187,7 @@ export class FilterScan implements TextScan {
     const { settled } = this.search;
     let end = settled;
     if (this.matches.length > 0) {
-      this.matches.sort((a, b) => a.start - b.start || b.end - a.end || a.entry.filter - b.entry.filter);
+      this.matches.sort((a, b) => a.start - b.start || b.end - a.end || a.pattern - b.pattern);
       let count = 0;
       for (const match of this.matches) {
         const needs = match.entry.alone ? match.end : match.start + 1; // a phrase may begin within the match

@@ -25,7 +25,7 @@ export interface AnalyzedText {
 /** What filters of recognized entities found. */
 export interface EntityScan {
   /** By index of the text. Texts without findings are absent. */
-  readonly results: ReadonlyMap<number, ScanResult>;
+  readonly results: ReadonlyMap<number, Omit<ScanResult, 'work'>>;
   /** Why texts were not analyzed. Undefined: all were. */
   readonly skipped: string | undefined;
 }
@@ -52,7 +52,7 @@ export async function scanEntities(
   { recognizer, timeoutMs }: EntitySettings,
   signal: AbortSignal,
 ): Promise<EntityScan> {
-  const results = new Map<number, ScanResult>();
+  const results = new Map<number, Omit<ScanResult, 'work'>>();
   const queue = [...texts.entries()].filter(([, { text, filters }]) => text !== '' && filters.some(isRecognized));
   if (queue.length === 0) return { results, skipped: undefined };
   if (!recognizer) return { results, skipped: 'No analyzer is configured (guardrails.analyzer_url).' };
@@ -88,7 +88,7 @@ async function applyEntities(
   text: string,
   filters: readonly CombinedFilter[],
   entities: readonly RecognizedEntity[],
-): Promise<ScanResult> {
+): Promise<Omit<ScanResult, 'work'>> {
   const counts = filters.map(() => 0);
   const findings: FilterFinding[] = [];
   let written = '';

@@ -12,6 +12,8 @@ export interface ScanResult {
   readonly findings: readonly FilterFinding[];
   /** Number of findings of each filter. */
   readonly counts: readonly number[];
+  /** Units of work. */
+  readonly work: number;
 }
 
 export type TextForm = 'plain' | 'json';
@@ -47,4 +49,5 @@ const createResult = (scan: TextScan, { list, counts }: Findings): ScanResult =>
   isBlocked: scan.blocked,
   findings: list,
   counts,
+  work: scan.work,
 });

@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { CompiledFilters } from './compile-filters.ts';
+import { SLICE_WORK } from './filter-scan.ts';
 import { type ScanResult, scanText, type TextForm } from './scan-text.ts';
 
-/** Characters that are scanned before other work runs: 0.2 to 5 ms. */
-const SLICE_LENGTH = 30_000;
-/** Characters that a scan costs by itself. */
-const SCAN_LENGTH = 200;
+/** Units of work that a scan costs by itself. */
+const SCAN_WORK = 300;
 
 /** Scans the texts of a request one by one. Other requests are served in between, however many texts there are. */
 export class TextScanner {
   private readonly cancellation: { readonly reason?: Error | undefined };
-  private length = 0;
+  /** Units of work since the last pause. */
+  private work = 0;
 
   constructor(cancellation: { readonly reason?: Error | undefined }) {
     this.cancellation = cancellation;
@@ -22,13 +22,22 @@ export class TextScanner {
    * @throws the reason of the cancellation
    */
   scan(filters: CompiledFilters, text: string, form: TextForm): MaybePromise<ScanResult> {
-    this.length += text.length + SCAN_LENGTH;
-    if (this.length < SLICE_LENGTH) return scanText(filters, text, this.pause, form);
-    return this.pause().then(() => scanText(filters, text, this.pause, form));
+    if (this.work < SLICE_WORK) return this.scanNow(filters, text, form);
+    return this.pause().then(() => this.scanNow(filters, text, form));
+  }
+
+  private scanNow(filters: CompiledFilters, text: string, form: TextForm): MaybePromise<ScanResult> {
+    const scanned = scanText(filters, text, this.pause, form);
+    return scanned instanceof Promise ? scanned.then((result) => this.note(result)) : this.note(scanned);
+  }
+
+  private note(result: ScanResult): ScanResult {
+    this.work += result.work + SCAN_WORK;
+    return result;
   }
 
   private readonly pause = async (): Promise<void> => {
-    this.length = 0;
+    this.work = 0;
     await nextTurn();
     if (this.cancellation.reason) throw this.cancellation.reason;
   };

@@ -18,10 +18,11 @@ import { createResponseObject } from '../../src/pipeline/events/response-object.
 import { isFull } from '../../src/testing/full.ts';
 import { checkEvents } from '../api/check-events.ts';
 
-const filtersOf = (filters: ContentFilter[]): FilterSet => ({
+type OutputFilters = Pick<FilterSet, 'combined' | 'compiled'>;
+
+const filtersOf = (filters: ContentFilter[]): OutputFilters => ({
   combined: filters.map((filter): CombinedFilter => ({ filter, source: { id: 'g', scope: 'api-key' } })),
   compiled: compileFilters(filters),
-  hasEntities: false,
 });
 const custom = (pattern: string, action: ContentFilter['action']): ContentFilter => ({
   ...{ type: 'custom', pattern, label: null, action },
@@ -50,7 +51,7 @@ function rewrite(scan: TextScan, text: string): string {
   return scan.take();
 }
 
-const scanOf = ({ compiled }: FilterSet, kind: Spoken['kind']): TextScan =>
+const scanOf = ({ compiled }: OutputFilters, kind: Spoken['kind']): TextScan =>
   kind === 'call' ? new JsonScan(compiled) : new FilterScan(compiled);
 
 interface Served {
@@ -61,7 +62,7 @@ interface Served {
 }
 
 /** Serves batches of chunks through the filters and the events. */
-async function serve(filters: FilterSet, batches: readonly Chunk[][], settings = {}): Promise<Served> {
+async function serve(filters: OutputFilters, batches: readonly Chunk[][], settings = {}): Promise<Served> {
   const stages: StageRecord[] = [];
   const builder = new EventBuilder({
     base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),

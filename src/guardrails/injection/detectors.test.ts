@@ -14,7 +14,7 @@ it('there are 33 patterns and four evasion checks, each with its own id', () => 
 describe('an evasion check', () => {
   const find = (id: string, text: string): string[] => {
     const { source, ignoreCase, maxLength, check } = evasionChecks.find((each) => each.id === id)!;
-    const set = new PatternSet([{ node: parsePattern(source, { ignoreCase, allowLooks: true }), maxLength }]);
+    const set = PatternSet.create([{ node: parsePattern(source, { ignoreCase, allowLooks: true }), maxLength }]);
     return findMatches(set, text)
       .map(({ start, end }) => text.slice(start, end))
       .filter(check!);

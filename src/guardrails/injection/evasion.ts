@@ -68,7 +68,7 @@ const spaced: Detector = {
   id: 'spaced_letters_injection',
   source: String.raw`(?<!\w)\S(?: {1,3}\S){7,}(?!\w)`,
   check(text) {
-    collapsed ??= new PatternSet(
+    collapsed ??= PatternSet.create(
       families.flatMap(({ id, source, isCaseSensitive }) =>
         id.endsWith('_spoofing') || id.endsWith('_injection')
           ? [] // made of signs, not of words

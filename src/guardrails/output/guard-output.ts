@@ -61,12 +61,14 @@ export const createOutputGuard =
     return found && guardOutput(found);
   };
 
+type OutputFilters = Pick<FilterSet, 'combined' | 'compiled'>;
+
 /**
  * Creates the reviser that applies content filters to the output of a run.
  *
  * @see docs/reference/guardrails.md#output
  */
-export const guardOutput = (filters: FilterSet): Reviser<GuardedRun> => ({
+export const guardOutput = (filters: OutputFilters): Reviser<GuardedRun> => ({
   open: (run, out) => new GuardingSink(run, filters, out),
 });
 
@@ -101,7 +103,7 @@ interface GuardedItem {
  */
 class GuardingSink implements RevisingSink {
   private readonly run: GuardedRun;
-  private readonly filters: FilterSet;
+  private readonly filters: OutputFilters;
   private readonly out: Sink<Chunk>;
   /** Whether filters change the output. Otherwise nothing waits. */
   private readonly isChanging: boolean;
@@ -123,7 +125,7 @@ class GuardingSink implements RevisingSink {
   private hasChangedReasoning = false;
   private isAbandoned = false;
 
-  constructor(run: GuardedRun, filters: FilterSet, out: Sink<Chunk>) {
+  constructor(run: GuardedRun, filters: OutputFilters, out: Sink<Chunk>) {
     this.run = run;
     this.filters = filters;
     this.out = out;

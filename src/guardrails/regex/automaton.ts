@@ -36,7 +36,10 @@ export class Automaton {
   generation = 0;
   readonly matching: MatchingTransition[] = [];
   private readonly states: State[] = [];
-  private readonly indexes = new Map<string, number>();
+  /** Rows of states by the hash of the state. */
+  private readonly rows = new Map<number, number[]>();
+  /** The instructions of the state that is made, one bit each. */
+  private readonly bits: Uint32Array;
   private threads = 0;
   private readonly width: number;
   /** What a new attempt comes to after one character: by kind and class. */
@@ -49,6 +52,7 @@ export class Automaton {
     this.program = program;
     this.width = program.alphabet.size;
     this.marks = new Uint32Array(program.operations.length);
+    this.bits = new Uint32Array((program.operations.length >>> 5) + 1);
     this.table = new Int32Array(0);
     this.idleEnd = program.kinds.length * this.width;
     this.reset();
@@ -64,7 +68,8 @@ export class Automaton {
   }
 
   rowOf(state: State): number {
-    const known = this.indexes.get(keyOf(state));
+    const hash = hashOf(state);
+    const known = this.rows.get(hash)?.find((row) => isEqual(this.stateAt(row), state));
     if (known !== undefined) return known;
     this.threads += state.threads.length;
     const isFull = (this.states.length + 1) * this.width > MAX_ENTRIES || this.threads > MAX_THREADS;
@@ -73,18 +78,22 @@ export class Automaton {
       this.reset();
       this.threads = state.threads.length;
     }
-    return this.add(state);
+    return this.add(state, hash);
   }
 
   private reset(): void {
     this.states.length = 0;
     this.matching.length = 0;
-    this.indexes.clear();
+    this.rows.clear();
     this.begun.clear();
-    for (let kind = 0; kind < this.program.kinds.length; kind++) this.add({ threads: new Int32Array(0), kind });
+    for (let kind = 0; kind < this.program.kinds.length; kind++) this.addIdle({ threads: new Int32Array(0), kind });
   }
 
-  private add(state: State): number {
+  private addIdle(state: State): void {
+    this.add(state, hashOf(state));
+  }
+
+  private add(state: State, hash: number): number {
     const row = this.states.length * this.width;
     if (row + this.width > this.table.length) {
       const table = new Int32Array(Math.max(2 * this.table.length, 64 * this.width));
@@ -93,7 +102,9 @@ export class Automaton {
     }
     this.table.fill(UNKNOWN, row, row + this.width);
     this.states.push(state);
-    this.indexes.set(keyOf(state), row);
+    const rows = this.rows.get(hash);
+    if (rows) rows.push(row);
+    else this.rows.set(hash, [row]);
     return row;
   }
 
@@ -116,13 +127,32 @@ export class Automaton {
       begun = Int32Array.from(first);
       this.begun.set(key, begun);
     }
-    const all = Int32Array.from(begun.length === 0 ? next : new Set([...next, ...begun])).sort();
+    const all = this.sort(next, begun);
+    work += all.length;
     const nextRow = this.rowOf({ threads: all, kind: this.program.kindOf[characterClass]! });
     if (generation === this.generation) {
       this.table[row + characterClass] = patterns.length === 0 ? nextRow : -2 - this.matching.length;
       if (patterns.length > 0) this.matching.push({ next: nextRow, patterns });
     }
     return { next: nextRow, patterns, work };
+  }
+
+  /** Returns the instructions of two lists, ascending, each once. */
+  private sort(next: readonly number[], begun: Int32Array): Int32Array {
+    const bits = this.bits;
+    const count = next.length + begun.length;
+    if (count * 32 < bits.length) return Int32Array.from(new Set([...next, ...begun])).sort();
+    for (let index = 0; index < next.length; index++) bits[next[index]! >>> 5]! |= 1 << (next[index]! & 31);
+    for (let index = 0; index < begun.length; index++) bits[begun[index]! >>> 5]! |= 1 << (begun[index]! & 31);
+    const sorted = new Int32Array(count);
+    let length = 0;
+    for (let word = 0; word < bits.length; word++) {
+      for (let left = bits[word]!; left !== 0; left &= left - 1) {
+        sorted[length++] = (word << 5) + 31 - Math.clz32(left & -left);
+      }
+      bits[word] = 0;
+    }
+    return length === count ? sorted : sorted.slice(0, length);
   }
 
   /** Lets threads consume a character. Adds the instructions to go on with, and the patterns that end before it. */
@@ -138,7 +168,14 @@ export class Automaton {
     const stack = this.stack;
     const mark = this.newMark();
     let work = threads.length;
-    for (let index = threads.length - 1; index >= 0; index--) stack.push(threads[index]!);
+    for (let index = threads.length - 1; index >= 0; index--) {
+      const thread = threads[index]!;
+      if (operations[thread] !== CHARACTER) stack.push(thread);
+      else if (marks[thread] !== mark) {
+        marks[thread] = mark;
+        if (alphabet.has(a[thread]!, characterClass)) next.push(thread + 1);
+      }
+    }
     while (stack.length > 0) {
       const at = stack.pop()!;
       if (marks[at] === mark) continue;
@@ -173,7 +210,19 @@ export class Automaton {
   }
 }
 
-const keyOf = ({ threads, kind }: State): string => `${kind}:${threads.join()}`;
+function hashOf({ threads, kind }: State): number {
+  let hash = kind;
+  for (let index = 0; index < threads.length; index++) hash = (Math.imul(hash, 0x01000193) ^ threads[index]!) | 0;
+  return hash ^ (hash >>> 15);
+}
+
+function isEqual(state: State, other: State): boolean {
+  const { threads } = state;
+  const { length } = threads;
+  if (state.kind !== other.kind || length !== other.threads.length) return false;
+  for (let index = 0; index < length; index++) if (threads[index] !== other.threads[index]) return false;
+  return true;
+}
 
 /** Whether the assertion holds between a character of the kind and one of the class. */
 export function holds(program: Program, at: number, kind: number, characterClass: number): boolean {

@@ -1,3 +1,5 @@
+import { finishSteps } from './finish-steps.ts';
+
 /** A set of code points as a flat, sorted list of bounds: `[first, last, first, last, …]`. Ranges never touch. */
 export type CharSet = readonly number[];
 
@@ -22,8 +24,6 @@ export function haveOverlaps(ranges: readonly (readonly [number, number])[]): bo
   const sorted = [...ranges].sort((one, other) => one[0] - other[0]);
   return sorted.some(([first], index) => index > 0 && first <= sorted[index - 1]![1]);
 }
-
-export const uniteCharSets = (...sets: CharSet[]): CharSet => createCharSet(sets.flatMap(rangesOf));
 
 export function negateCharSet(set: CharSet): CharSet {
   const negated: number[] = [];
@@ -50,6 +50,13 @@ export function ignoreCase(set: CharSet): CharSet {
   return createCharSet(ranges);
 }
 
+/** Whether the block of 1,024 code points is unassigned or private: no property tells its characters apart. */
+function isUniform(first: number): boolean {
+  const plane = first >>> 16;
+  const hasCharacters = plane < 4 || plane === 14;
+  return !hasCharacters && (first & 0xffff) !== 0xfc00; // the last block of a plane ends with two noncharacters
+}
+
 const propertySets = new Map<string, CharSet>();
 
 /**
@@ -57,13 +64,25 @@ const propertySets = new Map<string, CharSet>();
  *
  * @throws {SyntaxError} if the engine does not know it
  */
-export function findPropertySet(property: string): CharSet {
+export const findPropertySet = (property: string): CharSet => finishSteps(loadPropertySet(property));
+
+/** Blocks of characters that are looked at between two pauses. */
+const SLICE_BLOCKS = 64;
+
+/** Does the same as `findPropertySet`. Yields where other work may run. */
+export function* loadPropertySet(property: string): Generator<void, CharSet> {
   const known = propertySets.get(property);
   if (known) return known;
   const runs = new RegExp(`${property}+`, 'gu');
+  const one = new RegExp(`^${property}$`, 'u');
   const ranges: [number, number][] = [];
   // Blocks end where surrogates change from high to low: there two of them would read as one character.
   for (let first = 0; first <= MAX_CODE_POINT; first += 0x400) {
+    if ((first >>> 10) % SLICE_BLOCKS === SLICE_BLOCKS - 1) yield;
+    if (isUniform(first)) {
+      if (one.test(String.fromCodePoint(first))) ranges.push([first, first + 0x3ff]);
+      continue;
+    }
     const block = String.fromCodePoint(...Array.from({ length: 0x400 }, (_, offset) => first + offset));
     const unitsPerCharacter = first > 0xffff ? 2 : 1;
     for (const { 0: run, index } of block.matchAll(runs)) {

@@ -28,7 +28,7 @@ const hostile: [string, string][] = [
 
 describe('the work of a search', () => {
   it.each(hostile)('of %s grows linearly with %s repeated', (source, fragment) => {
-    const set = new PatternSet([{ node: parsePattern(source) }]);
+    const set = PatternSet.create([{ node: parsePattern(source) }]);
     const text = (length: number) => `x${fragment.repeat(Math.ceil(length / fragment.length))}`;
     countSlices(set, text(20_000)); // fills the table
     const short = countSlices(set, text(40_000));
@@ -37,7 +37,7 @@ describe('the work of a search', () => {
   });
 
   it('grows linearly for all fragments', () => {
-    const sets = hostile.map(([source]) => new PatternSet([{ node: parsePattern(source) }]));
+    const sets = hostile.map(([source]) => PatternSet.create([{ node: parsePattern(source) }]));
     fc.assert(
       fc.property(fc.nat({ max: sets.length - 1 }), fc.stringMatching(/^[abxy1, ]{1,6}$/), (index, fragment) => {
         const text = (length: number) => fragment.repeat(Math.ceil(length / fragment.length));
@@ -50,8 +50,36 @@ describe('the work of a search', () => {
   });
 });
 
+describe('a slice', () => {
+  const large = [
+    Array.from({ length: 100 }, (_, index) => `[ab]*a[ab]{20}c${index}`),
+    ['[a-y]{1,90000}0'],
+    [Array.from({ length: 5000 }, (_, index) => ((index * 2_654_435_761) >>> 0).toString(36)).join('|')],
+    Array.from({ length: 100 }, (_, index) => `(?:a|b${index})+[\\p{L}]{1,10}x`),
+  ];
+
+  it.each(large)('does at most its work, and that of one character: %#', (...sources: string[]) => {
+    const set = PatternSet.create(sources.map((source) => ({ node: parsePattern(source) })));
+    const parts = set.automaton.program.operations.length;
+    let state = 1;
+    const text = Array.from({ length: 5000 }, () => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+      return 'ab1x0'[(state >>> 12) % (state % 3 === 0 ? 5 : 2)];
+    }).join('');
+    const search = new Search(set, () => {});
+    search.add(text);
+    search.end();
+    for (let isDone = false; !isDone; ) {
+      const before = search.work;
+      isDone = search.advance(10_000);
+      // A character visits each part at most once in the automaton, for attempts so far and for new ones.
+      expect(search.work - before).toBeLessThan(10_000 + 3 * 8 * parts + 1000);
+    }
+  });
+});
+
 describe('a match', () => {
-  const set = new PatternSet([{ node: parsePattern('a.*b') }]);
+  const set = PatternSet.create([{ node: parsePattern('a.*b') }]);
 
   it('is found if it has at most half of the maximum length, whatever is before it', () => {
     const match = `a${'.'.repeat(MAX_MATCH_LENGTH / 2 - 2)}b`;
@@ -83,7 +111,7 @@ describe('a match', () => {
   });
 
   it('does not depend on the table, which starts over when it is full', () => {
-    const wide = new PatternSet([{ node: parsePattern('a[abc]{24}d') }, { node: parsePattern('[ab]+c') }]);
+    const wide = PatternSet.create([{ node: parsePattern('a[abc]{24}d') }, { node: parsePattern('[ab]+c') }]);
     let state = 1;
     const text = Array.from({ length: 200_000 }, () => {
       state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;

@@ -3,16 +3,17 @@ import {
   createCharSet,
   digits,
   findPropertySet,
+  loadPropertySet,
   haveOverlaps,
   ignoreCase,
   lineEnds,
   negateCharSet,
   rangesOf,
   spaces,
-  uniteCharSets,
   wordCharacters,
 } from './char-set.ts';
 import { factorChoices } from './factor-choices.ts';
+import { finishSteps } from './finish-steps.ts';
 
 /** A parsed expression. */
 export type Node =
@@ -44,19 +45,38 @@ const MAX_DEPTH = 200;
 /** Instructions of one expression. A character or class is one; a counted repetition has its item once for each count. */
 export const MAX_SIZE = 250_000;
 
+/** Characters of a class, and of all classes of an expression: the JavaScript engine takes long for more. */
+const MAX_CLASS_LENGTH = 2000;
+const MAX_CLASSES_LENGTH = 10_000;
+/** Ranges of characters in the different classes of an expression. `\p{L}` has about 650. */
+export const MAX_RANGES = 20_000;
+/** Units of work between two pauses: a character is one. */
+const SLICE_WORK = 2000;
+
 /**
  * Parses an expression in the syntax of JavaScript with the flag `u`.
  *
  * @throws {PatternError} if it is invalid, or is among what the engine does not support
  * @see docs/reference/guardrails.md#pattern-syntax
  */
-export function parsePattern(source: string, options: ParseOptions = {}): Node {
+export const parsePattern = (source: string, options: ParseOptions = {}): Node =>
+  finishSteps(parseInSlices(source, options));
+
+/** Does the same as `parsePattern`. Yields where other work may run. */
+export function* parseInSlices(source: string, options: ParseOptions = {}): Generator<void, Node> {
+  checkClasses(source);
+  yield;
   try {
     new RegExp(source, 'u');
   } catch (cause) {
     throw new PatternError(`The pattern is not a valid JavaScript regular expression: ${reasonOf(cause)}.`);
   }
-  const node = new Parser(source, options).parse();
+  yield;
+  for (const [property] of source.matchAll(/\\[pP]\{[^}]*\}/g)) {
+    if (isProperty(property)) yield* loadPropertySet(property);
+  }
+  const node = yield* new Parser(source, options).parse();
+  yield;
   if (isNullable(node)) throw new PatternError('The pattern can match the empty text. Require at least one character.');
   if (sizeOf(node) > MAX_SIZE) {
     throw new PatternError(`The pattern is too large: with its counts written out it has more than ${MAX_SIZE} parts.`);
@@ -67,7 +87,36 @@ export function parsePattern(source: string, options: ParseOptions = {}): Node {
       `The pattern matches only texts of at least ${length} characters, more than ${MAX_MATCH_LENGTH}.`,
     );
   }
-  return factorChoices(node);
+  yield;
+  return yield* factorChoices(node);
+}
+
+/** Whether it is a property escape, and not only looks like one: its backslash may be escaped. */
+function isProperty(text: string): boolean {
+  try {
+    return new RegExp(text, 'u').source === text;
+  } catch {
+    return false;
+  }
+}
+
+function checkClasses(source: string): void {
+  let total = 0;
+  let start = -1;
+  for (let at = 0; at < source.length; at++) {
+    const character = source[at];
+    if (character === '\\') at++;
+    else if (character === '[' && start === -1) start = at;
+    else if (character === ']' && start !== -1) {
+      const length = at - start;
+      total += length;
+      if (length > MAX_CLASS_LENGTH || total > MAX_CLASSES_LENGTH) {
+        const most = `at most ${MAX_CLASS_LENGTH} are allowed, and ${MAX_CLASSES_LENGTH} in all classes`;
+        throw new PatternError(`The class at ${start} has ${length} characters, but ${most}. Write ranges.`);
+      }
+      start = -1;
+    }
+  }
 }
 
 /** The engine repeats the expression in its message; only what comes after it is useful. */
@@ -76,10 +125,16 @@ const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.mes
 const empty: Node = { type: 'sequence', items: [] };
 const dot = negateCharSet(lineEnds);
 
+const beginsQuantifier = new Set(['*', '+', '?', '{'].map((sign) => sign.charCodeAt(0)));
+
 class Parser {
   private readonly source: string;
   private readonly options: ParseOptions;
+  private readonly singles = new Map<number, Node>();
+  private readonly sets = new Map<string, Node>();
   private at = 0;
+  private work = 0;
+  private ranges = 0;
   private depth = 0;
 
   constructor(source: string, options: ParseOptions) {
@@ -87,29 +142,34 @@ class Parser {
     this.options = options;
   }
 
-  parse(): Node {
+  parse(): Generator<void, Node> {
     return this.parseChoice();
   }
 
-  private parseChoice(): Node {
+  private *parseChoice(): Generator<void, Node> {
     if (++this.depth > MAX_DEPTH)
       throw new PatternError(`The pattern has more than ${MAX_DEPTH} groups in one another.`);
-    const items = [this.parseSequence()];
-    while (this.take('|')) items.push(this.parseSequence());
+    const items = [yield* this.parseSequence()];
+    while (this.take('|')) items.push(yield* this.parseSequence());
     this.depth--;
     return items.length === 1 ? items[0]! : { type: 'choice', items };
   }
 
-  private parseSequence(): Node {
+  private *parseSequence(): Generator<void, Node> {
     const items: Node[] = [];
     while (this.at < this.source.length && !this.sees('|') && !this.sees(')')) {
       const start = this.at;
-      items.push(this.parseQuantifier(this.parseAtom(), start));
+      const atom = this.take('(') ? yield* this.parseGroup() : this.parseAtom();
+      items.push(this.parseQuantifier(atom, start));
+      if (++this.work < SLICE_WORK) continue;
+      this.work = 0;
+      yield;
     }
     return items.length === 1 ? items[0]! : { type: 'sequence', items };
   }
 
   private parseQuantifier(item: Node, start: number): Node {
+    if (!beginsQuantifier.has(this.source.charCodeAt(this.at))) return item;
     const match = /(?:([*+?])|\{(\d+)(,(\d*))?\})(\??)/y;
     match.lastIndex = this.at;
     const found = match.exec(this.source);
@@ -146,28 +206,49 @@ class Parser {
 
   private parseAtom(): Node {
     const character = this.next();
-    if (character === '(') return this.parseGroup();
     if (character === '[') return this.toSet(this.parseClass());
     if (character === '.') return this.toSet(dot);
     if (character === '^') return { type: 'assert', kind: 'start', set: [] };
     if (character === '$') return { type: 'assert', kind: 'end', set: [] };
     if (character === '\\') return this.parseEscape();
-    return this.toSet(this.fold(single(character.codePointAt(0)!)));
+    return this.toSingle(character.codePointAt(0)!);
   }
 
+  private toSingle(code: number): Node {
+    let node = this.singles.get(code);
+    if (!node) {
+      node = this.toSet(this.fold(single(code)));
+      this.singles.set(code, node);
+    }
+    return node;
+  }
+
+  /** Equal sets become one object. */
   private toSet(set: CharSet): Node {
-    return { type: 'set', set };
+    this.work += set.length >>> 3;
+    const key = set.join();
+    let node = this.sets.get(key);
+    if (!node) {
+      this.ranges += set.length / 2;
+      if (this.ranges > MAX_RANGES) {
+        throw new PatternError(
+          `The pattern has too many different classes: more than ${MAX_RANGES} ranges of characters.`,
+        );
+      }
+      node = { type: 'set', set };
+      this.sets.set(key, node);
+    }
+    return node;
   }
 
-  private parseGroup(): Node {
+  private *parseGroup(): Generator<void, Node> {
     const start = this.at - 1;
-    if (!this.take('?')) return this.closeGroup(this.parseChoice());
-    if (this.take(':')) return this.closeGroup(this.parseChoice());
+    if (!this.take('?') || this.take(':')) return this.closeGroup(yield* this.parseChoice());
     const look = ['=', '!', '<=', '<!'].find((sign) => this.source.startsWith(sign, this.at));
-    if (look !== undefined) return this.parseLook(look, start);
+    if (look !== undefined) return yield* this.parseLook(look, start);
     if (this.take('<')) {
       this.at = this.source.indexOf('>', this.at) + 1; // the name of the group
-      return this.closeGroup(this.parseChoice());
+      return this.closeGroup(yield* this.parseChoice());
     }
     throw new PatternError(`Modifiers such as (?i:…), at ${start}, are not supported. Write classes such as [Aa].`);
   }
@@ -177,11 +258,11 @@ class Parser {
     return node;
   }
 
-  private parseLook(sign: string, start: number): Node {
+  private *parseLook(sign: string, start: number): Generator<void, Node> {
     const name = sign.startsWith('<') ? 'Lookbehind' : 'Lookahead';
     if (!this.options.allowLooks) throw new PatternError(`${name}, at ${start}, is not supported.`);
     this.at += sign.length;
-    const node = this.closeGroup(this.parseChoice());
+    const node = this.closeGroup(yield* this.parseChoice());
     if (node.type !== 'set') throw new PatternError(`${name}, at ${start}, may hold one character or class.`);
     const kind = ({ '=': 'before', '!': 'notBefore', '<=': 'after', '<!': 'notAfter' } as const)[sign]!;
     return { type: 'assert', kind, set: node.set };
@@ -252,17 +333,20 @@ class Parser {
 
   private parseClass(): CharSet {
     const isNegated = this.take('^');
-    const parts: CharSet[] = [];
+    const ranges: (readonly [number, number])[] = [];
+    const add = (set: CharSet): void => {
+      for (let at = 0; at < set.length; at += 2) ranges.push([set[at]!, set[at + 1]!]);
+    };
     while (!this.take(']')) {
       const first = this.parseClassAtom();
       // Classes such as \d cannot be the end of a range: with the flag `u` that is a syntax error.
       if (this.sees('-') && this.source[this.at + 1] !== ']') {
         this.at++;
         const last = this.parseClassAtom();
-        parts.push(this.fold(createCharSet([[first.code!, last.code!]])));
-      } else parts.push(first.set);
+        add(this.fold([first.code!, last.code!]));
+      } else add(first.set);
     }
-    const set = uniteCharSets(...parts);
+    const set = createCharSet(ranges);
     return isNegated ? negateCharSet(set) : set;
   }
 
@@ -288,7 +372,9 @@ class Parser {
 
   /** The next code point. */
   private next(): string {
-    const character = String.fromCodePoint(this.source.codePointAt(this.at)!);
+    const unit = this.source.charCodeAt(this.at);
+    const character =
+      (unit & 0xf800) === 0xd800 ? String.fromCodePoint(this.source.codePointAt(this.at)!) : this.source[this.at]!;
     this.at += character.length;
     return character;
   }
@@ -306,7 +392,20 @@ class Parser {
 
 const single = (code: number): CharSet => [code, code];
 
+const nullable = new WeakMap<Node, boolean>();
+
+/** Nodes with items are looked at once: there may be many quantifiers around them. */
 function isNullable(node: Node): boolean {
+  if (node.type !== 'sequence' && node.type !== 'choice') return findNullable(node);
+  let known = nullable.get(node);
+  if (known === undefined) {
+    known = findNullable(node);
+    nullable.set(node, known);
+  }
+  return known;
+}
+
+function findNullable(node: Node): boolean {
   switch (node.type) {
     case 'set':
       return false;

@@ -36,16 +36,27 @@ export interface Program {
   readonly kinds: readonly number[];
 }
 
-/** Compiles expressions to instructions, in the way of Thompson: the first branch of a SPLIT is preferred. */
-export function compileProgram(nodes: readonly Node[]): Program {
+/** Instructions between two pauses, about. */
+const SLICE_INSTRUCTIONS = 5000;
+
+/**
+ * Compiles expressions to instructions, in the way of Thompson: the first branch of a SPLIT is preferred. Yields where other
+ * work may run.
+ */
+export function* compileProgram(nodes: readonly Node[]): Generator<void, Program> {
   const writer = new Writer();
-  const starts = nodes.map((node, pattern) => {
-    const start = writer.operations.length;
+  const starts: number[] = [];
+  let pauseAt = SLICE_INSTRUCTIONS;
+  for (const [pattern, node] of nodes.entries()) {
+    starts.push(writer.operations.length);
     writer.write(node);
     writer.add(MATCH, pattern, 0);
-    return start;
-  });
-  const alphabet = new Alphabet(writer.sets);
+    if (writer.operations.length < pauseAt) continue;
+    pauseAt = writer.operations.length + SLICE_INSTRUCTIONS;
+    yield;
+  }
+  const alphabet = yield* Alphabet.create(writer.sets);
+  yield;
   const looksBack = new Set<number>();
   for (const [index, operation] of writer.operations.entries()) {
     const kind = operation === ASSERT ? assertions[writer.a[index]!] : undefined;
@@ -86,6 +97,7 @@ class Writer {
   readonly b: number[] = [];
   readonly sets: CharSet[] = [];
   private readonly setIndexes = new Map<string, number>();
+  private readonly knownIndexes = new Map<CharSet, number>();
 
   add(operation: number, a: number, b: number): number {
     this.a.push(a);
@@ -163,12 +175,15 @@ class Writer {
   }
 
   private indexOf(set: CharSet): number {
+    let index = this.knownIndexes.get(set);
+    if (index !== undefined) return index;
     const key = set.join();
-    let index = this.setIndexes.get(key);
+    index = this.setIndexes.get(key);
     if (index === undefined) {
       index = this.sets.push(set) - 1;
       this.setIndexes.set(key, index);
     }
+    this.knownIndexes.set(set, index);
     return index;
   }
 }

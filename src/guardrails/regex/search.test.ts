@@ -116,7 +116,7 @@ describe('a search', () => {
         const node = parseOrReject(source);
         if (!node) return;
         supported++;
-        const set = new PatternSet([{ node }]);
+        const set = PatternSet.create([{ node }]);
         for (const each of texts) {
           const found = findMatches(set, each).map(({ start, end }) => [start, end]);
           expect(found).toEqual(expectedAll(source, each));
@@ -137,7 +137,7 @@ describe('a search', () => {
     fc.assert(
       fc.property(alternatives, fc.stringMatching(/^[abc ]{0,20}$/), (items, each) => {
         const source = `(?:${items.join('|')})c|a`;
-        const found = findMatches(new PatternSet([{ node: parsePattern(source) }]), each);
+        const found = findMatches(PatternSet.create([{ node: parsePattern(source) }]), each);
         expect(found.map(({ start, end }) => [start, end])).toEqual(expectedAll(source, each));
       }),
       { numRuns: 1000 },
@@ -153,7 +153,7 @@ describe('a search', () => {
         (sources, whole, lengths) => {
           const nodes = sources.map(parseOrReject);
           const known = sources.filter((_, index) => nodes[index]);
-          const set = new PatternSet(nodes.flatMap((node) => (node ? [{ node }] : [])));
+          const set = PatternSet.create(nodes.flatMap((node) => (node ? [{ node }] : [])));
           const found: number[][][] = known.map(() => []);
           const search = new Search(set, (index, start, end) => {
             expect(start).toBeGreaterThanOrEqual(search.settled);

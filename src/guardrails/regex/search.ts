@@ -1,7 +1,15 @@
 import { Automaton, type State, UNKNOWN } from './automaton.ts';
+import { finishSteps } from './finish-steps.ts';
 import { MAX_MATCH_LENGTH, type Node } from './parse-pattern.ts';
-import { compileProgram } from './program.ts';
+import { compileProgram, type Program } from './program.ts';
 import { Pursuit, type PursuedText } from './pursuit.ts';
+
+/** An expression that is searched for. */
+export interface SearchedPattern {
+  node: Node;
+  /** In UTF-16 code units. */
+  maxLength?: number;
+}
 
 /** Expressions that are searched for together. */
 export class PatternSet {
@@ -10,10 +18,19 @@ export class PatternSet {
   /** The longest match of any expression. */
   readonly maxLength: number;
 
-  constructor(patterns: readonly { node: Node; maxLength?: number }[]) {
-    this.automaton = new Automaton(compileProgram(patterns.map(({ node }) => node)));
+  private constructor(program: Program, patterns: readonly SearchedPattern[]) {
+    this.automaton = new Automaton(program);
     this.maxLengths = patterns.map(({ maxLength = MAX_MATCH_LENGTH }) => maxLength);
     this.maxLength = this.maxLengths.reduce((one, other) => Math.max(one, other), 0);
+  }
+
+  static create(patterns: readonly SearchedPattern[]): PatternSet {
+    return finishSteps(PatternSet.createInSlices(patterns));
+  }
+
+  /** Yields where other work may run. */
+  static *createInSlices(patterns: readonly SearchedPattern[]): Generator<void, PatternSet> {
+    return new PatternSet(yield* compileProgram(patterns.map(({ node }) => node)), patterns);
   }
 }
 

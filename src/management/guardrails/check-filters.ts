@@ -10,16 +10,16 @@ import type { GuardrailSettingsBody } from './schema.ts';
  * @throws {GatewayError} `invalid_request`, with `metadata.code` `invalid_regex_pattern` if a pattern is the reason
  * @see docs/reference/guardrails.md#custom-filters
  */
-export function rejectBadFilters(
+export async function rejectBadFilters(
   { contentFilters }: Pick<ManagementParts, 'contentFilters'>,
   {
     content_filter_builtins,
     content_filters,
   }: Pick<GuardrailSettingsBody, 'content_filter_builtins' | 'content_filters'>,
-): void {
+): Promise<void> {
   const issues: FilterIssue[] = [
     ...checkBuiltinFilters(content_filter_builtins ?? [], contentFilters.entities().recognizer !== undefined),
-    ...checkCustomFilters(content_filters ?? [], 'content_filters'),
+    ...(await checkCustomFilters(content_filters ?? [], 'content_filters')),
   ];
   if (issues.length === 0) return;
   const error = invalidRequest(issues);

@@ -21,7 +21,7 @@ export const createGuardrail = async (
   body: CreateGuardrailBody,
 ): Promise<GuardrailRecord> => {
   rejectUnsupportedFields(body);
-  rejectBadFilters(parts, body);
+  await rejectBadFilters(parts, body);
   return applyChange(parts, actor, async (edit) => {
     const workspaceId = await findWorkspaceId(edit.transaction, body.workspace_id);
     const id = randomUUID();

@@ -22,7 +22,7 @@ export const updateGuardrail = async (
   body: UpdateGuardrailBody,
 ): Promise<GuardrailRecord> => {
   rejectUnsupportedFields(body);
-  rejectBadFilters(parts, body);
+  await rejectBadFilters(parts, body);
   return applyChange(parts, actor, async (edit) => {
     const before = await getGuardrail(edit.transaction, id);
     const after = readGuardrailSettings(body, before);
