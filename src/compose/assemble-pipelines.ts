@@ -22,6 +22,7 @@ import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { createTools } from '../tools/index.ts';
 import type { ServerTool } from '../tools/server-tool.ts';
+import { createPromptModeration } from '../plugins/moderation/index.ts';
 import { createPlugins } from '../plugins/index.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
 import type { Estimate } from '../metering/spending.ts';
@@ -94,6 +95,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     extractFile: filePorts.extractFile,
     mayFetch: () => config().outbound.fetch,
   });
+  const moderation = createModerationPort({ config, call: callService, pipeline: () => pipeline, log });
   const pipeline: ResponsePipeline = {
     ...everyRun,
     findTask(run) {
@@ -105,7 +107,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     plugins: createPlugins({
       countTokens: (model, texts) => tokenCounter.count(model, texts),
       ...filePorts,
-      moderation: createModerationPort({ config, call: callService, pipeline: () => pipeline, log }),
+      moderation,
       findSearchEngine,
       charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs
       reserveInput(given, tokens) {
@@ -138,8 +140,10 @@ export function assemblePipelines(parts: PipelinesParts): {
     fetch: config().outbound.fetch,
     check: config().images.check,
   }));
+  const moderatePrompt = createPromptModeration({ moderation });
   const imagePipeline: ImagePipeline = {
     ...everyRun,
+    moderate: (run, endpoint) => moderatePrompt(run, run.request.prompt, endpoint),
     inspector: createPromptFilter(contentGuardrails),
     reserve({ caller, request, generationId }, plan) {
       if (!plan || !spending.limits(caller)) return undefined; // images have no charges

@@ -3,7 +3,7 @@ import { ModerationFailure, type ModeratedContent, type ModerationVerdict, notFl
 import { type CallService, ServiceError } from '../domain/service.ts';
 import { requestJson } from '../pipeline/request-json.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
-import type { Run } from '../pipeline/run/run.ts';
+import type { RunBase } from '../pipeline/run/run.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { readClassification, writeClassifierRequest } from '../plugins/moderation/classifier-request.ts';
 import type { ModerationEngine, ModerationSettings } from '../plugins/moderation/index.ts';
@@ -57,8 +57,8 @@ function openClassifier(
       if (texts.length > MAX_PIECES) throw new ModerationFailure('The input is too long for the classifier.');
       for (const text of texts) {
         const request = writeClassifierRequest(model, text);
-        // the pipeline gives its plugins its own runs
-        const answer = await requestJson(pipeline(), run as Run, request, timeoutMs).catch((error: unknown) => {
+        // the pipelines moderate only their own runs
+        const answer = await requestJson(pipeline(), run as RunBase, request, timeoutMs).catch((error: unknown) => {
           if (run.cancellation.reason) throw run.cancellation.reason;
           throw new ModerationFailure('The classifier failed.', { cause: error });
         });

@@ -1,3 +1,4 @@
+import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { ByteBudget } from './images/byte-budget.ts';
 import type { ImageCheckParts } from './images/image-check.ts';
 import type { ImageRun } from './run/image-run.ts';
@@ -8,6 +9,12 @@ import type { PipelineBase } from './pipeline.ts';
 /** The dependencies of image generations. */
 export interface ImagePipeline extends PipelineBase<ImageRun> {
   inspector: PromptInspector;
+  /**
+   * Checks a prompt for an endpoint that demands moderation. Absent: there is no engine.
+   *
+   * @throws {GatewayError} `retryable` if the endpoint must not get it
+   */
+  moderate?: (run: ImageRun, endpoint: EndpointFacts) => Promise<void>;
   references: Pick<ReferenceParts, 'fetchReference' | 'checkReference'>;
   images: Pick<ImageCheckParts, 'fetchImage' | 'checkImage'>;
   limits: () => {

@@ -2,7 +2,7 @@ import type { ResponseRequest } from '../domain/request.ts';
 import { EventFold } from './events/fold-events.ts';
 import { respond } from './respond.ts';
 import type { ResponsePipeline } from './response-pipeline.ts';
-import type { Run } from './run/run.ts';
+import type { RunBase } from './run/run.ts';
 
 /**
  * Asks a model for JSON, to serve a run.
@@ -12,7 +12,7 @@ import type { Run } from './run/run.ts';
  */
 export async function requestJson(
   pipeline: ResponsePipeline,
-  parent: Run,
+  parent: RunBase,
   request: ResponseRequest,
   timeoutMs: number,
 ): Promise<unknown> {

@@ -8,14 +8,14 @@ import { addCost } from '../metering/cost.ts';
 import { createResponse } from './create-response.ts';
 import { createRun } from './run/create-run.ts';
 import type { ResponsePipeline } from './response-pipeline.ts';
-import { isOverLimit, type Run } from './run/run.ts';
+import { isOverLimit, type Run, type RunBase } from './run/run.ts';
 
 /** A request that the gateway itself makes to serve a caller's request. */
 export interface InnerRequest {
   request: ResponseRequest;
   timeoutMs: number;
   /** The run that it serves. Its caller is charged. */
-  parent: Run;
+  parent: RunBase;
 }
 
 /** Maximum depth of runs that serve other runs. */

@@ -257,7 +257,7 @@ describe('context-compression', () => {
     expect(error?.message).toContain('plugins[0].engine');
   });
 
-  it('handles 10 MB while other requests are served', async () => {
+  it('handles 10 MB', async () => {
     const input = Array.from({ length: 5000 }, (_, at) => say(at % 2 ? 'assistant' : 'user', words(400)));
     const { status } = await send({ model: 'a/medium', plugins, input: [...input, say('user', 'Last question?')] });
     expect(status).toBe(200);

@@ -11,6 +11,7 @@ import {
   type TestGateway,
   testGateway,
 } from '../../src/testing/index.ts';
+import { paint } from './images-lab.ts';
 import { answer, ask, type Mode } from './lab.ts';
 
 let upstream: ScriptedUpstream;
@@ -67,8 +68,8 @@ async function open(moderation: object | undefined, more: object = {}) {
     ...more,
   });
 }
-const openService = (more: object = {}) =>
-  open({ url: `${service.url}/moderations`, api_key: apiKey, model: 'omni', ...more });
+const openService = (more: object = {}, parts: object = {}) =>
+  open({ url: `${service.url}/moderations`, api_key: apiKey, model: 'omni', ...more }, parts);
 
 async function send(body: object, mode: Mode = 'buffered') {
   const [toProviders, toService] = [upstream.requests.length, service.requests.length];
@@ -315,6 +316,40 @@ describe('an endpoint that demands moderation', () => {
     const marks = Object.fromEntries(data.map(({ id, top_provider: top }) => [id, top.is_moderated]));
     expect(marks).toMatchObject({ 'a/free': false, 'a/strict': true });
   });
+});
+
+it('prompts of images are checked for endpoints that demand it', async () => {
+  const image = await paint({ width: 64, height: 64 });
+  upstream.always(json({ created: 1, data: [{ b64_json: image.toString('base64') }] }));
+  const images = (id: string, models: object[]) => ({ id, wire: 'openai-images', base_url: upstream.url, models });
+  await openService(
+    {},
+    {
+      providers: [
+        images('strict', [
+          { model: 'a/draw', is_moderated: true },
+          { model: 'a/both', is_moderated: true },
+        ]),
+        images('free', [{ model: 'a/both' }]),
+      ],
+    },
+  );
+  const create = async (model: string, prompt: string) => {
+    const before = upstream.requests.length;
+    const response = await gateway.post('/images', { model, prompt, provider: { order: ['strict'] } });
+    const { error } = (await response.json()) as { error?: { metadata: object } };
+    return { status: response.status, sent: upstream.requests.length - before, metadata: error?.metadata };
+  };
+  expect(await create('a/draw', 'A red fox')).toMatchObject({ status: 200, sent: 1 });
+  expect(await create('a/both', 'A fox with poison')).toMatchObject({ status: 200, sent: 1 });
+  expect(await create('a/draw', 'A fox with poison')).toMatchObject({
+    status: 403,
+    sent: 0,
+    metadata: { reasons: ['violence', 'self-harm'], provider_name: 'strict', model_slug: 'a/draw' },
+  });
+  expect(service.requests.slice(-3).map(({ body }) => (body as Sent).input)).toEqual([
+    ...[['A red fox'], ['A fox with poison'], ['A fox with poison']],
+  ]);
 });
 
 describe('a classifier of this gateway', () => {

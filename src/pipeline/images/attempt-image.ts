@@ -28,6 +28,7 @@ export async function attemptImage(
   const wire = attempt.wire.image;
   const name = `${endpoint.model} at ${provider.name}`;
   if (!wire || !facts) throw new GatewayError('wrong_endpoint', `${name} makes no images.`, { retryable: true });
+  if (endpoint.isModerated && pipeline.moderate) await pipeline.moderate(run, endpoint);
   const { fitted, clamped, dropped } = fitImage(run.request, run.references, endpoint, facts);
   const stream = run.request.stream === true && facts.streams && wire.createReader !== undefined;
   const written = wire.writeRequest(fitted, {

@@ -17,8 +17,11 @@ export interface ModerationEngine {
   /** `moderations` for a service, `classifier` for a model. */
   readonly name: string;
   /** @throws {ModerationFailure} if it cannot judge */
-  judge(content: ModeratedContent, run: PluginRun): Promise<ModerationVerdict>;
+  judge(content: ModeratedContent, run: ModeratedRun): Promise<ModerationVerdict>;
 }
+
+/** The parts of a run that moderation needs. */
+export type ModeratedRun = Pick<PluginRun, 'generationId' | 'stages' | 'cancellation'>;
 
 export interface ModerationSettings {
   /** Undefined: none is configured. */
@@ -48,18 +51,35 @@ export const createModeration = ({ moderation }: ModerationPorts): Plugin => ({
       return undefined;
     }
     const moderated = new Moderation(run, engine, isRequired);
-    return setting ? moderated.reject() : moderated.part;
+    const { model, models } = run.request;
+    return setting ? moderated.reject(run.input.read(), model ?? models?.[0]) : moderated.part;
   },
 });
 
+/**
+ * Creates the check of prompts of images, for endpoints that demand it. A prompt is judged once.
+ *
+ * @returns a function that throws the refusal of an endpoint
+ */
+export function createPromptModeration({ moderation }: ModerationPorts) {
+  const runs = new WeakMap<ModeratedRun, Moderation>();
+  return async (run: ModeratedRun, prompt: string, endpoint: EndpointFacts): Promise<void> => {
+    const { engine, isRequired } = moderation();
+    if (!engine) return;
+    const moderated = runs.get(run) ?? new Moderation(run, engine, isRequired);
+    runs.set(run, moderated);
+    await moderated.admit([{ type: 'message', role: 'user', content: prompt }], endpoint);
+  };
+}
+
 /** The moderation of one run. Its input is judged once. */
 class Moderation {
-  private readonly run: PluginRun;
+  private readonly run: ModeratedRun;
   private readonly engine: ModerationEngine;
   private readonly isRequired: boolean;
   private judging: Promise<ModerationVerdict> | undefined;
 
-  constructor(run: PluginRun, engine: ModerationEngine, isRequired: boolean) {
+  constructor(run: ModeratedRun, engine: ModerationEngine, isRequired: boolean) {
     this.run = run;
     this.engine = engine;
     this.isRequired = isRequired;
@@ -68,22 +88,22 @@ class Moderation {
   /** Skips endpoints that demand moderation if the input is flagged. */
   get part(): PluginPart<PluginRun> {
     return {
-      adapt: (request, endpoint) => {
-        if (!endpoint.isModerated) return request;
-        this.judging ??= this.judge(request.input);
-        return this.judging.then((verdict) => {
-          if (verdict.flagged) throw blocked(verdict, endpoint);
-          return request;
-        });
-      },
+      adapt: (request, endpoint) =>
+        endpoint.isModerated ? this.admit(request.input, endpoint).then(() => request) : request,
     };
   }
 
-  /** Rejects the request if its input is flagged. */
-  async reject(): Promise<undefined> {
-    const { request, input } = this.run;
-    const verdict = await this.judge(input.read());
-    if (verdict.flagged) throw blocked(verdict, undefined, request.model ?? request.models?.[0]);
+  /** @throws {GatewayError} `permission_denied` if the input is flagged; another endpoint may take it */
+  async admit(input: readonly InputItem[], endpoint: EndpointFacts): Promise<void> {
+    this.judging ??= this.judge(input);
+    const verdict = await this.judging;
+    if (verdict.flagged) throw blocked(verdict, endpoint);
+  }
+
+  /** @throws {GatewayError} `permission_denied` if the input is flagged */
+  async reject(input: readonly InputItem[], model: string | undefined): Promise<undefined> {
+    const verdict = await this.judge(input);
+    if (verdict.flagged) throw blocked(verdict, undefined, model);
   }
 
   private async judge(input: readonly InputItem[]): Promise<ModerationVerdict> {
