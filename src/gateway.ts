@@ -14,6 +14,7 @@ import { findWires } from './compose/find-wires.ts';
 import { openAccounts } from './compose/open-accounts.ts';
 import { openAccounting } from './compose/open-accounting.ts';
 import { openBus } from './compose/open-bus.ts';
+import { openPluginModules } from './compose/open-plugin-modules.ts';
 import { openClock } from './compose/open-clock.ts';
 import { loadTools } from './compose/load-tools.ts';
 import { openStorage } from './compose/open-storage.ts';
@@ -129,6 +130,7 @@ async function assemble(
   const warn = (detail: string): void => log('catalog file skipped', { detail });
   const logOrphanedKeys = (detail: string | undefined): void =>
     void (detail && log('bootstrap keys orphaned', { detail }));
+  const modules = await openPluginModules({ modules: live.plugins.modules, log }, resources);
   const journal = join(dataDir, 'journal', slot?.journal ?? '');
   // The folder of a worker is unique, so the lock succeeds.
   resources.defer(slot ? lockFolder(journal)! : lockDataFolder(dataDir));
@@ -144,7 +146,7 @@ async function assemble(
   const clock = await openClock({ storage, url: live.storage.url, log }, resources);
   if (!slot) {
     await storage.migrate();
-    checkBootstrapPlugins(live.bootstrap);
+    checkBootstrapPlugins(live.bootstrap, modules.settings);
     logOrphanedKeys(await applyBootstrap(storage.access, live.bootstrap));
   }
   const left: LedgerEntry[] = [];
@@ -237,6 +239,7 @@ async function assemble(
     hashEndUser: createEndUserHash(readMasterKey(dataDir, live.secrets.master_key)),
     accounting,
     accounts,
+    modules: modules.plugins,
     contentGuardrails,
     telemetry,
     log,
@@ -246,6 +249,7 @@ async function assemble(
     ...pipelines,
     ...{ contentGuardrails, config, health, accounts, accounting, storage, telemetry, open, log, version, bus, clock },
     models: () => models,
+    modules: modules.settings,
     routingContext: () => routingContext,
     isDraining: () => draining,
     primary: slot?.primary.use<PrimaryService>(serviceNames.primary),
@@ -295,7 +299,7 @@ async function assemble(
       return (connection) => void app.server.emit('connection', connection);
     },
     async reload(next) {
-      checkBootstrapPlugins(next.bootstrap);
+      checkBootstrapPlugins(next.bootstrap, modules.settings);
       logOrphanedKeys(await applyBootstrap(storage.access, next.bootstrap));
       await (await prepareReload(next))();
     },

@@ -6,6 +6,7 @@ import type { Finding } from './checks/finding.ts';
 import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
 import { checkModels } from './checks/models.ts';
 import { checkOrphanedKeys } from './checks/orphaned-keys.ts';
+import { checkPluginModules } from './checks/plugins.ts';
 import { checkPort } from './checks/port.ts';
 import { checkPrices } from './checks/prices.ts';
 import { checkProvider } from './checks/provider.ts';
@@ -47,6 +48,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
       ...(await checkQuarantine(dataDir)),
       ...(await checkOrphanedKeys(config)),
       ...(await checkModels(loaded)),
+      ...(await checkPluginModules(config)),
     );
     const byProvider = await Promise.all(
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),

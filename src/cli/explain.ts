@@ -4,6 +4,7 @@ import { readDefaults } from '../access/access.ts';
 import { applyGuardrails, type KeyIdentity } from '../access/apply-guardrails.ts';
 import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { PresetMemory } from '../access/load-presets.ts';
+import { loadPluginModules } from '../compose/load-plugin-modules.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
@@ -58,6 +59,7 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     const { request, hasDefaultModel } = readRequest(readBody(terminal, options.body), {
       defaultModel: given,
       savedPlugins: asker.defaults?.plugins,
+      modules: (await loadPluginModules(loaded.config.plugins.modules, () => {})).settings, // no plugin runs
       presets: asker.presets,
     });
     const defaultModel = hasDefaultModel ? given : undefined;

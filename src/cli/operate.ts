@@ -1,4 +1,5 @@
 import { createContentGuardrails } from '../compose/create-content-guardrails.ts';
+import { loadPluginModules } from '../compose/load-plugin-modules.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
@@ -29,6 +30,7 @@ export const createParts = ({ management, access, ledger }: Storage, config: Con
   ),
   now: currentTimeMs,
   onChange: async () => {}, // a running gateway polls the store
+  loadModules: async () => (await loadPluginModules(config.plugins.modules, () => {})).settings, // no plugin runs
 });
 
 /**

@@ -24,6 +24,7 @@ import { createTools } from '../tools/index.ts';
 import type { ServerTool } from '../tools/server-tool.ts';
 import { createPromptModeration } from '../plugins/moderation/index.ts';
 import { createPlugins } from '../plugins/index.ts';
+import type { Plugin } from '../plugins/plugin.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
 import type { Estimate } from '../metering/spending.ts';
 import { createModerationPort } from './create-moderation.ts';
@@ -40,6 +41,8 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   accounting: Accounting;
   accounts: Pick<Accounts, 'spending'>;
   contentGuardrails: InputFilterParts;
+  /** The operator's plugins. */
+  modules: readonly Plugin[];
   telemetry: Pick<Telemetry, 'observe'>;
   log: WriteLog;
   /** Server tools of the operator. */
@@ -105,6 +108,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     inspectors: [createInputFilter(contentGuardrails)],
     guardOutput: createOutputGuard(contentGuardrails.sets),
     plugins: createPlugins({
+      modules: parts.modules,
       countTokens: (model, texts) => tokenCounter.count(model, texts),
       ...filePorts,
       moderation,

@@ -35,6 +35,7 @@ import { isLoopback } from '../platform/telemetry/is-loopback.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
+import type { ModulePlugins } from '../requests/module-plugins.ts';
 import type { Health } from '../routing/health.ts';
 import type { PrimaryService } from '../workers/services.ts';
 import type { ConfiguredModels } from './build-models.ts';
@@ -49,6 +50,8 @@ export interface EdgeParts {
   health: Health;
   pipeline: ResponsePipeline;
   imagePipeline: ImagePipeline;
+  /** The settings of the operator's plugins. */
+  modules: ModulePlugins;
   accounts: Accounts;
   accounting: Accounting;
   storage: Pick<Storage, 'access' | 'contents' | 'ledger' | 'management' | 'ping'>;
@@ -104,7 +107,12 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
 
   return createServer({
     routes: listRoutes({
-      createResponse: createResponsesHandler({ ...everyRun, pipeline, requestMs: () => config().timeouts.request_ms }),
+      createResponse: createResponsesHandler({
+        ...everyRun,
+        pipeline,
+        modules: parts.modules,
+        requestMs: () => config().timeouts.request_ms,
+      }),
       createImage: createImagesHandler({
         ...everyRun,
         pipeline: imagePipeline,
@@ -129,6 +137,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         routingContext: parts.routingContext,
         contentFilters: parts.contentGuardrails,
         now: currentTimeMs,
+        loadModules: async () => parts.modules,
         async onChange() {
           await spending.refresh(); // also the sums, because corrections send no message
           await access.refresh();

@@ -129,10 +129,11 @@ interface Surroundings extends Pick<LoadedConfig, 'isComplete' | 'dataDir' | 'fi
 /** Makes paths absolute and adds the detected providers. */
 function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroundings): LoadedConfig {
   const config = structuredClone(checked);
-  const { storage, catalog, providers, tools } = config;
+  const { storage, catalog, providers, plugins, tools } = config;
   storage.url = settleStorageUrl(storage.url, about.dataDir, cwd);
   config.tools.modules = tools.modules.map((path) => resolve(cwd, path));
   if (catalog.overrides !== undefined) catalog.overrides = resolve(cwd, catalog.overrides);
+  plugins.modules = plugins.modules.map((path) => resolve(cwd, path));
   const discovered = catalog.auto_discover ? discoverProviders(providers, env) : [];
   if (catalog.auto_discover) discoverSearchEngines(config, env);
   providers.push(...discovered.map(({ provider }) => structuredClone(provider)));

@@ -724,6 +724,12 @@ const fileParser = Type.Object({
 });
 
 const plugins = Type.Object({
+  modules: Type.Array(Type.String({ minLength: 1 }), {
+    description: 'Paths of JavaScript modules with plugins of your own, in the order in which they act.',
+    default: [],
+    maxItems: 100,
+    restart: true,
+  }),
   file_parser: fileParser,
   moderation: Type.Object({
     url: Type.Optional(

@@ -1,6 +1,7 @@
 import type { InputFilterParts } from '../guardrails/inspect-run.ts';
 import type { AccessStore } from '../platform/storage/ports/access.ts';
 import type { SpendingStore } from '../platform/storage/ports/spending.ts';
+import type { ModulePlugins } from '../requests/module-plugins.ts';
 import type { ManagementStore, ManagementTransaction } from '../platform/storage/ports/management.ts';
 
 /** The dependencies of the use cases. */
@@ -14,6 +15,8 @@ export interface ManagementParts {
   now: () => number;
   /** Called after each change. A gateway reloads its keys and notifies the other processes. */
   onChange: () => Promise<void>;
+  /** Loads the operator's plugins, to check settings that name them. Absent: there are none. */
+  loadModules?: () => Promise<ModulePlugins>;
 }
 
 /** The party that makes a change. The audit log names its key. */

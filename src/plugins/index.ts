@@ -14,6 +14,11 @@ import { webFetch } from './web-fetch/index.ts';
  */
 export type PluginPorts = CompressionPorts & FilePorts & ModerationPorts & WebPorts;
 
+/** The plugins of the operator's modules, in their order. */
+export interface OperatorPlugins {
+  modules: readonly Plugin[];
+}
+
 /** Creates each plugin of this build. */
 const creators: Record<PluginId, (ports: PluginPorts) => Plugin> = {
   'file-parser': createFileParser,
@@ -25,4 +30,8 @@ const creators: Record<PluginId, (ports: PluginPorts) => Plugin> = {
 };
 
 /** Creates all plugins, in the order in which they act. */
-export const createPlugins = (ports: PluginPorts): readonly Plugin[] => pluginOrder.map((id) => creators[id](ports));
+export function createPlugins({ modules, ...ports }: PluginPorts & OperatorPlugins): readonly Plugin[] {
+  const plugins: Plugin[] = pluginOrder.map((id) => creators[id](ports));
+  plugins.splice(pluginOrder.indexOf('context-compression'), 0, ...modules); // compression fits their additions
+  return plugins;
+}

@@ -1,5 +1,6 @@
 import type { PresetTable } from '../domain/preset.ts';
 import type { SavedPlugin } from '../domain/request-defaults.ts';
+import type { ModulePlugins } from './module-plugins.ts';
 
 /** Facts about a request that are not in its body. */
 export interface RequestHints {
@@ -9,6 +10,8 @@ export interface RequestHints {
   defaultModel?: string | undefined;
   /** The plugins that the workspace saves for its requests. */
   savedPlugins?: readonly SavedPlugin[] | undefined;
+  /** The operator's plugins. Absent: there are none. */
+  modules?: ModulePlugins | undefined;
   /** The presets of the workspace. */
   presets?: PresetTable | undefined;
   /** Types of server tools that the workspace has disabled. */

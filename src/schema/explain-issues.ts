@@ -68,11 +68,14 @@ function explainKind(kinds: Kinds, value: unknown, path: string, report: Report)
   if (schema !== undefined) explainIssues(schema, value, path, report);
   else if (given === undefined) {
     report.add(keyPath, `is missing; it names the kind of ${kinds.noun}${listKinds(': ', kinds)}`);
-  } else {
-    const hint = hintAtKind(given, kinds);
-    const rest = hint === undefined ? listKinds('; the kinds are ', kinds) : `; ${hint}`;
-    report.add(keyPath, `does not name ${kinds.noun}${got(given, report, ': ')}${rest}`);
-  }
+  } else explainUnknownKind(kinds, given, keyPath, report);
+}
+
+/** Explains that a value names none of the kinds. */
+export function explainUnknownKind(kinds: Kinds, given: unknown, path: string, report: Report): void {
+  const hint = hintAtKind(given, kinds);
+  const rest = hint === undefined ? listKinds('; the kinds are ', kinds) : `; ${hint}`;
+  report.add(path, `does not name ${kinds.noun}${got(given, report, ': ')}${rest}`);
 }
 
 function hintAtKind(given: unknown, { key, schemas, reserved }: Kinds): string | undefined {

@@ -2,6 +2,7 @@ import { extname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { applyBootstrap, createFirstKeys } from '../access/bootstrap.ts';
+import { openPluginModules } from '../compose/open-plugin-modules.ts';
 import { checkBootstrapPlugins } from '../compose/check-bootstrap-plugins.ts';
 import type { OrphanedRequest } from '../access/rate-limits.ts';
 import { openFarDriver } from '../compose/open-bus.ts';
@@ -111,7 +112,8 @@ async function assemble(
   await storage.migrate();
   const logOrphanedKeys = (detail: string | undefined): void =>
     void (detail && log('bootstrap keys orphaned', { detail }));
-  checkBootstrapPlugins(config.bootstrap);
+  const modules = await openPluginModules({ modules: config.plugins.modules, log }, resources);
+  checkBootstrapPlugins(config.bootstrap, modules.settings);
   logOrphanedKeys(await applyBootstrap(storage.access, config.bootstrap));
 
   const serving = new Set<ServingWorker>();
@@ -293,7 +295,7 @@ async function assemble(
       return firstKeys ? { url, firstKeys } : { url };
     },
     async reload(next) {
-      checkBootstrapPlugins(next.bootstrap);
+      checkBootstrapPlugins(next.bootstrap, modules.settings);
       logOrphanedKeys(await applyBootstrap(storage.access, next.bootstrap));
       const asked = [...serving];
       await Promise.all(asked.map(expectAlive));

@@ -18,7 +18,11 @@ const blocks = pages.flatMap((page) => {
   }));
 });
 
-const packages: Record<string, string> = { 'headgate/types': 'types.ts', 'headgate/wire': 'providers/wire.ts' };
+const packages: Record<string, string> = {
+  'headgate/types': 'types.ts',
+  'headgate/wire': 'providers/wire.ts',
+  'headgate/plugin': 'plugins/plugin.ts',
+};
 
 /** The project of a user: strict, with the packages of this repository and this `headgate`. */
 let folder: string;

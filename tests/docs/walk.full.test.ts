@@ -22,6 +22,7 @@ const missing = ['bash', 'curl', 'jq'].find((tool) => spawnSync(tool, ['--versio
 const pages = [
   'README.md',
   'docs/reference/simulator.md',
+  'docs/reference/presets.md',
   'docs/guides/images.md',
   'docs/guides/operating.md',
   'docs/guides/limits.md',

@@ -8,12 +8,15 @@ import type { ResponsePipeline } from '../../pipeline/response-pipeline.ts';
 import { createRun } from '../../pipeline/run/create-run.ts';
 import type { Run } from '../../pipeline/run/run.ts';
 import { BodySource } from '../../requests/responses/request.ts';
+import type { ModulePlugins } from '../../requests/module-plugins.ts';
 import { findSessionHeader } from '../../requests/session-header.ts';
 import { type AcceptedRequest, type RunResponse, type ServeRunParts, serveRun } from '../serve-run.ts';
 import { acceptRequest } from './accept-request.ts';
 
 export interface ResponsesParts extends ServeRunParts {
   pipeline: ResponsePipeline;
+  /** The operator's plugins. */
+  modules: ModulePlugins;
   requestMs: () => number;
   keepAliveMs: () => number;
 }
@@ -29,6 +32,7 @@ export function createResponsesHandler(parts: ResponsesParts): Route['handler'] 
       defaultModel: defaults?.textModel,
       savedPlugins: defaults?.plugins,
       presets,
+      modules: parts.modules,
       disabledTools: defaults?.disabledTools,
     });
     const { request, ignoredFields, clamped } = read;

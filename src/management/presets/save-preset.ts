@@ -5,6 +5,7 @@ import type { ManagementTransaction } from '../../platform/storage/ports/managem
 import type { PresetRecord, PresetVersionRecord } from '../../platform/storage/ports/presets.ts';
 import { checkPresetConfig } from '../../requests/responses/preset-config.ts';
 import { applyChange } from '../apply-change.ts';
+import { findModules } from '../check-module-plugins.ts';
 import { listChanges } from '../list-changes.ts';
 import type { Actor, Edit, ManagementParts } from '../parts.ts';
 import { type FoundPreset, getPreset, getPresetVersion, type PresetScope } from './find-preset.ts';
@@ -25,14 +26,14 @@ interface VersionSettings {
  *
  * @throws {GatewayError} `conflict` if the slug is taken; `invalid_request` for an invalid config or too many presets
  */
-export function createPreset(
+export async function createPreset(
   parts: ManagementParts,
   actor: Actor,
   scope: PresetScope,
   { slug, name, description, status, config, system_prompt: systemPrompt }: CreatePresetBody,
 ): Promise<FoundPreset> {
   const settings = { config: config ?? {}, systemPrompt: systemPrompt ?? null };
-  rejectInvalid(settings.config);
+  await rejectInvalid(parts, settings.config);
   return applyChange(parts, actor, async (edit) => {
     await rejectTaken(edit.transaction, scope, slug);
     return insert(edit, actor, scope, { slug, name, description, status }, settings);
@@ -44,14 +45,14 @@ export function createPreset(
  *
  * @throws {GatewayError} `conflict` if the preset is archived; `invalid_request` for an invalid config
  */
-export function savePresetSettings(
+export async function savePresetSettings(
   parts: ManagementParts,
   actor: Actor,
   scope: PresetScope,
   slug: string,
   settings: VersionSettings,
 ): Promise<FoundPreset> {
-  rejectInvalid(settings.config);
+  await rejectInvalid(parts, settings.config);
   return applyChange(parts, actor, async (edit) => {
     const { transaction } = edit;
     const known = await transaction.findPreset(scope.workspaceId, slug);
@@ -69,7 +70,7 @@ export function savePresetSettings(
  *
  * @throws {GatewayError} `not_found`, `conflict` if the slug is taken, `invalid_request` for an invalid config
  */
-export function updatePreset(
+export async function updatePreset(
   parts: ManagementParts,
   actor: Actor,
   scope: PresetScope,
@@ -77,7 +78,7 @@ export function updatePreset(
   body: UpdatePresetBody,
 ): Promise<FoundPreset> {
   const { config, system_prompt: systemPrompt, designated_version: designated, ...fields } = body;
-  if (config) rejectInvalid(config);
+  if (config) await rejectInvalid(parts, config);
   const hasSettings = config !== undefined || systemPrompt !== undefined;
   if (hasSettings && designated !== undefined) {
     const message =
@@ -118,8 +119,9 @@ export const deletePreset = (
 export const readConfig = ({ config }: Pick<PresetVersionRecord, 'config'>): Record<string, unknown> =>
   JSON.parse(config) as Record<string, unknown>; // written by this module
 
-function rejectInvalid(config: Record<string, unknown>): void {
-  const issues: Issue[] = checkPresetConfig(config).map(({ path, message }) => ({
+async function rejectInvalid(parts: ManagementParts, config: Record<string, unknown>): Promise<void> {
+  const modules = await findModules(parts, config['plugins']);
+  const issues: Issue[] = checkPresetConfig(config, modules).map(({ path, message }) => ({
     path: path === '' ? 'config' : `config.${path}`,
     message,
   }));

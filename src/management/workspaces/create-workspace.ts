@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type WorkspaceDetails, defaultWorkspaceSettings } from '../../platform/storage/ports/workspaces.ts';
 import { applyChange } from '../apply-change.ts';
+import { findModules, rejectUnknownModules } from '../check-module-plugins.ts';
 import { listChanges } from '../list-changes.ts';
 import type { Actor, Edit, ManagementParts } from '../parts.ts';
 import { rejectForeignKeys, rejectTakenNames } from './check-workspace.ts';
@@ -9,11 +10,14 @@ import type { CreateWorkspaceBody } from './schema.ts';
 import { readWorkspaceSettings, writeWorkspaceSettings } from './write-workspace.ts';
 
 /** @throws {GatewayError} `invalid_request` if the name or the slug is taken */
-export const createWorkspace = (
+export const createWorkspace = async (
   parts: ManagementParts,
   actor: Actor,
   body: CreateWorkspaceBody,
-): Promise<WorkspaceDetails> => applyChange(parts, actor, (edit) => insertWorkspace(edit, body));
+): Promise<WorkspaceDetails> => {
+  rejectUnknownModules(body.default_plugins, await findModules(parts, body.default_plugins));
+  return applyChange(parts, actor, (edit) => insertWorkspace(edit, body));
+};
 
 /**
  * Creates a workspace as a step of a change.

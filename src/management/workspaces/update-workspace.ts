@@ -1,5 +1,6 @@
 import type { WorkspaceDetails } from '../../platform/storage/ports/workspaces.ts';
 import { applyChange } from '../apply-change.ts';
+import { findModules, rejectUnknownModules } from '../check-module-plugins.ts';
 import { listChanges } from '../list-changes.ts';
 import type { Actor, ManagementParts } from '../parts.ts';
 import { rejectForeignKeys, rejectTakenNames } from './check-workspace.ts';
@@ -13,13 +14,14 @@ import { readWorkspaceSettings, writeWorkspaceSettings } from './write-workspace
  * @param idOrSlug of the workspace
  * @throws {GatewayError} `not_found`; `invalid_request` if the name or the slug is taken
  */
-export const updateWorkspace = (
+export const updateWorkspace = async (
   parts: ManagementParts,
   actor: Actor,
   idOrSlug: string,
   { name, slug, ...settings }: UpdateWorkspaceBody,
-): Promise<WorkspaceDetails> =>
-  applyChange(parts, actor, async ({ transaction, nowMs }) => {
+): Promise<WorkspaceDetails> => {
+  rejectUnknownModules(settings.default_plugins, await findModules(parts, settings.default_plugins));
+  return applyChange(parts, actor, async ({ transaction, nowMs }) => {
     const before = await getWorkspace(transaction, idOrSlug);
     const after: WorkspaceDetails = {
       ...before,
@@ -36,3 +38,4 @@ export const updateWorkspace = (
     await transaction.record(describeWorkspaceEvent('workspace.update', after, changes));
     return after;
   });
+};

@@ -6,7 +6,7 @@ import { findSetting, type PluginSetting, type ResponseRequest } from '../../dom
 import type { Reviser } from '../../domain/reviser.ts';
 import { copyError } from '../copy-error.ts';
 import type { Run } from './run.ts';
-import { untilCancelled } from './until-cancelled.ts';
+import { untilCancelled } from '../../domain/until-cancelled.ts';
 
 /** The part of one plugin in a run. */
 export interface ActivePlugin {

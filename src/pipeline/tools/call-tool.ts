@@ -7,7 +7,7 @@ import type { HostedTool } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { ItemFields, ServerTool, ToolOutcome } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
-import { untilCancelled } from '../run/until-cancelled.ts';
+import { untilCancelled } from '../../domain/until-cancelled.ts';
 
 /** A server tool as a request offers it. */
 export interface OfferedServerTool {

@@ -56,6 +56,8 @@ export const logMessages = {
     levels: ['info', 'warn'],
     fields: ['request_id', 'generation_id', 'model', 'provider', 'rescued', ...failure],
   },
+  'plugin failed': { levels: ['error'], fields: ['plugin', 'generation_id', 'err'] },
+  'plugin promise rejected': { levels: ['error'], fields: ['err'] },
   'tool failed': { levels: ['warn'], fields: ['tool', 'err'] },
   'key rejected': { levels: ['warn'], fields: ['key_name', 'key_hash', 'reason', 'count'] },
   'unknown key rejected': { levels: ['info'], fields: ['key_hash', 'count'] },

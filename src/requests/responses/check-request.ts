@@ -2,7 +2,9 @@ import type { Issue } from '../../domain/errors.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { explainIssues } from '../../schema/explain-issues.ts';
 import { Report, show } from '../../schema/report.ts';
+import type { ModulePlugins } from '../module-plugins.ts';
 import { checkConversation } from './check-conversation.ts';
+import { checkPlugins } from './check-plugins.ts';
 import { checkTools } from './check-tools.ts';
 import { isRequestBody, requestSchema } from './schema.ts';
 
@@ -11,11 +13,12 @@ import { isRequestBody, requestSchema } from './schema.ts';
  * field.
  *
  * @param body from `readJson`, which limits its depth and its numbers
+ * @param modules the operator's plugins. Absent: there are none
  * @returns at most 100 issues; none if the body is a `RequestBody`
  * @see docs/reference/responses.md#request-body, docs/reference/items.md, docs/reference/tools.md
  * @see docs/reference/errors.md
  */
-export function checkRequest(body: unknown): Issue[] {
+export function checkRequest(body: unknown, modules?: ModulePlugins): Issue[] {
   const report = new Report();
   if (!isObject(body)) {
     report.add('', `must be a JSON object, got ${show(body)}`);
@@ -26,6 +29,7 @@ export function checkRequest(body: unknown): Issue[] {
     // A body that failed its check is rejected, even if there is no explanation.
     if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
   }
+  if (body['plugins'] !== undefined) checkPlugins(body['plugins'], modules, 'plugins', report);
   checkConversation(body, report);
   checkTools(body, report);
   return report.issues;

@@ -1,6 +1,6 @@
-import type { Issue } from '../../domain/errors.ts';
-import { GatewayError } from '../../domain/errors.ts';
+import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import type { ModulePlugins } from '../module-plugins.ts';
 import { checkRequest } from './check-request.ts';
 import { knownRequestFields } from './schema.ts';
 import { rejectUnsupportedFeatures } from './unsupported-features.ts';
@@ -25,9 +25,10 @@ const ANY_MODEL = 'any/model';
 /**
  * Checks the fields of a preset with the rules of requests, except for those that need the conversation.
  *
+ * @param modules the operator's plugins
  * @returns the problems; paths are relative to the config
  */
-export function checkPresetConfig(config: Record<string, unknown>): Issue[] {
+export function checkPresetConfig(config: Record<string, unknown>, modules?: ModulePlugins): Issue[] {
   const issues: Issue[] = [];
   for (const field of Object.keys(config)) {
     if (presetFields.includes(field)) continue;
@@ -47,7 +48,7 @@ export function checkPresetConfig(config: Record<string, unknown>): Issue[] {
   if (issues.length > 0) return issues;
   const hasModel = config['model'] !== undefined || config['models'] !== undefined;
   const request = { ...(hasModel ? {} : { model: ANY_MODEL }), ...config, input: 'x' };
-  const found = checkRequest(request);
+  const found = checkRequest(request, modules);
   return found.length > 0 ? found : findUnsupported({ ...request, input: [] } as ResponseRequest);
 }
 

@@ -6,6 +6,7 @@ import type { SavedPlugin } from '../../domain/request-defaults.ts';
 import type { InputSource } from '../../pipeline/run/conversation.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { IgnoredFields } from '../ignored-fields.ts';
+import type { ModulePlugins } from '../module-plugins.ts';
 import type { RequestHints } from '../request-hints.ts';
 import { checkSessionId } from '../session-header.ts';
 import { lacksModel } from './check-conversation.ts';
@@ -54,15 +55,15 @@ export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
   const preset = isObject(body) && mayNamePreset(body) ? mergePreset(body, hints.presets) : undefined;
   const hasDefaultModel = defaultModel !== undefined && isObject(body) && lacksModel(body);
   if (hasDefaultModel) body.model = defaultModel;
-  let issues = checkRequest(body);
+  let issues = checkRequest(body, hints.modules);
   const hadNulls = issues.length > 0 && isObject(body) && dropNulls(body.input);
-  if (hadNulls) issues = checkRequest(body);
+  if (hadNulls) issues = checkRequest(body, hints.modules);
   issues.push(...checkSessionId(sessionId));
   if (issues.length > 0) throw invalidRequest(issues);
 
   const checked = body as RequestBody; // checkRequest found no issue
   const ignored = new IgnoredFields();
-  dropUnknownFields(checked, ignored);
+  dropUnknownFields(checked, ignored, hints.modules);
   settleRoute(checked, ignored);
   if (checked.session_id === undefined && sessionId !== undefined && sessionId !== '') checked.session_id = sessionId;
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
@@ -117,16 +118,17 @@ export class BodySource implements InputSource {
   }
 }
 
-function dropUnknownFields(body: RequestBody, ignored: IgnoredFields): void {
+function dropUnknownFields(body: RequestBody, ignored: IgnoredFields, modules: ModulePlugins | undefined): void {
   dropUnknown(body, knownRequestFields, '', ignored);
   for (const [index, setting] of body.plugins?.entries() ?? []) {
-    dropUnknown(setting, pluginFields.get(setting.id), `plugins[${index}]`, ignored);
+    const known = pluginFields.get(setting.id) ?? modules?.get(setting.id)?.fields;
+    if (known) dropUnknown(setting, known, `plugins[${index}]`, ignored);
   }
 }
 
-function dropUnknown(object: object, known: ReadonlySet<string> | undefined, path: string, ignored: IgnoredFields) {
+function dropUnknown(object: object, known: ReadonlySet<string>, path: string, ignored: IgnoredFields) {
   for (const field of Object.keys(object)) {
-    if (known?.has(field)) continue;
+    if (known.has(field)) continue;
     ignored.add(path, field);
     Reflect.deleteProperty(object, field);
   }

@@ -5,6 +5,7 @@ import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
 import { builtInToolTypes } from '../../tools/index.ts';
 import { type AnyTool, listTools } from './list-tools.ts';
+import { pluginFields } from './schema/plugins.ts';
 import { serverTools } from './schema/server-tools.ts';
 
 /** One use of an unsupported feature. */
@@ -37,7 +38,9 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
     instead: 'Leave the plugin out.',
     find: ({ plugins = [] }) =>
       plugins.flatMap(({ id, enabled }, index) =>
-        enabled === false || offeredPlugins.includes(id) ? [] : [{ path: `plugins[${index}].id`, value: id }],
+        enabled === false || offeredPlugins.includes(id) || !pluginFields.has(id)
+          ? []
+          : [{ path: `plugins[${index}].id`, value: id }],
       ),
   },
   {

@@ -31,56 +31,64 @@ const autoRouter = {
 
 const flatValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 
+/** A plugin of the operator. `check-plugins.ts` checks its id and its settings. */
+const modulePlugin = Type.Object({ id: Type.String(), enabled: Type.Optional(Type.Boolean()) });
+
 /** An entry of `plugins`. Each accepts `enabled`, even if no page declares it. @see docs/reference/plugins.md */
-export const pluginSetting = byKind('a plugin', 'id', {
-  'auto-router': plugin('auto-router', { ...autoRouter, pin_model: Type.Optional(Type.Boolean()) }),
-  'auto-beta-router': plugin('auto-beta-router', autoRouter),
-  'context-compression': plugin('context-compression', { engine: Type.Optional(oneOf('middle-out')) }),
-  'file-parser': plugin('file-parser', {
-    pdf: Type.Optional(
-      Type.Object({ engine: Type.Optional(oneOf('mistral-ocr', 'native', 'cloudflare-ai', 'pdf-text')) }),
-    ),
-  }),
-  fusion: plugin('fusion', {
-    ...fusionLimits,
-    tools: Type.Optional(
-      Type.Array(
-        Type.Object({
-          type: Type.String(),
-          parameters: Type.Optional(mapOf(Type.Union([flatValue, Type.Array(flatValue), mapOf(flatValue)]))),
-        }),
-        { maxItems: 8 },
+export const pluginSetting = byKind(
+  'a plugin',
+  'id',
+  {
+    'auto-router': plugin('auto-router', { ...autoRouter, pin_model: Type.Optional(Type.Boolean()) }),
+    'auto-beta-router': plugin('auto-beta-router', autoRouter),
+    'context-compression': plugin('context-compression', { engine: Type.Optional(oneOf('middle-out')) }),
+    'file-parser': plugin('file-parser', {
+      pdf: Type.Optional(
+        Type.Object({ engine: Type.Optional(oneOf('mistral-ocr', 'native', 'cloudflare-ai', 'pdf-text')) }),
       ),
-    ),
-  }),
-  moderation: plugin('moderation', {}),
-  'pareto-router': plugin('pareto-router', {
-    max_price: Type.Optional(notNegative()),
-    min_coding_score: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-    price_source: Type.Optional(oneOf('prompt', 'weighted_avg')),
-  }),
-  'response-healing': plugin('response-healing', {}),
-  'switchyard-router': plugin('switchyard-router', {
-    algorithm: Type.Optional(oneOf('capability', 'stage', 'auto', 'random', 'composite', 'passthrough')),
-  }),
-  web: plugin('web', {
-    engine: Type.Optional(oneOf('native', 'exa', 'firecrawl', 'parallel', 'perplexity')),
-    mode: Type.Optional(searchMode),
-    max_results: Type.Optional(Type.Integer()),
-    max_uses: Type.Optional(Type.Integer()),
-    search_prompt: Type.Optional(Type.String()),
-    include_domains: Type.Optional(strings()),
-    exclude_domains: Type.Optional(strings()),
-    user_location: maybe(typedUserLocation),
-    x_search: Type.Optional(xSearch),
-  }),
-  'web-fetch': plugin('web-fetch', {
-    max_uses: Type.Optional(Type.Integer()),
-    max_content_tokens: Type.Optional(Type.Integer()),
-    allowed_domains: Type.Optional(strings()),
-    blocked_domains: Type.Optional(strings()),
-  }),
-});
+    }),
+    fusion: plugin('fusion', {
+      ...fusionLimits,
+      tools: Type.Optional(
+        Type.Array(
+          Type.Object({
+            type: Type.String(),
+            parameters: Type.Optional(mapOf(Type.Union([flatValue, Type.Array(flatValue), mapOf(flatValue)]))),
+          }),
+          { maxItems: 8 },
+        ),
+      ),
+    }),
+    moderation: plugin('moderation', {}),
+    'pareto-router': plugin('pareto-router', {
+      max_price: Type.Optional(notNegative()),
+      min_coding_score: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+      price_source: Type.Optional(oneOf('prompt', 'weighted_avg')),
+    }),
+    'response-healing': plugin('response-healing', {}),
+    'switchyard-router': plugin('switchyard-router', {
+      algorithm: Type.Optional(oneOf('capability', 'stage', 'auto', 'random', 'composite', 'passthrough')),
+    }),
+    web: plugin('web', {
+      engine: Type.Optional(oneOf('native', 'exa', 'firecrawl', 'parallel', 'perplexity')),
+      mode: Type.Optional(searchMode),
+      max_results: Type.Optional(Type.Integer()),
+      max_uses: Type.Optional(Type.Integer()),
+      search_prompt: Type.Optional(Type.String()),
+      include_domains: Type.Optional(strings()),
+      exclude_domains: Type.Optional(strings()),
+      user_location: maybe(typedUserLocation),
+      x_search: Type.Optional(xSearch),
+    }),
+    'web-fetch': plugin('web-fetch', {
+      max_uses: Type.Optional(Type.Integer()),
+      max_content_tokens: Type.Optional(Type.Integer()),
+      allowed_domains: Type.Optional(strings()),
+      blocked_domains: Type.Optional(strings()),
+    }),
+  },
+  { other: modulePlugin },
+);
 
 /** The fields of each plugin, by its id. */
 export const pluginFields: ReadonlyMap<string, ReadonlySet<string>> = new Map(

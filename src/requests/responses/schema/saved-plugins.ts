@@ -2,12 +2,14 @@ import { type TSchema, type TUnsafe, Type } from 'typebox';
 import { pluginOrder, routerPlugins } from '../../../domain/plugin.ts';
 import type { SavedPlugin } from '../../../domain/request-defaults.ts';
 import { byKind, findKinds } from '../../../schema/by-kind.ts';
-import { pluginSetting } from './plugins.ts';
+import { pluginFields, pluginSetting } from './plugins.ts';
 
 /** Maximum number of plugins that a workspace saves. */
 const MAX_SAVED = 100;
 
 const offered: readonly string[] = [...pluginOrder, ...routerPlugins];
+
+const commonFields = { enabled: Type.Optional(Type.Boolean()), prevent_overrides: Type.Optional(Type.Boolean()) };
 
 /** A setting as in a request, and `prevent_overrides`. Unknown fields are rejected: they would never have an effect. */
 const savedPlugin = byKind(
@@ -18,6 +20,7 @@ const savedPlugin = byKind(
       .filter(([id]) => offered.includes(id))
       .map(([id, schema]) => [id, strictSetting(schema)]),
   ),
+  { other: Type.Object({ id: Type.String(), ...commonFields }), takesOther: (id) => !pluginFields.has(id) },
 ) as TUnsafe<SavedPlugin>; // each has an id
 
 function strictSetting(schema: TSchema): TSchema {

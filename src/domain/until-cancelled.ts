@@ -1,8 +1,11 @@
-import type { Cancellation } from '../../domain/cancellation.ts';
-import type { GatewayError } from '../../domain/errors.ts';
+import type { Cancellation } from './cancellation.ts';
+import type { GatewayError } from './errors.ts';
 
 /** Waits for work that may ignore the cancellation. @throws the reason of the cancellation when it occurs */
-export function untilCancelled<Value>(work: Promise<Value>, cancellation: Cancellation): Promise<Value> {
+export function untilCancelled<Value>(
+  work: Promise<Value>,
+  cancellation: Pick<Cancellation, 'reason' | 'add' | 'remove'>,
+): Promise<Value> {
   if (cancellation.reason) {
     work.catch(() => {}); // its result is no longer of use
     return Promise.reject(cancellation.reason);
