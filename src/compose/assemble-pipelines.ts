@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { describeGeneration } from '../contents/image-content.ts';
 import { createInputFilter, createPromptFilter, type InputFilterParts } from '../guardrails/inspect-run.ts';
 import { createOutputGuard } from '../guardrails/output/guard-output.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { ByteBudget } from '../pipeline/images/byte-budget.ts';
 import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
 import { beginCharge } from '../pipeline/accounting/charge-run.ts';
@@ -114,14 +115,9 @@ export function assemblePipelines(parts: PipelinesParts): {
       moderation,
       findSearchEngine,
       charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs
-      reserveInput(given, tokens) {
-        const { reservation, steps } = given as Run; // see above
-        const plan = steps.at(-1)?.plan;
-        if (!reservation || !plan) return undefined;
-        const extended = reservation.extend(estimateInputCost(tokens, plan));
-        return extended instanceof Promise ? extended.then(() => undefined) : undefined;
-      },
+      reserveInput: (run, tokens) => reserveInput(run as Run, tokens), // see above
     }),
+    reserveInput,
     tools: createServerTools({
       tools: new Map([...createTools({ findSearchEngine, readPage }), ...addedTools].map((tool) => [tool.type, tool])),
       charge: (run, planned) => beginCharge(pipeline, run, planned),
@@ -166,6 +162,14 @@ export function assemblePipelines(parts: PipelinesParts): {
     budget: new ByteBudget(() => config().images.memory),
   };
   return { pipeline, imagePipeline };
+}
+
+/** Reserves the cost of input that was not known when the route was planned. */
+function reserveInput({ reservation, steps }: Run, tokens: number): MaybePromise<void> {
+  const plan = steps.at(-1)?.plan;
+  if (!reservation || !plan) return undefined;
+  const extended = reservation.extend(estimateInputCost(tokens, plan));
+  return extended instanceof Promise ? extended.then(() => undefined) : undefined;
 }
 
 /** The estimate of a run without a plan. */

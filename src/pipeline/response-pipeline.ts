@@ -17,6 +17,12 @@ export interface ResponsePipeline extends PipelineBase<Run> {
   plugins: readonly RunPlugin<Run>[];
   /** Returns the reviser that sees the output last, after those of plugins. Absent, or undefined: there is none. */
   guardOutput?: (run: Run) => MaybePromise<Reviser<Run> | undefined>;
+  /**
+   * Adds tokens to the reserved input of a planned run; a promise only if the cost is reserved in another process.
+   *
+   * @throws {GatewayError} if the cost exceeds a spending limit
+   */
+  reserveInput?: (run: Run, tokens: number) => MaybePromise<void>;
   /** Absent: the client runs every call. */
   tools?: ServerTools;
   /** The largest whole response, or single stream event, that is read from a provider, in bytes. */

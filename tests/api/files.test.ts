@@ -416,7 +416,7 @@ describe('spending limits', () => {
     expectText(await ask(chat, [filePart(report)], small), 'Hello there.');
     const asked = upstream.requests.length;
     const long = filePart(Buffer.from('A long text of many words. '.repeat(8000)), 'long.txt');
-    expectFailure(await ask(chat, [long], small), 402, 'payment_required', /of text in files/);
+    expectFailure(await ask(chat, [long], small), 402, 'payment_required', /more tokens of input/);
     expect(upstream.requests.length).toBe(asked);
   });
 

@@ -41,7 +41,7 @@ export const estimateInputCost = (inputTokens: number, plan: Plan<Endpoint>): Es
   estimateDearest(
     plan,
     ({ pricing }) => totalOf(costOf(pricing, usage({ inputTokens, outputTokens: 0 }))),
-    () => `about ${inputTokens} tokens of text in files`,
+    () => `about ${inputTokens} more tokens of input`,
   );
 
 /** Estimates the same of an image generation, for all requested images. */

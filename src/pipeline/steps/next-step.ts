@@ -1,4 +1,5 @@
 import type { InputItem, OutputItem } from '../../domain/items.ts';
+import { Needs } from '../../routing/needs.ts';
 import type { TextAttempt } from '../run/attempt.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import { inspectAdded } from '../run/inspect-input.ts';
@@ -11,16 +12,18 @@ import type { NextStep } from '../run/server-tools.ts';
  * endpoint of the previous step. The others of that plan are fallbacks.
  *
  * @param output of the previous step
- * @throws {GatewayError} if an inspector blocks a result
+ * @throws {GatewayError} if an inspector blocks a result, or the cost of the longer input exceeds a spending limit
  */
 export async function addStep(
-  { inspectors }: Pick<ResponsePipeline, 'inspectors'>,
+  { inspectors, reserveInput }: Pick<ResponsePipeline, 'inspectors' | 'reserveInput'>,
   run: Run,
   { number, plan, committed }: ResponseStep,
   output: readonly InputItem[],
   { items, settings }: NextStep,
 ): Promise<ResponseStep> {
-  run.input.append([...output, ...(await inspectAdded(run, inspectors, items))]);
+  const added = [...output, ...(await inspectAdded(run, inspectors, items))];
+  run.input.append(added);
+  if (run.reservation) await reserveInput?.(run, Math.ceil(new Needs({ input: added }).inputTokens));
   const { endpoint } = committed!; // a step that has ended has an attempt
   const endpoints = [endpoint, ...plan.endpoints.filter((other) => other !== endpoint)];
   const firstItem = run.builder?.items.length ?? 0;

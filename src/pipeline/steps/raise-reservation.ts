@@ -19,17 +19,18 @@ export function raiseReservation(run: RunBase): MaybePromise<void> {
   const spent = attemptsOf(run).flatMap(({ endpoint, spent: used }): SpentPart[] =>
     used ? [{ costNanoUsd: totalOf(used.cost), isByok: endpoint.workspace !== undefined }] : [],
   );
-  const hasFailed = spent.length > 0;
+  const isRepeated = spent.length > 0;
   if (run.charges) spent.push(...run.charges.map((charge) => ({ costNanoUsd: charge.maxNanoUsd, isByok: false })));
   if (spent.length === 0) return undefined;
   const refuse = (error: unknown): never => {
     const refusal = asGatewayError(error);
-    if (!hasFailed) throw refusal;
-    const metadata = { ...refusal.metadata, previous_errors: describeErrors(attemptsOf(run)) };
+    const failed = attemptsOf(run).filter(({ error: failure }) => failure !== undefined);
+    if (!isRepeated || failed.length === 0) throw refusal;
+    const metadata = { ...refusal.metadata, previous_errors: describeErrors(failed) };
     throw copyError(refusal, refusal.message, { metadata });
   };
   const explain = (cost: string): string =>
-    run.charges
+    run.charges || run.steps.length > 1
       ? `plugins, tools and earlier model calls of this request cost ${cost}`
       : `failed attempts of this request have cost ${cost}, which leaves too little for another attempt`;
   try {
