@@ -311,14 +311,27 @@ class Planner<E extends EndpointFacts> {
     }));
   }
 
+  /** If the request has files, a router chooses among the models that read them, or else among all. */
   private runRouter(router: Router, slug: Slug): RouterPlan {
+    if (!this.needs.parsesFiles) return this.runRouterAmong(router, slug, () => true);
+    try {
+      return this.runRouterAmong(router, slug, ({ capabilities: { input } }) => !input || input.includes('file'));
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.kind !== 'not_found') throw error;
+      return this.runRouterAmong(router, slug, () => true);
+    }
+  }
+
+  private runRouterAmong(router: Router, slug: Slug, isCandidate: (endpoint: E) => boolean): RouterPlan {
     const { request, needs, routingContext, caller } = this;
     const criteria = this.criteriaFor(slug);
     const known = new Map<string, readonly E[]>();
     const allowed = (model: string): readonly E[] => {
       let endpoints = known.get(model);
       if (!endpoints) {
-        endpoints = routingContext.catalog.find(model).filter((endpoint) => !findExclusion(endpoint, criteria));
+        endpoints = routingContext.catalog
+          .find(model)
+          .filter((endpoint) => isCandidate(endpoint) && !findExclusion(endpoint, criteria));
         known.set(model, endpoints);
       }
       return endpoints;

@@ -271,6 +271,38 @@ describe('a model whose abilities are unknown', () => {
   });
 });
 
+describe('a router', () => {
+  const free = { prompt: '0', completion: '0' };
+  const openFree = (names: [name: string, input: string[]][]) =>
+    testGateway({
+      catalog: { builtin: false },
+      providers: names.map(([name, input]) =>
+        provider('openai-chat', name, upstream, {
+          models: [{ model: `acme/${name}`, upstream_model: name, pricing: free, capabilities: { input } }],
+        }),
+      ),
+    });
+
+  it('chooses a model that reads files, if there is one', async () => {
+    for (const [names, chosen] of [
+      [['text', 'read', 'other'], 'read'],
+      [['text'], 'text'],
+    ] as const) {
+      const at = await openFree(names.map((name) => [name, name === 'read' ? ['text', 'file'] : ['text']]));
+      try {
+        for (let count = 0; count < 5; count++) {
+          const body = { model: 'router/free', input: [user(question, filePart(report))] };
+          const outcome = await askAt(at, 'buffered', body);
+          expectText(outcome, 'Hello there.');
+          expect(upstream.requests.at(-1)!.body).toMatchObject({ model: chosen });
+        }
+      } finally {
+        await at.close();
+      }
+    }
+  });
+});
+
 describe('the engine', () => {
   it('native excludes models that cannot read files', async () => {
     const outcome = await ask(chat, [filePart(report)], { engine: 'native' });
