@@ -542,7 +542,7 @@ const hosts = (description: string) =>
 const outbound = Type.Object({
   fetch: Type.Boolean({
     description:
-      'Whether URLs in messages are fetched for providers with `urls: fetch`. If not, such requests are a 400.',
+      'Whether URLs in messages are fetched: for providers with `urls: fetch`, and files whose text a model gets. If not, such requests are a 400.',
     default: true,
   }),
   allow: hosts(

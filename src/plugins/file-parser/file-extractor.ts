@@ -16,7 +16,7 @@ export interface ExtractorSettings extends ExtractLimits {
   queue: number;
 }
 
-/** How long an unused thread stays. It takes about 20 MB, and a tenth of a second to start. */
+/** How long an unused thread stays. It takes about 40 MB, and 0.2 s to start. */
 const IDLE_MS = 10_000;
 /** Interval of looking at the buffers of a thread. `resourceLimits` bounds only its heap. */
 const WATCH_MS = 25;

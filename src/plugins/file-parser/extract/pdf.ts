@@ -1,3 +1,4 @@
+import { CharacterMaps } from './character-maps.ts';
 import { FileFault } from './file-fault.ts';
 import type { Markdown } from './markdown.ts';
 import { type PdfLine, type PdfPiece, readLines, writeLines } from './pdf-lines.ts';
@@ -22,7 +23,11 @@ export async function readPdf(bytes: Buffer, maxPages: number, out: Markdown | u
   const { getDocumentProxy } = await import('unpdf');
   const { VerbosityLevel } = (await import('unpdf/pdfjs')) as { VerbosityLevel: { ERRORS: number } }; // its own types are those of pdfjs-dist
   const pdf = await (
-    getDocumentProxy(new Uint8Array(bytes), { verbosity: VerbosityLevel.ERRORS }) as Promise<PdfDocument>
+    getDocumentProxy(new Uint8Array(bytes), {
+      verbosity: VerbosityLevel.ERRORS,
+      useWorkerFetch: false,
+      BinaryDataFactory: CharacterMaps,
+    }) as Promise<PdfDocument>
   ).catch(explainFailure);
   if (pdf.numPages > maxPages) {
     throw new FileFault(
