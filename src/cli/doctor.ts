@@ -5,6 +5,7 @@ import { checkCounters } from './checks/counters.ts';
 import type { Finding } from './checks/finding.ts';
 import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
 import { checkModels } from './checks/models.ts';
+import { checkModeration } from './checks/moderation.ts';
 import { checkOrphanedKeys } from './checks/orphaned-keys.ts';
 import { checkPluginModules } from './checks/plugins.ts';
 import { checkPort } from './checks/port.ts';
@@ -16,7 +17,7 @@ import { checkStorage } from './checks/storage.ts';
 import { type Color, colorize, type Terminal } from './terminal.ts';
 
 export interface DoctorOptions {
-  /** Requests the models of each provider, with each of its keys, and makes a search with each search engine. */
+  /** Requests the models of each provider, with each of its keys, makes a search with each search engine, and a moderation. */
   probe?: boolean;
 }
 
@@ -55,6 +56,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     );
     findings.push(...byProvider.flat(), ...checkPrices(loaded));
     findings.push(...(await checkSearchEngines(config, { probe: options.probe ?? false })));
+    findings.push(...(await checkModeration(loaded, { probe: options.probe ?? false })));
   }
   printFindings(terminal, findings);
   return findings.some(({ status }) => status === 'fail') ? 1 : 0;
