@@ -145,6 +145,13 @@ describe('an input that is too long', () => {
     expect(await run(input, 1500)).toMatchObject({ type: 'compressed' });
     expect(await run(input, 2500)).toEqual({ type: 'fits' });
   });
+
+  it('counts a text that looks like data as text, and data in other fields as an image', async () => {
+    const data = `data:image/png;base64,${words(5000)}`;
+    expect(measureItem(say('user', data))).toBeGreaterThan(2000);
+    const shot: InputItem = { type: 'computer_call', call_id: 'c', screenshot: data };
+    expect(measureItem(shot)).toBeLessThan(1100);
+  });
 });
 
 describe('a cap on the number of items', () => {

@@ -20,6 +20,9 @@ const silentFields = new Set([
   'annotations',
 ]);
 
+/** Fields that are text, even if it looks like a data URL. */
+const textFields = new Set(['text', 'content', 'output', 'arguments', 'input', 'refusal']);
+
 /** The text of an item, and the tokens of everything else. */
 export interface Content {
   readonly texts: string[];
@@ -45,15 +48,14 @@ function collectFields(holder: object, content: Content): void {
     if (silentFields.has(name)) continue;
     if (name === 'encrypted_content' && typeof value === 'string')
       content.tokens += value.length / CHARACTERS_PER_HIDDEN_TOKEN;
+    else if (typeof value === 'string' && value.startsWith('data:') && !textFields.has(name)) content.tokens += IMAGE;
     else collect(value, content);
   }
 }
 
 function collect(value: unknown, content: Content): void {
-  if (typeof value === 'string') {
-    if (value.startsWith('data:')) content.tokens += IMAGE;
-    else content.texts.push(value);
-  } else if (Array.isArray(value)) for (const each of value) collect(each, content);
+  if (typeof value === 'string') content.texts.push(value);
+  else if (Array.isArray(value)) for (const each of value) collect(each, content);
   else if (typeof value === 'object' && value !== null) {
     const media = estimateMedia(value);
     if (media === undefined) collectFields(value, content);
