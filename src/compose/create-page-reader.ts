@@ -32,7 +32,7 @@ export const createPageReader =
         accept: 'text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0.8, */*;q=0.5',
       });
       const { bytes, contentType: mediaType, charset, finalUrl } = fetched;
-      const file = await extractFile(bytes, { mediaType, charset }, cancellation);
+      const file = await extractFile(bytes, { mediaType, charset, address: finalUrl }, cancellation);
       return { url: finalUrl, title: findTitle(file, finalUrl), content: file.text };
     } catch (error) {
       if (error instanceof OutboundError) throw new PageError(error.message, error.status);

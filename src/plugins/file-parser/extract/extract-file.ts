@@ -18,6 +18,8 @@ export interface DeclaredType {
   /** Lower case, without parameters. Empty: unknown. */
   mediaType: string;
   charset?: string | undefined;
+  /** Of a page of the web, whose navigation is left out. */
+  address?: string | undefined;
 }
 
 export interface ExtractedFile {
@@ -105,7 +107,11 @@ function explainOle(bytes: Buffer): FileFault {
     : new FileFault('It is an Office file of before 2007 (.doc, .xls, .ppt). Send it as PDF, DOCX, XLSX or PPTX.');
 }
 
-async function readTextual(bytes: Buffer, { mediaType, charset }: DeclaredType, out: Markdown): Promise<ExtractedFile> {
+async function readTextual(
+  bytes: Buffer,
+  { mediaType, charset, address }: DeclaredType,
+  out: Markdown,
+): Promise<ExtractedFile> {
   const known = nameFormat(bytes);
   const isDeclared = isTextType(mediaType);
   const text = known === undefined || isDeclared ? decodeText(bytes, { isDeclared, charset }) : undefined;
@@ -118,10 +124,11 @@ async function readTextual(bytes: Buffer, { mediaType, charset }: DeclaredType, 
   }
   if (
     /^\s*(?:<!--.{0,2000}?-->\s*)*<(?:!doctype html|html)[\s>]/is.test(text.slice(0, 4096)) ||
-    mediaType === 'text/html'
+    mediaType === 'text/html' ||
+    mediaType === 'application/xhtml+xml'
   ) {
     const { readHtml } = await import('./html.ts');
-    readHtml(text, out);
+    readHtml(text, out, address);
     return withText({ kind: 'html', text: out.text });
   }
   out.write(text);

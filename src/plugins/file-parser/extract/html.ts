@@ -22,13 +22,18 @@ interface Table {
   isCell: boolean;
 }
 
+/** Elements beside the content of a page. */
+const navigation = new Set(['nav', 'footer', 'aside']);
+const navigationRoles = new Set<unknown>(['navigation', 'contentinfo', 'complementary', 'search']);
+
 /**
  * Writes the text of a page as markdown, in one pass and without a tree of it. Runs no script and loads nothing.
  *
+ * @param address of a page of the web: its navigation is left out, and its links become absolute
  * @throws {FileFault} of `out`
  */
-export function readHtml(page: string, out: Markdown): void {
-  const writer = new PageWriter(out);
+export function readHtml(page: string, out: Markdown, address?: string): void {
+  const writer = new PageWriter(out, address);
   const parser = new Parser({
     onopentag: (name, attributes) => writer.open(name, attributes),
     ontext: (text) => writer.add(text),
@@ -44,6 +49,7 @@ const PIECE = 65_536;
 
 class PageWriter {
   private readonly out: Markdown;
+  private readonly address: string | undefined;
   private readonly lists: List[] = [];
   private readonly tables: Table[] = [];
   private readonly links: { target: string; start: number }[] = [];
@@ -54,12 +60,13 @@ class PageWriter {
   private quoted = 0;
   private isItem = false; // whether the next block is the first one of a list item
 
-  constructor(out: Markdown) {
+  constructor(out: Markdown, address: string | undefined) {
     this.out = out;
+    this.address = address;
   }
 
   open(name: string, attributes: Readonly<Record<string, string>>): void {
-    if (this.skipped > 0 || invisible.has(name)) {
+    if (this.skipped > 0 || invisible.has(name) || this.isNavigation(name, attributes)) {
       this.skipped++;
       return;
     }
@@ -212,11 +219,22 @@ class PageWriter {
     this.out.block(`# ${text}`);
   }
 
+  private isNavigation(name: string, { role }: Readonly<Record<string, string>>): boolean {
+    return this.address !== undefined && (navigation.has(name) || navigationRoles.has(role));
+  }
+
   private endLink(): void {
     const link = this.links.pop();
-    if (!link || !/^(?:https?:|mailto:|\/|\.)/i.test(link.target)) return;
+    const target = link && this.resolve(link.target);
+    if (!target || !/^(?:https?:|mailto:|\/|\.)/i.test(target)) return;
     const label = this.text.slice(link.start);
-    if (label.trim() !== '') this.text = `${this.text.slice(0, link.start)}[${label.trim()}](${link.target})`;
+    if (label.trim() !== '') this.text = `${this.text.slice(0, link.start)}[${label.trim()}](${target})`;
+  }
+
+  /** Returns the absolute form of a link in a page of the web. */
+  private resolve(target: string): string | undefined {
+    if (this.address === undefined || target === '' || target.startsWith('#')) return target;
+    return URL.parse(target, this.address)?.href;
   }
 
   private endPreformatted(): void {
