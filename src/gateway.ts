@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { accessTopic } from './access/access.ts';
-import { applyBootstrap, createFirstKeys } from './access/bootstrap.ts';
+import { createFirstKeys } from './access/bootstrap.ts';
 import { createEndUserHash } from './access/hash-end-user.ts';
 import type { OrphanedRequest } from './access/rate-limits.ts';
 import { assemblePipelines } from './compose/assemble-pipelines.ts';
 import { buildModels, type ConfiguredModels } from './compose/build-models.ts';
-import { checkBootstrapPlugins } from './compose/check-bootstrap-plugins.ts';
 import { createContentGuardrails } from './compose/create-content-guardrails.ts';
 import { createEdge } from './compose/create-edge.ts';
 import { findWires } from './compose/find-wires.ts';
@@ -18,6 +17,7 @@ import { openPluginModules } from './compose/open-plugin-modules.ts';
 import { openClock } from './compose/open-clock.ts';
 import { loadTools } from './compose/load-tools.ts';
 import { openStorage } from './compose/open-storage.ts';
+import { runBootstrap } from './compose/run-bootstrap.ts';
 import { FLUSH_MS, SHUTDOWN_GRACE_MS, longestRequestMs } from './compose/time-limits.ts';
 import { listSecrets } from './config/list-secrets.ts';
 import type { Config } from './config/schema.ts';
@@ -146,8 +146,7 @@ async function assemble(
   const clock = await openClock({ storage, url: live.storage.url, log }, resources);
   if (!slot) {
     await storage.migrate();
-    checkBootstrapPlugins(live.bootstrap, modules.settings);
-    logOrphanedKeys(await applyBootstrap(storage.access, live.bootstrap));
+    logOrphanedKeys(await runBootstrap(storage, live, modules.settings));
   }
   const left: LedgerEntry[] = [];
   const accounting = await openAccounting(
@@ -299,8 +298,7 @@ async function assemble(
       return (connection) => void app.server.emit('connection', connection);
     },
     async reload(next) {
-      checkBootstrapPlugins(next.bootstrap, modules.settings);
-      logOrphanedKeys(await applyBootstrap(storage.access, next.bootstrap));
+      logOrphanedKeys(await runBootstrap(storage, next, modules.settings));
       await (await prepareReload(next))();
     },
     prepareReload,

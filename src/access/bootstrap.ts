@@ -67,11 +67,7 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
     await setRateLimits(store, { kind: 'workspace', id }, limits);
     if (plugins) await store.setDefaultPlugins(id, plugins as SavedPlugin[]); // checked
   }
-  const idOf = (workspace: string): string => {
-    const id = idByName.get(workspace);
-    if (id === undefined) throw new Error(`bootstrap names the workspace ${workspace}, which does not exist.`);
-    return id;
-  };
+  const idOf = (workspace: string): string => getWorkspaceId(idByName, workspace);
   for (const { id, workspaces: names, ...limits } of plan.members) {
     await store.putMember({ id, createdAtMs: now });
     await store.setMemberships(id, names.map(idOf));
@@ -90,6 +86,18 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
     if (!marked.has(record.hash)) await store.markBootstrapKey(record.hash);
   }
   return findOrphanedKeys(store, plan);
+}
+
+/** Returns a function from names and ids of workspaces to their ids. */
+export function findWorkspaceIds(workspaces: readonly { id: string; name: string }[]): (workspace: string) => string {
+  const idByName = new Map(workspaces.flatMap(({ id, name }) => [[name, id] as const, [id, id] as const]));
+  return (workspace) => getWorkspaceId(idByName, workspace);
+}
+
+function getWorkspaceId(idByName: ReadonlyMap<string, string>, workspace: string): string {
+  const id = idByName.get(workspace);
+  if (id === undefined) throw new Error(`bootstrap names the workspace ${workspace}, which does not exist.`);
+  return id;
 }
 
 /** Maximum number of keys that a message names. */

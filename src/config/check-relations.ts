@@ -219,7 +219,7 @@ function checkBaseUrl({ wire, base_url: text }: ProviderConfig, path: Path): Pro
   return problems;
 }
 
-function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): RelationProblem[] {
+function checkBootstrap({ workspaces, members, keys, guardrails }: BootstrapConfig): RelationProblem[] {
   const problems: RelationProblem[] = [
     ...findDuplicates(workspaces, (workspace) => workspace.name, ['bootstrap', 'workspaces'], 'name'),
     ...findDuplicates(workspaces, (workspace) => workspace.id, ['bootstrap', 'workspaces'], 'id'),
@@ -229,7 +229,7 @@ function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): Relatio
   const known = new Set(workspaces.flatMap(({ id, name }) => (id === undefined ? [name] : [id, name])));
   const memberIds = new Set(members.map((member) => member.id));
   /** An empty list may be under a misspelled key. */
-  const dependOn = (list: 'workspaces' | 'members', { length }: readonly unknown[]): Path[] =>
+  const dependOn = (list: 'workspaces' | 'members' | 'keys', { length }: readonly unknown[]): Path[] =>
     length === 0 ? [['bootstrap']] : [['bootstrap', list]];
   const checkWorkspace = (name: string, path: Path) => {
     if (known.has(name)) return;
@@ -240,6 +240,30 @@ function checkBootstrap({ workspaces, members, keys }: BootstrapConfig): Relatio
   for (const [index, member] of members.entries()) {
     for (const [at, name] of member.workspaces.entries()) {
       checkWorkspace(name, ['bootstrap', 'members', index, 'workspaces', at]);
+    }
+  }
+  const nameOf = (wanted = '') => workspaces.find(({ id }) => id === wanted)?.name ?? wanted;
+  const keyPlaces = new Set(keys.map(({ name, workspace }) => `${nameOf(workspace)} ${name}`));
+  const seen = new Set<string>();
+  for (const [index, guardrail] of guardrails.entries()) {
+    const path = ['bootstrap', 'guardrails', index];
+    const { workspace, name } = guardrail;
+    checkWorkspace(workspace, [...path, 'workspace']);
+    const own = `${nameOf(workspace)} ${guardrail.default ? 'default' : `named ${name}`}`;
+    if (seen.has(own)) problems.push({ path: [...path, 'name'], message: 'is in its workspace twice' });
+    seen.add(own);
+    if (guardrail.default && (guardrail.keys ?? guardrail.members)) {
+      problems.push({ path: [...path, 'default'], message: 'applies to all keys, so keys and members must be absent' });
+    }
+    for (const [at, key] of (guardrail.keys ?? []).entries()) {
+      if (keyPlaces.has(`${nameOf(workspace)} ${key}`)) continue;
+      const dependsOn = dependOn('keys', keys);
+      problems.push({ path: [...path, 'keys', at], message: `is no key of ${workspace} in bootstrap.keys`, dependsOn });
+    }
+    for (const [at, member] of (guardrail.members ?? []).entries()) {
+      if (memberIds.has(member)) continue;
+      const dependsOn = dependOn('members', members);
+      problems.push({ path: [...path, 'members', at], message: 'is not in bootstrap.members', dependsOn });
     }
   }
   for (const [index, key] of keys.entries()) {

@@ -36,7 +36,7 @@ const about: Record<string, string> = {
   limits: 'Default rate limits. Guide: [limits](../guides/limits.md#rates).',
   routing: 'Order of endpoints. Guide: [routing](../guides/routing.md#strategies).',
   bootstrap:
-    'Workspaces, members and keys to create or update at every start and reload. Idempotent. Other records are not changed.',
+    'Workspaces, members, keys and guardrails to create or update at every start and reload. Idempotent. Other records are not changed.',
 };
 
 /** Returns the reference page. */

@@ -58,7 +58,7 @@ describe('defaults', () => {
       total_ms: 600000,
     });
     expect(config).toMatchObject({ counters: { url: '' }, secrets: {}, log: { level: 'info' } });
-    expect(config.bootstrap).toEqual({ workspaces: [], members: [], keys: [] });
+    expect(config.bootstrap).toEqual({ workspaces: [], members: [], keys: [], guardrails: [] });
     expect(config.providers).toEqual([
       { id: 'simulator', name: 'Simulator', wire: 'simulator', models: [{ model: 'simulator/*' }] },
     ]);

@@ -444,6 +444,31 @@ const bootstrap = Type.Object({
     { description: 'Members to create or update. Each is in exactly these workspaces.', default: [] },
   ),
   keys: Type.Array(bootstrapKey, { description: 'Keys to create or update.', default: [] }),
+  guardrails: Type.Array(
+    Type.Object({
+      name: text('Name, unique in its workspace.'),
+      workspace: text('Name or id of its workspace.'),
+      default: Type.Boolean({
+        description: 'Whether it is the default guardrail of its workspace, which applies to all its keys.',
+        default: false,
+      }),
+      keys: Type.Optional(
+        Type.Array(Type.String({ minLength: 1 }), {
+          description: 'Names of keys in `bootstrap.keys`: exactly these have it. Absent: as assigned otherwise.',
+        }),
+      ),
+      members: Type.Optional(
+        Type.Array(Type.String({ minLength: 1 }), {
+          description: 'Ids of members: exactly these have it. Absent: as assigned otherwise.',
+        }),
+      ),
+      rules: Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          'Its rules, with the names of the [management API](management.md#guardrails): `allowed_models`, `content_filters`, … It has no others.',
+      }),
+    }),
+    { description: 'Guardrails to create or update.', default: [] },
+  ),
 });
 
 const patterns = (description: string) =>

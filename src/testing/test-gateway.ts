@@ -148,6 +148,7 @@ function readParts(parts: Record<string, unknown>, folder: string) {
           { key: testKeys.managementKey, name: 'admin', kind: 'management' },
           ...((bootstrap?.['keys'] as object[] | undefined) ?? []),
         ],
+        guardrails: bootstrap?.['guardrails'] ?? [],
       },
     }),
   );

@@ -1,10 +1,10 @@
 import { extname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { applyBootstrap, createFirstKeys } from '../access/bootstrap.ts';
+import { createFirstKeys } from '../access/bootstrap.ts';
 import { openPluginModules } from '../compose/open-plugin-modules.ts';
-import { checkBootstrapPlugins } from '../compose/check-bootstrap-plugins.ts';
 import type { OrphanedRequest } from '../access/rate-limits.ts';
+import { runBootstrap } from '../compose/run-bootstrap.ts';
 import { openFarDriver } from '../compose/open-bus.ts';
 import { openClock } from '../compose/open-clock.ts';
 import { areSharedCounters } from '../compose/open-counters.ts';
@@ -113,8 +113,7 @@ async function assemble(
   const logOrphanedKeys = (detail: string | undefined): void =>
     void (detail && log('bootstrap keys orphaned', { detail }));
   const modules = await openPluginModules({ modules: config.plugins.modules, log }, resources);
-  checkBootstrapPlugins(config.bootstrap, modules.settings);
-  logOrphanedKeys(await applyBootstrap(storage.access, config.bootstrap));
+  logOrphanedKeys(await runBootstrap(storage, config, modules.settings));
 
   const serving = new Set<ServingWorker>();
   /** Requests whose worker has ended, until another worker releases their reservations. */
@@ -295,8 +294,7 @@ async function assemble(
       return firstKeys ? { url, firstKeys } : { url };
     },
     async reload(next) {
-      checkBootstrapPlugins(next.bootstrap, modules.settings);
-      logOrphanedKeys(await applyBootstrap(storage.access, next.bootstrap));
+      logOrphanedKeys(await runBootstrap(storage, next, modules.settings));
       const asked = [...serving];
       await Promise.all(asked.map(expectAlive));
       await Promise.all(asked.map(({ gateway }) => gateway.prepareReload(next).catch(unlessGone)));

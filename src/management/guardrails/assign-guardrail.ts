@@ -102,20 +102,29 @@ export const unassignGuardrail = (
   id: string,
   groups: readonly Pick<Assignees, 'kind' | 'ids'>[],
 ): Promise<number> =>
-  applyChange(parts, actor, async ({ transaction }) => {
-    const { workspaceId } = await getGuardrail(transaction, id);
+  applyChange(parts, actor, async (edit) => {
+    const { workspaceId } = await getGuardrail(edit.transaction, id);
     let count = 0;
     for (const { kind, ids } of groups) {
       for (const holder of new Set(ids)) {
-        if ((await transaction.findAssigned({ kind, holder })) !== id) continue;
-        await transaction.unassign({ kind, holder });
-        const change = { before: id, after: null };
-        await transaction.record(describeAssignment('guardrail.unassign', { kind, holder }, workspaceId, change));
-        count++;
+        if (await unassignGuardrailFrom(edit, { kind, holder }, { id, workspaceId })) count++;
       }
     }
     return count;
   });
+
+/** Unassigns a guardrail from one key or member. @returns whether it had it */
+export async function unassignGuardrailFrom(
+  { transaction }: Edit,
+  holder: GuardrailAssignee,
+  { id, workspaceId }: Pick<GuardrailRecord, 'id' | 'workspaceId'>,
+): Promise<boolean> {
+  if ((await transaction.findAssigned(holder)) !== id) return false;
+  await transaction.unassign(holder);
+  const change = { before: id, after: null };
+  await transaction.record(describeAssignment('guardrail.unassign', holder, workspaceId, change));
+  return true;
+}
 
 const describeAssignment = (
   action: string,
