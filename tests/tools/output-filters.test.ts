@@ -1,0 +1,87 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { json } from '../../src/testing/scripted-responses.ts';
+import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { main, manage } from '../api/manage.ts';
+import type { Turn } from '../clients/turn.ts';
+import { call, modes, openToolLab, shownItems, type ToolLab, wireNames } from './lab.ts';
+
+/* Content filters of the output in a response of several turns. */
+
+let lab: ToolLab;
+let engine: ScriptedUpstream;
+const keys = { redact: '', block: '' };
+
+beforeAll(async () => {
+  engine = await startUpstream();
+  engine.always(json({ results: [{ url: 'https://people.example/', title: 'Of jane@example.com', text: 'A page.' }] }));
+  lab = await openToolLab(
+    {
+      tools: {
+        web_search: {
+          engines: { exa: { driver: 'exa', base_url: engine.url, api_key: 'engine-key-of-a-test' } },
+        },
+      },
+    },
+    {
+      'openai-responses': { native_search: false },
+      'anthropic-messages': { native_search: false },
+      gemini: { native_search: false },
+    },
+  );
+  const ask = manage(() => lab.gateway);
+  for (const action of ['redact', 'block'] as const) {
+    const { body: made } = await ask('POST', '/keys', { name: action, workspace_id: main });
+    const filter = { slug: 'email', action, apply_to: ['output'] };
+    const rules = { name: action, workspace_id: main, content_filter_builtins: [filter] };
+    const { body: guardrail } = await ask('POST', '/guardrails', rules);
+    const hashes = { key_hashes: [made.data.hash] };
+    expect((await ask('POST', `/guardrails/${guardrail.data.id}/assignments/keys`, hashes)).status).toBe(200);
+    keys[action] = made.key;
+  }
+});
+afterAll(() => Promise.all([lab.close(), engine.close()]));
+afterEach(() => {
+  lab.takeRequests();
+});
+
+const tools = [{ type: 'router:web_search' }];
+const searching: Turn = {
+  text: 'I look for jane@example.com.',
+  calls: [call('router_web_search', { query: 'jane@example.com' })],
+};
+
+describe.each(wireNames)('filters of the output with server tools on %s', (wire) => {
+  describe.each(modes)('%s', (mode) => {
+    it('redact what the client sees of every turn and tool, but not what the tools get', async () => {
+      lab.script(wire, searching, { text: 'She is jane@example.com, says the page.' });
+      const before = engine.requests.length;
+      const served = await lab.respond(wire, mode, { tools }, { key: keys.redact });
+
+      expect(served.status, JSON.stringify(served.body)).toBe(200);
+      expect(JSON.stringify([served.body, served.events])).not.toContain('jane');
+      expect(shownItems(served)).toMatchObject([
+        { type: 'message', content: [{ text: 'I look for [EMAIL].' }] },
+        { type: 'router:web_search', status: 'completed', action: { query: '[EMAIL]' } },
+        { type: 'message', content: [{ text: 'She is [EMAIL], says the page.' }] },
+      ]);
+      expect(JSON.stringify(engine.requests.slice(before).map(({ body }) => body))).toContain('jane@example.com');
+      const sides = served.body.router_metadata?.pipeline?.flatMap(({ name, data }) =>
+        name === 'content-filter' ? [data!['side']] : [],
+      );
+      expect(sides).toEqual(['output', 'output', 'output']); // two turns, and a tool in between
+    });
+
+    it('block in a later turn, after a tool has run', async () => {
+      lab.script(
+        wire,
+        { calls: searching.calls!.map(({ name }) => call(name, { query: 'her page' })) },
+        { text: 'jane@example.com.' },
+      );
+      const { status, body, events } = await lab.respond(wire, mode, { tools }, { key: keys.block });
+
+      expect(JSON.stringify([body, events])).not.toContain('jane');
+      if (mode === 'buffered') expect(status).toBe(403);
+      else expect(body).toMatchObject({ status: 'failed', incomplete_details: { reason: 'content_filter' } });
+    });
+  });
+});
