@@ -43,14 +43,17 @@ export function guardPlugin(plugin: Plugin, report: ReportPluginFailure): Plugin
   const guardPart = (run: PluginRun, part: PluginPart<PluginRun>): PluginPart<PluginRun> => ({
     ...(part.open && {
       open(_run: PluginRun, out: Sink<Chunk>) {
-        const sink = guarded(run, () => checkSink(part.open!(run, out)));
+        const late = (error: unknown): void => report(id, error, run.generationId);
+        const exit = new GuardedExit(out, late);
+        const sink = guarded(run, () => checkSink(part.open!(run, exit)));
         const opened = sink as Exclude<typeof sink, Promise<unknown>>; // checkSink returns no promise
         return {
           write(chunks: Chunk[]) {
-            const written = guarded(run, () => opened.write(chunks));
+            const written = guarded(run, () => exit.during(() => opened.write(chunks)));
             return written instanceof Promise ? untilCancelled(written, run.cancellation) : undefined;
           },
           abandon() {
+            exit.close();
             try {
               opened.abandon();
             } catch (error) {
@@ -85,6 +88,52 @@ export function guardPlugin(plugin: Plugin, report: ReportPluginFailure): Plugin
         }),
       ),
   };
+}
+
+/** The sink that a plugin writes to. It keeps the errors of late writes, from a timer for example, from the process. */
+class GuardedExit implements Sink<Chunk> {
+  private readonly out: Sink<Chunk>;
+  private readonly report: (error: unknown) => void;
+  private isClosed = false;
+  private isInside = false;
+
+  constructor(out: Sink<Chunk>, report: (error: unknown) => void) {
+    this.out = out;
+    this.report = report;
+  }
+
+  /** Runs a call of the plugin, whose errors are those of the request. */
+  during<Result>(call: () => Result): Result {
+    this.isInside = true;
+    try {
+      return call();
+    } finally {
+      this.isInside = false;
+    }
+  }
+
+  write(chunks: Chunk[]): Promise<void> | undefined {
+    if (this.isInside) return this.pass(chunks);
+    try {
+      return this.pass(chunks);
+    } catch (error) {
+      this.report(error);
+      return undefined;
+    }
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  private pass(chunks: Chunk[]): Promise<void> | undefined {
+    if (this.isClosed) return undefined; // the attempt has ended
+    if (!Array.isArray(chunks) || !chunks.every((chunk) => typeof chunk?.type === 'string')) {
+      throw new TypeError('`write` takes a list of chunks.');
+    }
+    if (chunks.at(-1)?.type === 'finish') this.close();
+    return this.out.write(chunks);
+  }
 }
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>

@@ -27,7 +27,7 @@ export default {
   id: 'moody',
   settings: { type: 'object', properties: { mood: { enum: [
     'throws', 'rejects', 'hangs', 'refuses', 'strays', 'returns text', 'adapt throws', 'adapt hangs', 'adapt returns text',
-    'open throws', 'open returns nothing', 'write throws', 'write hangs', 'abandon throws', 'describe throws', 'shouts', 'calm',
+    'open throws', 'open returns nothing', 'write throws', 'write hangs', 'abandon throws', 'describe throws', 'writes late', 'writes junk', 'shouts', 'calm',
   ] } }, required: ['mood'] },
   prepare(run, { mood }) {
     const open = (sink) => ({ open: (_run, out) => ({ write: (chunks) => out.write(chunks), abandon() {}, ...sink(out) }) });
@@ -47,6 +47,8 @@ export default {
       case 'open returns nothing': return { open() {} };
       case 'write throws': return open(() => ({ write() { throw new Error('a secret detail'); } }));
       case 'write hangs': return open(() => ({ write: () => new Promise(() => {}) }));
+      case 'writes late': return open((out) => ({ write(chunks) { setImmediate(() => { out.write(chunks); out.write(chunks); }); } }));
+      case 'writes junk': return open((out) => ({ write: (chunks) => out.write('text') }));
       case 'abandon throws': return open(() => ({ abandon() { throw new Error('a secret detail'); } }));
       case 'describe throws': return { describeFailure() { throw new Error('a secret detail'); } };
       case 'shouts': return {
@@ -203,7 +205,7 @@ describe('a plugin of a module', () => {
 
   it.each([
     ...['throws', 'rejects', 'returns text', 'adapt throws', 'adapt returns text'],
-    ...['open throws', 'open returns nothing', 'write throws'],
+    ...['open throws', 'open returns nothing', 'write throws', 'writes junk'],
   ])('that %s fails the request with an error that names it and hides the reason', async (mood) => {
     for (const stream of [false, true]) {
       const { status, body } = await respond({ plugins: moodOf(mood), stream });
@@ -225,6 +227,16 @@ describe('a plugin of a module', () => {
       }
     } finally {
       await hasty.close();
+    }
+  });
+
+  it('that writes after its turn fails its own request and no other', async () => {
+    for (const stream of [false, true]) {
+      const response = await gateway.post('/responses', {
+        ...{ model: 'acme/one', input: 'Hello', plugins: moodOf('writes late'), stream },
+      });
+      await response.text();
+      expect((await respond({})).status).toBe(200);
     }
   });
 
