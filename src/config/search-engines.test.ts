@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig } from './load.ts';
+import { type ConfigError, loadConfig } from './load.ts';
 import { listSecrets } from './list-secrets.ts';
 import { searchDriverKeys } from './search-engines.ts';
 

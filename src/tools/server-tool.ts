@@ -52,6 +52,8 @@ export interface HostedForm {
   readonly types: ReadonlySet<string>;
   /** Type of the output items if the gateway runs the tool for one of them. */
   readonly itemType: string;
+  /** The events of such an item while it runs, and when it is complete: `response.<itemType>.<word>`. */
+  readonly progress: { readonly started: readonly string[]; readonly completed: readonly string[] };
   /** @returns undefined if the gateway cannot run it: only the provider can */
   readParameters(tool: HostedTool): Record<string, unknown> | undefined;
 }

@@ -115,6 +115,16 @@ describe.each(wireNames)('router:web_search on %s', (wire) => {
         ...{ type: 'web_search_call', status: 'completed' },
         action: { type: 'search', query: 'heat pumps', sources: [{ type: 'url', url: results[0]!.url }] },
       });
+      if (mode === 'streamed') {
+        const types = served.events.map(({ type }) => type).filter((type) => type.includes('web_search_call'));
+        expect(types).toEqual(
+          ['in_progress', 'searching', 'completed'].map((word) => `response.web_search_call.${word}`),
+        );
+        const ids = served.events.flatMap((event) =>
+          event.type.includes('web_search_call') ? (event as { item_id?: string }).item_id : [],
+        );
+        expect(new Set(ids)).toEqual(new Set([shownItems(served)[0]!.id]));
+      }
       expect(engine.requests.at(-1)!.body).toMatchObject({ includeDomains: ['pumps.example'], numResults: 75 });
       expect(sent[0]).toContain('router_web_search');
       expect(served.body.router_metadata?.params).not.toHaveProperty('dropped_fields');
@@ -141,6 +151,14 @@ describe.each(wireNames)('router:web_search on %s', (wire) => {
       expect(shownItems(served)[0]).toMatchObject({ error: expect.stringContaining('status 500') });
       expect(served.body.usage).toMatchObject({ cost_details: { server_tool_cost: 0 } });
       expect(annotationsOf(served)).toEqual([]);
+    });
+
+    it('marks a hosted call whose search fails as failed', async () => {
+      engine.respond(htmlPage(500));
+      const { served } = await respond({ tools: [{ type: 'web_search' }] }, searching('a query'), { text: 'Done.' });
+      expect(served.body).toMatchObject({ status: 'completed', error: null });
+      expect(shownItems(served)[0]).toMatchObject({ type: 'web_search_call', status: 'failed' });
+      expect(served.events.map(({ type }) => type)).not.toContain('response.web_search_call.completed');
     });
 
     it('stops the search when the client disconnects', async () => {

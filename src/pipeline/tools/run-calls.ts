@@ -53,9 +53,10 @@ export async function runCalls(parts: CallParts, out: Sink<Chunk>): Promise<Inpu
   const { step } = parts;
   const planned = step.toolCalls.map((call, index) => (index < parts.left ? prepare(parts, call, index) : overLimit));
   const running = planned.filter((each) => typeof each !== 'string');
-  const announced = running.map((each): Chunk => {
+  const announced = running.flatMap((each): Chunk[] => {
     const { tool, parameters } = each.offered;
-    return { type: 'item', key: each.key, item: writeItem(each, tool.item(each.input, parameters), 'in_progress') };
+    const item = writeItem(each, tool.item(each.input, parameters), 'in_progress');
+    return [{ type: 'item', key: each.key, item }, ...writeProgress(each, 'started')];
   });
   if (announced.length > 0) await out.write(announced);
 
@@ -100,7 +101,13 @@ async function execute(parts: CallParts, each: RunningCall, out: Sink<Chunk>): P
   const { error } = item;
   const shown = typeof error === 'string' ? error.slice(0, MAX_ERROR_CHARACTERS) : undefined;
   stage.addCall(each.offered.tool.type, performance.now() - startedAt, shown);
-  await out.write([{ type: 'item_done', key: each.key, item: writeItem(each, item, 'completed') }]);
+  const hasFailed = shown !== undefined && each.offered.hosted !== undefined; // items of server tools have no such status
+  const done: Chunk = {
+    type: 'item_done',
+    key: each.key,
+    item: writeItem(each, item, hasFailed ? 'failed' : 'completed'),
+  };
+  await out.write(hasFailed ? [done] : [...writeProgress(each, 'completed'), done]);
   if (run.cancellation.reason) throw run.cancellation.reason;
   return result;
 }
@@ -114,3 +121,12 @@ const writeItem = ({ call, offered, id }: RunningCall, fields: object, status: s
   call_id: call.callId,
   arguments: call.arguments,
 });
+
+/** Writes the events of a hosted tool that the gateway runs. Server tools have none. */
+function writeProgress({ offered, key, id }: RunningCall, moment: 'started' | 'completed'): Chunk[] {
+  const { hosted } = offered.tool;
+  if (!offered.hosted || !hosted) return [];
+  return hosted.progress[moment].map((word): Chunk => {
+    return { type: 'relay', key, event: { type: `response.${hosted.itemType}.${word}`, item_id: id } };
+  });
+}

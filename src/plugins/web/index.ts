@@ -131,7 +131,9 @@ class WebPart implements PluginPart<PluginRun> {
     run.stages.push({
       type: 'plugin',
       name: 'web-search',
-      summary: failure ? 'The web search failed; the model replies without it.' : `${results!.length} results.`,
+      summary: failure
+        ? 'The web search failed; the model replies without it.'
+        : `${results!.length} ${results!.length === 1 ? 'result' : 'results'}.`,
       data: {
         engine: name,
         query,

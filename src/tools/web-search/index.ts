@@ -86,6 +86,7 @@ export const createWebSearch = (findSearchEngine: FindSearchEngine): ServerTool 
     hosted: {
       types: searchTypes,
       itemType: 'web_search_call',
+      progress: { started: ['in_progress', 'searching'], completed: ['completed'] },
       readParameters: (tool) => {
         const parameters = readHosted(tool);
         return findSearchEngine(readEngineName(parameters)) ? parameters : undefined;
