@@ -730,7 +730,7 @@ const fileParser = Type.Object({
       model: text('Model that the service uses: `mistral-ocr-latest`.'),
       price_per_page: Type.Number({
         description: 'USD that a caller pays per page.',
-        default: 0.002,
+        default: 0,
         minimum: 0,
         maximum: 1000,
       }),

@@ -271,6 +271,52 @@ describe('a model whose abilities are unknown', () => {
   });
 });
 
+describe('with other plugins and settings', () => {
+  it('text is shortened if it is too long for the model', async () => {
+    const at = await testGateway({
+      providers: [
+        provider('openai-chat', 'short', upstream, {
+          models: [
+            {
+              model: 'openai-chat/short',
+              upstream_model: 'm',
+              context_length: 4000,
+              capabilities: { input: ['text'] },
+            },
+          ],
+        }),
+      ],
+    });
+    try {
+      const long = filePart(Buffer.from('A long text of many words. '.repeat(4000)), 'long.txt');
+      const more = { plugins: [{ id: 'context-compression' }], max_output_tokens: 100 };
+      const outcome = await ask(chat, [long], { at, model: 'short', more });
+      expectText(outcome, 'Hello there.');
+      expect(sent()).toMatch(/characters were removed here/);
+      expect(sent().length).toBeLessThan(30_000);
+      expect(outcome.response!.router_metadata).toMatchObject({
+        pipeline: [{ name: 'file-parser' }, { name: 'context-compression' }],
+      });
+    } finally {
+      await at.close();
+    }
+  });
+
+  it('a default of the workspace names the engine', async () => {
+    const api = manage(() => gateway);
+    const change = (default_plugins: object[]) => api('PATCH', '/workspaces/main', { default_plugins });
+    expect((await change([{ id: 'file-parser', pdf: { engine: 'cloudflare-ai' } }])).status).toBe(200);
+    try {
+      expectText(await ask(chat, [filePart(report)], { model: 'reading' }), 'Hello there.');
+      expect(sent()).toContain(framed(reportText));
+      expectText(await ask(chat, [filePart(report)], { model: 'reading', engine: 'native' }), 'Hello there.');
+      expect(sent()).toContain(dataUrl(report));
+    } finally {
+      await change([]);
+    }
+  });
+});
+
 describe('a router', () => {
   const free = { prompt: '0', completion: '0' };
   const openFree = (names: [name: string, input: string[]][]) =>

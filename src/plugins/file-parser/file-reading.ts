@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { webcrypto } from 'node:crypto';
 import { GatewayError } from '../../domain/errors.ts';
 import { estimateTokens } from '../../domain/estimate-tokens.ts';
 import type { InputFilePart, InputItem } from '../../domain/items.ts';
@@ -135,7 +135,7 @@ export class FileReading {
         `It has ${bytes.length} bytes; at most ${maxBytes} are read (plugins.file_parser.max_bytes).`,
       );
     }
-    const digest = createHash('sha256').update(bytes).digest('hex');
+    const digest = await computeDigest(bytes);
     let reading = this.byDigest.get(digest);
     if (!reading) {
       reading = this.parse(bytes, digest, nameOf(part), declared);
@@ -266,6 +266,10 @@ export class FileReading {
     for (const file of files) this.known.add(file);
   }
 }
+
+/** In another thread: 20 MB take 15 ms. @returns SHA-256 in hex */
+const computeDigest = async (bytes: Buffer): Promise<string> =>
+  Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes as Buffer<ArrayBuffer>)).toString('hex'); // not shared
 
 const noCost = { costUsd: 0 };
 
