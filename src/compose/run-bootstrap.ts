@@ -33,7 +33,7 @@ export async function runBootstrap(
     onChange: async () => {}, // the keys are read afterwards
   };
   checkBootstrapPlugins(bootstrap, modules);
-  const bodies = checkGuardrails(parts, bootstrap);
+  const bodies = await checkGuardrails(parts, bootstrap);
   const orphaned = await applyBootstrap(access, bootstrap);
   if (bootstrap.guardrails.length === 0) return orphaned;
   const idOf = findWorkspaceIds(await access.listWorkspaces());
@@ -54,13 +54,18 @@ export async function runBootstrap(
   return orphaned;
 }
 
-function checkGuardrails(parts: ManagementParts, { guardrails }: Config['bootstrap']): UpdateGuardrailBody[] {
-  return guardrails.map(({ name, rules }, index) => {
+async function checkGuardrails(
+  parts: ManagementParts,
+  { guardrails }: Config['bootstrap'],
+): Promise<UpdateGuardrailBody[]> {
+  const bodies: UpdateGuardrailBody[] = [];
+  for (const [index, { name, rules }] of guardrails.entries()) {
     try {
-      return checkBootstrapRules(parts, name, rules);
+      bodies.push(await checkBootstrapRules(parts, name, rules));
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       throw new Error(`bootstrap.guardrails[${index}].rules: ${error.message}`, { cause: error });
     }
-  });
+  }
+  return bodies;
 }

@@ -26,14 +26,14 @@ export interface BootstrapGuardrail {
 }
 
 /** Checks the rules of a guardrail of the configuration. @throws {GatewayError} as for the API */
-export function checkBootstrapRules(
+export async function checkBootstrapRules(
   parts: Pick<ManagementParts, 'contentFilters'>,
   name: string,
   rules: Record<string, unknown>,
-): UpdateGuardrailBody {
+): Promise<UpdateGuardrailBody> {
   const body = checkUpdateGuardrail({ ...rules, name });
   rejectUnsupportedFields(body);
-  rejectBadFilters(parts, body);
+  await rejectBadFilters(parts, body);
   rejectHalfLimit(readGuardrailSettings(body, createEmptyGuardrail({ id: '', workspaceId: '', name, createdAtMs: 0 })));
   return body;
 }

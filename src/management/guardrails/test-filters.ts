@@ -50,7 +50,7 @@ async function findSource(parts: ManagementParts, body: TestGuardrailBody): Prom
     const message = 'Send either `guardrail_id`, or `content_filter_builtins` and `content_filters`.';
     throw invalidRequest([{ path: 'guardrail_id', message }]);
   }
-  rejectBadFilters(parts, body);
+  await rejectBadFilters(parts, body);
   const empty = createEmptyGuardrail({ id: '', workspaceId: '', name: '', createdAtMs: 0 });
   const { rules } = id === undefined ? readGuardrailSettings(body, empty) : await getGuardrail(parts.management, id);
   const { builtinFilters, customFilters } = rules;
