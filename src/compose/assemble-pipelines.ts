@@ -32,6 +32,7 @@ import { createModerationPort } from './create-moderation.ts';
 import { findSearchEngines } from './find-search-engines.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import { createFilePorts } from './create-file-ports.ts';
+import { listCallableModels } from './list-callable-models.ts';
 import { createPageReader } from './create-page-reader.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
@@ -119,7 +120,12 @@ export function assemblePipelines(parts: PipelinesParts): {
     }),
     reserveInput,
     tools: createServerTools({
-      tools: new Map([...createTools({ findSearchEngine, readPage }), ...addedTools].map((tool) => [tool.type, tool])),
+      tools: new Map(
+        [
+          ...createTools({ findSearchEngine, readPage, listModels: listCallableModels(models, routingContext) }),
+          ...addedTools,
+        ].map((tool) => [tool.type, tool]),
+      ),
       charge: (run, planned) => beginCharge(pipeline, run, planned),
       report: (type, error) => log('tool failed', { tool: type, err: error }),
     }),

@@ -1,6 +1,7 @@
 import type { FindSearchEngine } from '../domain/web-search.ts';
 import { datetime } from './datetime/index.ts';
 import type { ServerTool } from './server-tool.ts';
+import { createSearchModels, type ListModels } from './search-models/index.ts';
 import { createWebFetch } from './web-fetch/index.ts';
 import type { ReadPage } from './web-fetch/page.ts';
 import { createWebSearch } from './web-search/index.ts';
@@ -9,12 +10,14 @@ import { createWebSearch } from './web-search/index.ts';
 export interface ToolPorts {
   findSearchEngine: FindSearchEngine;
   readPage: ReadPage;
+  listModels: ListModels;
 }
 
 const creators = {
   'router:datetime': () => datetime,
   'router:web_search': ({ findSearchEngine }) => createWebSearch(findSearchEngine),
   'router:web_fetch': ({ readPage }) => createWebFetch(readPage),
+  'router:experimental__search_models': ({ listModels }) => createSearchModels(listModels),
 } satisfies Record<string, (ports: ToolPorts) => ServerTool>;
 
 /** The types of the server tools of this build. */

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { Charge, PlannedCharge } from '../domain/charge.ts';
 import type { Source } from '../domain/cite-sources.ts';
@@ -17,6 +18,8 @@ export interface ToolCallContext {
   readonly signal: AbortSignal;
   /** The same as `signal`, for functions of the gateway. */
   readonly cancellation: Pick<Cancellation, 'reason' | 'deadlineAt' | 'signal' | 'add' | 'remove'>;
+  /** The caller of the request. */
+  readonly caller: Caller;
   /** Unix milliseconds. */
   now(): number;
   /** Number of calls of this tool that began before this one in the response. */

@@ -66,6 +66,7 @@ export async function callTool(
         return cancellation.signal;
       },
       cancellation,
+      caller: run.caller,
       now: currentTimeMs,
       earlierCalls,
       memory: offered.memory,

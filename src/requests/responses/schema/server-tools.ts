@@ -3,6 +3,7 @@ import { byKind } from '../../../schema/by-kind.ts';
 import { show } from '../../../schema/report.ts';
 import { anyObject, cacheControl, oneOf, reasoningEffort } from '../../../schema/shapes.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
+import { searchModelsParameters } from '../../../tools/search-models/parameters.ts';
 import { addedToolPattern } from '../../../tools/server-tool.ts';
 import { webFetchParameters } from '../../../tools/web-fetch/parameters.ts';
 import { webSearchParameters } from '../../../tools/web-search/parameters.ts';
@@ -110,10 +111,7 @@ const workerTools = {
   'router:web_fetch': tool('router:web_fetch', webFetchParameters),
   'router:datetime': tool('router:datetime', datetimeParameters),
   'router:image_generation': tool('router:image_generation', imageSettings),
-  'router:experimental__search_models': tool(
-    'router:experimental__search_models',
-    parameters({ max_results: integer() }),
-  ),
+  'router:experimental__search_models': tool('router:experimental__search_models', searchModelsParameters),
   'router:tool_search': tool('router:tool_search', parameters({ max_results: integer() })),
   'router:files': tool('router:files', noParameters),
   'router:fusion': fusion,
