@@ -5,13 +5,13 @@ import type { ResponseObject } from './domain/response.ts';
 import type { WireUsage } from './domain/usage.ts';
 import type { GatewayRequestFields, GatewayResponseFields, GatewayUsageFields } from './types.ts';
 
-/** Fields of the schema that every request with them is refused for. */
-type NotOffered = 'preset' | 'route' | 'stop_server_tools_when';
+/** A deprecated field, which clients should not send. */
+type Deprecated = 'route';
 
 const agreements = {
   request: (body: Pick<RequestBody, keyof GatewayRequestFields>): GatewayRequestFields => body,
   requestField: (field: keyof GatewayRequestFields): keyof RequestBody => field,
-  everyRequestField: (field: Exclude<keyof RequestBody, NotOffered>): keyof ResponseCreateParamsBase => field,
+  everyRequestField: (field: Exclude<keyof RequestBody, Deprecated>): keyof ResponseCreateParamsBase => field,
   response: (object: ResponseObject): GatewayResponseFields => object,
   everyResponseField: (field: 'router_metadata' | 'error_type'): keyof Response => field,
   usage: (usage: WireUsage): GatewayUsageFields => usage,

@@ -54,12 +54,24 @@ export interface CacheControl {
   ttl?: '5m' | '1h';
 }
 
+/** A condition that ends the loop of server tools. */
+export type StopCondition =
+  | { type: 'step_count_is'; step_count: number }
+  | { type: 'has_tool_call'; tool_name: string }
+  | { type: 'max_tokens_used'; max_tokens: number }
+  | { type: 'max_cost'; max_cost_in_dollars: number }
+  | { type: 'finish_reason_is'; reason: string };
+
 /** Fields of `POST /responses` that the client's types lack. */
 export interface GatewayRequestFields {
   /** Fallback models, in order. */
   models?: string[];
   provider?: ProviderPreferences | null;
   plugins?: PluginSetting[];
+  /** The slug of a preset, whose settings are merged into the request. @see docs/reference/presets.md */
+  preset?: string | null;
+  /** Ends the loop of server tools early. @see docs/reference/responses.md#stop-conditions */
+  stop_server_tools_when?: StopCondition | StopCondition[];
   /** Requests of one session keep their provider and its cache. At most 256 characters. */
   session_id?: string;
   trace?: TraceContext;
