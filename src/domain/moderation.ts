@@ -1,6 +1,6 @@
 /** What is moderated: the texts and the images of users, in the order of the input. */
 export interface ModeratedContent {
-  /** Pieces of the texts, each at most `MAX_PIECE` long. */
+  /** Pieces of the texts, which are short enough for an engine. */
   readonly texts: readonly string[];
   /** URLs and data URLs. */
   readonly images: readonly string[];

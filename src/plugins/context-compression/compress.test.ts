@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { InputItem } from '../../domain/items.ts';
-import { compressInput, measureInput, type InputPause, type Room } from './compress.ts';
+import { compressInput, measureInput, type Room } from './compress.ts';
+import type { NextTurn } from '../../domain/work-slices.ts';
 import { measureItem } from './measure.ts';
 
 const pause = () => Promise.resolve();
@@ -22,7 +23,7 @@ const think = (text: string): InputItem => ({ type: 'reasoning', summary: [{ typ
 const words = (tokens: number): string => 'word '.repeat(tokens);
 const total = (items: readonly InputItem[]): number => items.reduce((sum, item) => sum + measureItem(item), 0);
 
-const run = async (input: InputItem[], tokens: number, room: Partial<Room> = {}, wait: InputPause = pause) =>
+const run = async (input: InputItem[], tokens: number, room: Partial<Room> = {}, wait: NextTurn = pause) =>
   compressInput(input, await measureInput(input, wait), { tokens, scale: 1, cutsPrompt: true, ...room }, wait);
 
 async function shorten(input: InputItem[], tokens: number, room?: Partial<Room>): Promise<InputItem[]> {

@@ -1,4 +1,5 @@
 import type { InputItem } from '../../domain/items.ts';
+import { type NextTurn, WorkSlices } from '../../domain/work-slices.ts';
 import { cutUnit } from './cut-unit.ts';
 import { ItemGroups, type Unit } from './group-items.ts';
 import { measureItem } from './measure.ts';
@@ -28,14 +29,8 @@ export type Outcome =
   /** Even without everything that may be removed. @property tokens of what must stay */
   | { readonly type: 'too_long'; readonly tokens: number };
 
-/** Lets other work run. Called between slices of the work. */
-export type InputPause = () => Promise<void>;
-
 /** Items between two looks at the clock. */
 const SLICE_ITEMS = 200;
-/** Maximum duration of a slice, in milliseconds. */
-const SLICE_MS = 5;
-
 /** The estimated tokens of an input. */
 export interface MeasuredInput {
   /** Of each item. */
@@ -44,8 +39,8 @@ export interface MeasuredInput {
 }
 
 /** Estimates the tokens of each item, in slices. */
-export async function measureInput(input: readonly InputItem[], pause: InputPause): Promise<MeasuredInput> {
-  const slices = new Slices(pause);
+export async function measureInput(input: readonly InputItem[], nextTurn: NextTurn): Promise<MeasuredInput> {
+  const slices = new WorkSlices(nextTurn);
   const tokens = new Float64Array(input.length);
   let total = 0;
   for (let index = 0; index < input.length; index++) {
@@ -67,36 +62,17 @@ export async function compressInput(
   input: readonly InputItem[],
   { tokens, total }: MeasuredInput,
   room: Room,
-  pause: InputPause,
+  nextTurn: NextTurn,
 ): Promise<Outcome> {
   const { scale, items = Number.POSITIVE_INFINITY } = room;
   if (total * scale <= room.tokens && input.length <= items) return { type: 'fits' };
-  const slices = new Slices(pause);
+  const slices = new WorkSlices(nextTurn);
   const groups = new ItemGroups(input);
   while (!groups.advance(SLICE_ITEMS)) if (slices.isOver()) await slices.next();
   const units = groups.list();
   if (slices.isOver()) await slices.next();
   const scaled = tokens.map((estimate) => estimate * scale);
   return new Shortening(input, scaled, total * scale, room).run(units);
-}
-
-/** Measures how long the event loop has been in use. */
-class Slices {
-  private readonly pause: InputPause;
-  private startedAt = performance.now();
-
-  constructor(pause: InputPause) {
-    this.pause = pause;
-  }
-
-  isOver(): boolean {
-    return performance.now() - this.startedAt > SLICE_MS;
-  }
-
-  async next(): Promise<void> {
-    await this.pause();
-    this.startedAt = performance.now();
-  }
 }
 
 interface Weighed extends Unit {

@@ -1,4 +1,4 @@
-import { setImmediate as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isSmallContext, mayShorten } from '../../domain/compression.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -50,14 +50,14 @@ export class ContextFitting {
   private async shorten(request: ResponseRequest, endpoint: EndpointFacts): Promise<ResponseRequest> {
     const { input } = request;
     const fixed = measureFixed(request);
-    const measured = await measureInput(input, pause);
+    const measured = await measureInput(input, nextTurn);
     const [budget, most] = readBudgets(request, endpoint);
     const isNear = measured.total + fixed >= budget * NEAR;
     const scale = isNear ? await this.findScale(input, endpoint) : 1;
     const room = { tokens: budget - fixed * scale, items: endpoint.maxMessages, scale, cutsPrompt: this.isNamed };
-    let outcome = await compressInput(input, measured, room, pause);
+    let outcome = await compressInput(input, measured, room, nextTurn);
     if (outcome.type === 'too_long' && most > budget) {
-      outcome = await compressInput(input, measured, { ...room, tokens: most - fixed * scale }, pause);
+      outcome = await compressInput(input, measured, { ...room, tokens: most - fixed * scale }, nextTurn);
     }
     // the provider's own way of truncating would be a second one
     const { truncation: _, ...rest } = request;

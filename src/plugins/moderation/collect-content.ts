@@ -1,40 +1,60 @@
 import type { InputItem } from '../../domain/items.ts';
 import type { ModeratedContent } from '../../domain/moderation.ts';
+import { type NextTurn, WorkSlices } from '../../domain/work-slices.ts';
 
 /** Characters of a text that an engine gets at once. */
-export const MAX_PIECE = 16_000;
+const MAX_PIECE = 16_000;
 /** Characters that two pieces share, so that a phrase at their border is in one of them. */
 const OVERLAP = 200;
 
 type Part = { type?: unknown; text?: unknown; image_url?: unknown };
+
+/** Items between two looks at the clock. */
+const SLICE_ITEMS = 100;
 
 /**
  * Collects what users wrote and sent: the texts of all messages of the role `user`, and their images.
  *
  * @see docs/reference/plugins.md#moderation
  */
-export function collectContent(input: readonly InputItem[]): ModeratedContent {
-  const texts: string[] = [];
+export async function collectContent(input: readonly InputItem[], nextTurn: NextTurn): Promise<ModeratedContent> {
+  const slices = new WorkSlices(nextTurn);
+  const texts = new TextPieces();
   const images: string[] = [];
-  for (const item of input) {
+  for (let index = 0; index < input.length; index++) {
+    if (index % SLICE_ITEMS === 0 && slices.isOver()) await slices.next();
+    const item = input[index]!;
     if (item.type !== 'message' || item['role'] !== 'user') continue;
     const { content } = item as { content?: unknown };
-    if (typeof content === 'string') texts.push(content);
+    if (typeof content === 'string') texts.add(content);
     else if (Array.isArray(content)) {
       for (const { text, image_url: url } of content as Part[]) {
-        if (typeof text === 'string') texts.push(text);
+        if (typeof text === 'string') texts.add(text);
         if (typeof url === 'string') images.push(url);
       }
     }
   }
-  return { texts: cutIntoPieces(texts.filter((text) => text.trim() !== '').join('\n\n')), images };
+  return { texts: texts.end(), images };
 }
 
-function cutIntoPieces(text: string): string[] {
-  if (text.length <= MAX_PIECE) return text === '' ? [] : [text];
-  const pieces: string[] = [];
-  for (let start = 0; start < text.length - OVERLAP; start += MAX_PIECE - OVERLAP) {
-    pieces.push(text.slice(start, start + MAX_PIECE).toWellFormed());
+/** Joins texts, and cuts the result into pieces. */
+class TextPieces {
+  private readonly pieces: string[] = [];
+  private rest = '';
+
+  add(text: string): void {
+    if (text.trim() === '') return;
+    this.rest += this.rest === '' ? text : `\n\n${text}`;
+    let start = 0;
+    while (this.rest.length - start > MAX_PIECE) {
+      this.pieces.push(this.rest.slice(start, start + MAX_PIECE).toWellFormed());
+      start += MAX_PIECE - OVERLAP;
+    }
+    if (start > 0) this.rest = this.rest.slice(start);
   }
-  return pieces;
+
+  end(): string[] {
+    if (this.rest !== '') this.pieces.push(this.rest.toWellFormed());
+    return this.pieces;
+  }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { cutMiddle } from '../../domain/cut-middle.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -107,7 +108,7 @@ class Moderation {
   }
 
   private async judge(input: readonly InputItem[]): Promise<ModerationVerdict> {
-    const content = collectContent(input);
+    const content = await collectContent(input, nextTurn);
     if (content.texts.length === 0 && content.images.length === 0) return notFlagged;
     try {
       const verdict = await this.engine.judge(content, this.run);
