@@ -483,6 +483,41 @@ describe('a file', () => {
   });
 });
 
+describe('while other files are read', () => {
+  const slow = createPdf(Array.from({ length: 10_000 }, () => ['x'])); // takes many seconds
+
+  it('few files wait, and a client that disconnects ends its thread', async () => {
+    const at = await open({ max_pages: 20_000, parallel: 1, queue: 1, timeout_ms: 600_000 });
+    const client = new AbortController();
+    try {
+      const body = { model: 'openai-chat/text', input: [user(question, filePart(slow))] };
+      const sendSlow = async (): Promise<number | string> => {
+        const { status } = await at.post('/responses', body, { signal: client.signal });
+        return status === 503 ? sendSlow() : status; // two small files were faster
+      };
+      const end = sendSlow().catch(() => 'disconnected');
+      const small: Promise<Outcome>[] = [];
+      let first: Outcome;
+      const askTwice = async (): Promise<number> => {
+        const pair = [1, 2].map(() => ask(chat, [filePart(report)], { at }));
+        small.push(...pair);
+        first = await Promise.race(pair);
+        return first.status;
+      };
+      await expect.poll(askTwice).toBe(503); // the slow file is read, and one small file waits
+      expect(first!.headers.get('retry-after')).toBe('1');
+      expectFailure(first!, 503, 'provider_overloaded', /plugins\.file_parser\.queue/);
+      client.abort();
+      expect(await end).toBe('disconnected');
+      const waited = (await Promise.all(small)).filter(({ status }) => status !== 503);
+      expectText(waited.at(-1)!, 'Hello there.');
+    } finally {
+      client.abort();
+      await at.close();
+    }
+  });
+});
+
 describe('spending limits', () => {
   /** Creates a key that may spend this many USD. */
   const createKey = async (at: TestGateway, limit: number) =>
