@@ -255,6 +255,61 @@ describe.each(cases)('random output, $wire, $mode', (how) => {
   });
 });
 
+describe.each<Mode>(['buffered', 'streamed'])('a scan that takes long, %s', (mode) => {
+  // Text that keeps attempts of all patterns in progress: tens of microseconds for each character.
+  const content_filters = Array.from({ length: 60 }, (_, index) => ({
+    ...{ pattern: `[ab]*a[ab]{20}c${index}`, action: 'redact', apply_to: ['output'] },
+  }));
+  const writeText = (length: number): string => {
+    let state = 1;
+    return Array.from({ length }, () => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+      return 'ab'[(state >>> 12) % 2];
+    }).join('');
+  };
+  const how: Case = { wire: 'openai-chat', mode };
+
+  it('lets other requests be served meanwhile', async () => {
+    const { key } = await createKey({ content_filters });
+    const text = writeText(10_000);
+    script(first, how.wire, { text });
+    const arrived = first.requests.length;
+    let isDone = false;
+    const slow = request(key, how).finally(() => {
+      isDone = true;
+    });
+    await expect.poll(() => first.requests.length).toBeGreaterThan(arrived);
+    let served = 0;
+    while (!isDone) {
+      expect((await ask('GET', '/keys')).status).toBe(200);
+      served++;
+    }
+    expect(served).toBeGreaterThan(2); // two at most if the scan did not pause
+    expect((await slow).response).toMatchObject({ output: [{ content: [{ text }] }] });
+  });
+
+  it('ends when the client disconnects', async () => {
+    const { key } = await createKey({ content_filters });
+    script(first, how.wire, { text: writeText(400_000) }); // half a minute
+    const arrived = first.requests.length;
+    const client = new AbortController();
+    const body = { model: `acme/${how.wire}`, input: 'Hi.', stream: mode === 'streamed', user: 'ada' };
+    const asked = gateway.post('/responses', body, { key, signal: client.signal }).then(
+      (response) => response.text(),
+      () => 'gone',
+    );
+    await expect.poll(() => first.requests.length).toBeGreaterThan(arrived);
+    client.abort();
+    await asked.catch(() => {});
+    await expect
+      .poll(async () => {
+        await gateway.gateway.flush();
+        return (await ask('GET', '/generations?limit=1', undefined, key)).body.data;
+      })
+      .toMatchObject([{ cancelled: true }]);
+  });
+});
+
 describe('a filter of the output', () => {
   const how: { wire: WireName; mode: Mode } = { wire: 'openai-chat', mode: 'buffered' };
 
