@@ -1,7 +1,7 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
-import { listTools } from './list-tools.ts';
+import { findTools } from './find-tools.ts';
 
 /** Kinds of tools that do the same as a server tool, where the provider does not run them. */
 const sameAs: ReadonlyMap<string, string> = new Map([
@@ -15,6 +15,8 @@ const sameAs: ReadonlyMap<string, string> = new Map([
   ['image_generation', 'router:image_generation'],
   ['tool_search', 'router:tool_search'],
 ]);
+
+const serverToolOf = (type: string): string => sameAs.get(type) ?? type;
 
 /** Plugins that work by a server tool, or do the same (docs/reference/plugins.md, docs/reference/routers.md). */
 export const toolsOfPlugins: ReadonlyMap<string, string> = new Map([
@@ -32,14 +34,18 @@ export const toolsOfPlugins: ReadonlyMap<string, string> = new Map([
  */
 export function rejectDisabledTools(request: ResponseRequest, disabled: readonly string[]): void {
   const issues: Issue[] = [];
-  const look = (path: string, named: string, type: string | undefined): void => {
-    if (type === undefined || !disabled.includes(type) || issues.length === maxIssues) return;
+  const isDisabled = (type: string | undefined): type is string => type !== undefined && disabled.includes(type);
+  const report = (path: string, named: string, type: string): void => {
+    if (issues.length === maxIssues) return;
     const message = `\`${path}\` is ${show(named)}, and the workspace of this key has disabled ${type} (\`disabled_server_tools\`). Leave it out.`;
     issues.push({ path, message });
   };
-  for (const { path, tool } of listTools(request)) look(`${path}.type`, tool.type, sameAs.get(tool.type) ?? tool.type);
+  for (const { path, tool } of findTools(request, ({ type }) => isDisabled(serverToolOf(type)))) {
+    report(`${path}.type`, tool.type, serverToolOf(tool.type));
+  }
   for (const [index, { id, enabled }] of request.plugins?.entries() ?? []) {
-    if (enabled !== false) look(`plugins[${index}].id`, id, toolsOfPlugins.get(id));
+    const type = enabled === false ? undefined : toolsOfPlugins.get(id);
+    if (isDisabled(type)) report(`plugins[${index}].id`, id, type);
   }
   const [first] = issues;
   if (first) throw new GatewayError('permission_denied', first.message, { metadata: { issues } });

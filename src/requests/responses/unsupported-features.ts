@@ -4,7 +4,7 @@ import { pluginOrder, routerPlugins } from '../../domain/plugin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
 import { builtInToolTypes } from '../../tools/index.ts';
-import { type AnyTool, listTools } from './list-tools.ts';
+import { findTools } from './find-tools.ts';
 import { pluginFields } from './schema/plugins.ts';
 import { serverTools } from './schema/server-tools.ts';
 
@@ -95,9 +95,6 @@ export function rejectUnsupportedFeatures(request: ResponseRequest): void {
   const issues = hits.slice(0, maxIssues);
   if (issues.length > 0) throw unsupportedRequest(issues);
 }
-
-const findTools = (request: ResponseRequest, isMeant: (tool: AnyTool) => boolean) =>
-  listTools(request).filter(({ tool }) => isMeant(tool));
 
 function findSlugs({ model, models }: ResponseRequest, isMeant: (slug: string) => boolean): Hit[] {
   const found: Hit[] = [];

@@ -7,13 +7,19 @@ export interface AnyTool {
   defer_loading?: boolean;
 }
 
-/** Lists the tools of `tools` and of the `additional_tools` items with their paths, members of namespaces included. */
-export function listTools({ tools, input }: ResponseRequest): { path: string; tool: AnyTool }[] {
+/**
+ * Finds tools in `tools` and in the `additional_tools` items, members of namespaces included. Only the paths of those
+ * that are meant are written: agents send a hundred tools with each request.
+ */
+export function findTools(
+  { tools, input }: ResponseRequest,
+  isMeant: (tool: AnyTool) => boolean,
+): { path: string; tool: AnyTool }[] {
   const found: { path: string; tool: AnyTool }[] = [];
   const look = (list: readonly AnyTool[], path: string): void => {
     for (const [index, tool] of list.entries()) {
       if (tool.type === 'namespace') look((tool as NamespaceTool).tools, `${path}[${index}].tools`);
-      else found.push({ path: `${path}[${index}]`, tool });
+      else if (isMeant(tool)) found.push({ path: `${path}[${index}]`, tool });
     }
   };
   if (tools) look(tools as AnyTool[], 'tools');
