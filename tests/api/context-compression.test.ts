@@ -13,6 +13,7 @@ beforeAll(async () => {
         { model: 'a/small', context_length: 8192 },
         { model: 'a/medium', context_length: 8193 },
         { model: 'a/large', context_length: 100_000 },
+        { model: 'a/text', context_length: 8193, capabilities: { input: ['text'] } },
         { model: 'openai/gpt-4o', context_length: 8193 },
         { model: 'a/capped', context_length: 100_000, max_messages: 10 },
         { model: 'a/two', context_length: 4000, tag: 'short' },
@@ -249,6 +250,35 @@ describe('context-compression', () => {
     expect(called.length).toBeGreaterThan(1);
     expect(called.length).toBeLessThan(30);
     expect(messages.flatMap(({ tool_call_id: id }) => id ?? []).sort()).toEqual(called.sort());
+  });
+
+  it('removes reasoning with the calls that followed it', async () => {
+    const turns = Array.from({ length: 30 }, (_, at) => [
+      { type: 'reasoning', id: `rs_${at}`, summary: [], encrypted_content: 'x'.repeat(500) },
+      { type: 'function_call', id: `fc_${at}`, call_id: `c${at}`, name: 'look', arguments: '{}' },
+      { type: 'function_call_output', call_id: `c${at}`, output: words(1500) },
+    ]).flat();
+    const tools = [{ type: 'function', name: 'look', parameters: { type: 'object', properties: {} } }];
+    await send({ model: 'a/native', plugins, tools, input: [say('user', 'Look.'), ...turns] });
+    const { input } = received() as unknown as { input: { type: string; id?: string; call_id?: string }[] };
+    const numbersOf = (type: string) =>
+      input.flatMap((item) => (item.type === type ? Number(/\d+/.exec(item.call_id ?? item.id!)![0]) : []));
+    const calls = numbersOf('function_call');
+    expect(calls.length).toBeGreaterThan(3);
+    expect(calls.length).toBeLessThan(30);
+    expect([calls[0], calls.at(-1)]).toEqual([0, 29]);
+    expect(numbersOf('reasoning')).toEqual(calls);
+    expect(numbersOf('function_call_output')).toEqual(calls);
+  });
+
+  it('shortens the parsed text of a file', async () => {
+    const file = `data:text/plain;base64,${Buffer.from(words(30_000)).toString('base64')}`;
+    const content = [{ type: 'input_file', filename: 'notes.txt', file_data: file }];
+    const input = [{ role: 'user', content }, say('assistant', 'Read.'), say('user', 'Last question?')];
+    const { status, pipeline } = await send({ model: 'a/text', plugins, input });
+    expect(status).toBe(200);
+    expect(JSON.stringify(received())).toContain('characters were removed here');
+    expect(pipeline).toContainEqual(expect.objectContaining({ name: 'context-compression' }));
   });
 
   it('is a 400 with another engine', async () => {
