@@ -33,6 +33,7 @@ import { findSearchEngines } from './find-search-engines.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import { createFilePorts } from './create-file-ports.ts';
 import { listCallableModels } from './list-callable-models.ts';
+import { compilePattern } from './compile-pattern.ts';
 import { createPageReader } from './create-page-reader.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
@@ -122,7 +123,12 @@ export function assemblePipelines(parts: PipelinesParts): {
     tools: createServerTools({
       tools: new Map(
         [
-          ...createTools({ findSearchEngine, readPage, listModels: listCallableModels(models, routingContext) }),
+          ...createTools({
+            findSearchEngine,
+            readPage,
+            listModels: listCallableModels(models, routingContext),
+            compilePattern,
+          }),
           ...addedTools,
         ].map((tool) => [tool.type, tool]),
       ),

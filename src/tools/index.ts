@@ -2,6 +2,7 @@ import type { FindSearchEngine } from '../domain/web-search.ts';
 import { datetime } from './datetime/index.ts';
 import type { ServerTool } from './server-tool.ts';
 import { createSearchModels, type ListModels } from './search-models/index.ts';
+import { type CompilePattern, createToolSearch } from './tool-search/index.ts';
 import { createWebFetch } from './web-fetch/index.ts';
 import type { ReadPage } from './web-fetch/page.ts';
 import { createWebSearch } from './web-search/index.ts';
@@ -11,6 +12,7 @@ export interface ToolPorts {
   findSearchEngine: FindSearchEngine;
   readPage: ReadPage;
   listModels: ListModels;
+  compilePattern: CompilePattern;
 }
 
 const creators = {
@@ -18,6 +20,7 @@ const creators = {
   'router:web_search': ({ findSearchEngine }) => createWebSearch(findSearchEngine),
   'router:web_fetch': ({ readPage }) => createWebFetch(readPage),
   'router:experimental__search_models': ({ listModels }) => createSearchModels(listModels),
+  'router:tool_search': ({ compilePattern }) => createToolSearch(compilePattern),
 } satisfies Record<string, (ports: ToolPorts) => ServerTool>;
 
 /** The types of the server tools of this build. */

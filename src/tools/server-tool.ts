@@ -12,6 +12,17 @@ import { parseObject } from '../domain/parse-object.ts';
 import { explainIssues } from '../schema/explain-issues.ts';
 import { Report } from '../schema/report.ts';
 
+/** A tool of the request that the model does not see yet. */
+export interface DeferredTool {
+  /** As the model sees it. */
+  readonly name: string;
+  readonly description: string;
+  /** Its name and description, and those of its arguments. */
+  readonly texts: readonly string[];
+  /** Lets the model see it from the next turn on. */
+  reveal(): void;
+}
+
 /** What a tool gets for one call. */
 export interface ToolCallContext {
   /** Aborted when the client disconnects, or when the deadline of the request or of the call passes. */
@@ -32,6 +43,8 @@ export interface ToolCallContext {
    * @throws {GatewayError} if it exceeds a limit; the work must not be done, and the model reads why
    */
   charge(planned: PlannedCharge): MaybePromise<Charge>;
+  /** The tools of the request with `defer_loading`. */
+  readonly deferred: readonly DeferredTool[];
   /** Ends the call. The model reads the message. @throws {ToolError} */
   fail(message: string): never;
 }

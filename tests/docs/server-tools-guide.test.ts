@@ -18,13 +18,15 @@ afterAll(() => gateway.close());
 describe('the guide of server tools', () => {
   it('has requests', () => expect(requests.length).toBeGreaterThan(1));
 
-  it.each(requests)('shows a request that works: $name', async ({ body }) => {
+  it.each(requests)('shows a request that works: $name', async ({ name, body }) => {
     const response = await gateway.post('/responses', body);
     const { status, output } = (await response.json()) as ResponseObject;
 
     expect(response.status).toBe(200);
     expect(status).toBe('completed');
-    expect(output).toMatchObject([{ type: body.tools[0]!.type, status: 'completed' }, { type: 'message' }]);
+    const item = { type: body.tools[0]!.type, status: 'completed' };
+    // a choice cannot force the search, so the simulator does not call it
+    expect(output).toMatchObject(name === 'search' ? [{ type: 'message' }] : [item, { type: 'message' }]);
   });
 
   it('shows the items and counts of its first response', async () => {

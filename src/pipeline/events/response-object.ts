@@ -49,7 +49,7 @@ export function createResponseObject(
     frequency_penalty: request.frequency_penalty ?? 0,
     tool_choice: showChoice(request.tool_choice ?? 'auto'),
     // The interface gives the echo a type that has no server tools, so they are omitted.
-    tools: request.tools?.filter((tool) => !tool.type.startsWith('router:')).map(showTool) ?? [],
+    tools: request.tools?.filter((tool) => !isServerTool(tool)).map(showTool) ?? [],
     background: false,
     max_output_tokens: request.max_output_tokens ?? null,
     max_tool_calls: request.max_tool_calls ?? null,

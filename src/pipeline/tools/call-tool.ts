@@ -5,7 +5,7 @@ import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { HostedTool } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
-import type { ItemFields, ServerTool, ToolOutcome } from '../../tools/server-tool.ts';
+import type { DeferredTool, ItemFields, ServerTool, ToolOutcome } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
 import { untilCancelled } from '../../domain/until-cancelled.ts';
 
@@ -18,6 +18,8 @@ export interface OfferedServerTool {
   readonly hosted: HostedTool | undefined;
   /** What its calls share. */
   readonly memory: Record<string, unknown>;
+  /** The tools of the request with `defer_loading`. */
+  readonly deferred: readonly DeferredTool[];
   /** Number of its calls that have begun. */
   begun: number;
 }
@@ -70,6 +72,7 @@ export async function callTool(
       now: currentTimeMs,
       earlierCalls,
       memory: offered.memory,
+      deferred: offered.deferred,
       charge: (planned) => charge(run, planned),
       fail(message) {
         throw Object.assign(new Error(message), { name: 'ToolError' });

@@ -15,6 +15,7 @@ import type { RequestSettings } from '../../domain/request.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
 import type { ServerTools } from '../run/server-tools.ts';
+import { DeferredTools } from './deferred-tools.ts';
 import { useNativeTools } from './native-tools.ts';
 import { replayItems } from './replay-items.ts';
 import type { CallPorts, OfferedServerTool } from './call-tool.ts';
@@ -35,15 +36,18 @@ export function createServerTools({ tools, ...ports }: ServerToolsParts): Server
       const { tools: named } = run.request;
       if (!named?.some((tool) => isServerTool(tool) || replacing.has(tool.type))) return undefined;
       const clientNames = listClientNames(run, named);
-      const offered = checkTools(named, { tools, replacing }, clientNames);
+      const deferred = new DeferredTools(run.request, run.input.read());
+      const offered = checkTools(named, { tools, replacing, deferred }, clientNames);
       if (offered.size === 0) return undefined;
       const found: Source[] = [];
       const { max_tool_calls: limit, stop_server_tools_when: conditions } = run.request;
+      const isOff = limit === 0 && conditions === undefined;
+      const settings = showTools(run.request, named, isOff ? new Map() : offered);
       return new ServerToolLoop({
         run,
         offered,
         clientNames,
-        settings: showTools(run.request, named, limit === 0 && conditions === undefined ? new Map() : offered),
+        settings: () => (deferred.list.length === 0 ? settings : deferred.show(settings)),
         adapt: (request, endpoint) => useNativeTools(request, endpoint, offered),
         reviser: citeSources({ sources: () => (found.length > 0 ? found : undefined), named: new Set() }),
         addSources: (sources) => void found.push(...sources),
@@ -59,22 +63,23 @@ interface KnownTools {
   readonly tools: ReadonlyMap<string, ServerTool>;
   /** Tools that replace those of a provider, by the type of the latter. */
   readonly replacing: ReadonlyMap<string, ServerTool>;
+  readonly deferred: DeferredTools;
 }
 
 /** @returns the tools by the name that the model sees */
 function checkTools(
   named: readonly Tool[],
-  { tools, replacing }: KnownTools,
+  { tools, replacing, deferred }: KnownTools,
   clientNames: ReadonlySet<string>,
 ): ReadonlyMap<string, OfferedServerTool> {
   const offered = new Map<string, OfferedServerTool>();
   const issues: Issue[] = [];
   const offer = (tool: ServerTool, parameters: Record<string, unknown>, hosted: HostedTool | undefined) =>
-    offered.set(tool.name, { tool, parameters, hosted, memory: {}, begun: 0 });
+    offered.set(tool.name, { tool, parameters, hosted, memory: {}, deferred: deferred.list, begun: 0 });
   for (const [index, entry] of named.entries()) {
     if (!isServerTool(entry)) continue;
     const path = `tools[${index}]`;
-    const tool = tools.get(entry.type);
+    const tool = tools.get(nameType(entry.type));
     const { parameters = {} } = entry as GatewayTool;
     if (!tool) {
       const known = [...tools.keys()].map((type) => `\`${type}\``).join(', ');
@@ -126,12 +131,15 @@ function showTools(
   const replaced = new Set<Tool | undefined>([...offered.values()].map(({ hosted }) => hosted));
   const tools = named.flatMap((entry): Tool[] => {
     if (!isServerTool(entry) && !replaced.has(entry)) return [entry];
-    const tool = byType.get(entry.type);
+    const tool = byType.get(nameType(entry.type));
     return tool ? [showTool(tool)] : [];
   });
   const shown = choice === undefined ? undefined : showChoice(choice, byType, tools.length > 0);
   return shown === undefined ? { tools } : { tools, tool_choice: shown };
 }
+
+/** The interface has another name for the tool search. */
+const nameType = (type: string): string => (type === 'tool_search' ? 'router:tool_search' : type);
 
 /** The words of a choice that mean a tool. */
 const listTypes = ({ tool, hosted }: OfferedServerTool): [string, ServerTool][] =>
@@ -150,7 +158,7 @@ function showChoice(choice: ToolChoice, byType: ReadonlyMap<string, ServerTool>,
   if (typeof choice === 'string') return hasTools ? choice : 'auto';
   if (choice.type === 'allowed_tools') {
     const tools = choice.tools.flatMap((entry) => {
-      const tool = byType.get(entry.type);
+      const tool = byType.get(nameType(entry.type));
       if (!isServerTool(entry) && !tool) return [entry];
       return tool ? [{ type: 'function', name: tool.name }] : [];
     });

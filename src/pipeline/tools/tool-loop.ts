@@ -29,8 +29,8 @@ export interface ToolLoopParts {
   offered: ReadonlyMap<string, OfferedServerTool>;
   /** Names of the caller's own tools. */
   clientNames: ReadonlySet<string>;
-  /** Settings with which the model sees the tools. */
-  settings: Partial<RequestSettings>;
+  /** Returns the settings with which the model sees the tools now. */
+  settings: () => Partial<RequestSettings>;
   adapt: ToolLoop['adapt'];
   reviser: ToolLoop['reviser'];
   addSources: CallParts['addSources'];
@@ -39,7 +39,6 @@ export interface ToolLoopParts {
 
 /** Runs the server tools of one run, and decides when its last turn comes. */
 export class ServerToolLoop implements ToolLoop {
-  readonly settings: Partial<RequestSettings>;
   readonly use: ToolUse = { requested: 0, executed: 0 };
   readonly reviser: ToolLoop['reviser'];
   readonly adapt: ToolLoop['adapt'];
@@ -55,12 +54,15 @@ export class ServerToolLoop implements ToolLoop {
   constructor(parts: ToolLoopParts) {
     const { max_tool_calls: limit, stop_server_tools_when: conditions } = parts.run.request;
     this.parts = parts;
-    this.settings = parts.settings;
     this.adapt = parts.adapt;
     this.reviser = parts.reviser;
     this.conditions = conditions === undefined ? [] : Array.isArray(conditions) ? conditions : [conditions];
     this.maxCalls =
       conditions === undefined ? Math.min(limit ?? MAX_TOOL_CALLS, MAX_TOOL_CALLS) : MAX_CONDITIONAL_CALLS;
+  }
+
+  get settings(): Partial<RequestSettings> {
+    return this.parts.settings();
   }
 
   owns(name: string, namespace: string | undefined): boolean {
@@ -121,11 +123,12 @@ export class ServerToolLoop implements ToolLoop {
 
   /** A choice of the request counts for the first turn. Otherwise `required` would never end. */
   private nextSettings(): Partial<RequestSettings> {
-    const { tool_choice: choice } = this.settings;
-    if (choice === undefined) return this.settings;
+    const { settings } = this;
+    const { tool_choice: choice } = settings;
+    if (choice === undefined) return settings;
     const next: ToolChoice =
       typeof choice === 'object' && choice.type === 'allowed_tools' ? { ...choice, mode: 'auto' } : 'auto';
-    return { ...this.settings, tool_choice: next };
+    return { ...settings, tool_choice: next };
   }
 
   /** The tools stay, so that the provider finds the same prefix in its cache. */

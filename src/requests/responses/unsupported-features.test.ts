@@ -18,6 +18,7 @@ function paths(fields: object): string[] {
 }
 
 const user = { role: 'user', content: 'hi' };
+const search = { type: 'router:tool_search' };
 const late = { type: 'function', name: 'late', parameters: null, defer_loading: true };
 
 describe('refuses', () => {
@@ -25,13 +26,14 @@ describe('refuses', () => {
     ['plugins[0].id', { plugins: [{ id: 'fusion' }] }],
     ['plugins[1].id', { plugins: [{ id: 'response-healing' }, { id: 'fusion', enabled: true }] }],
     ['tools[0].type', { tools: [{ type: 'router:shell' }] }],
-    ['tools[0].type', { tools: [{ type: 'tool_search' }] }],
     [
       'input[1].tools[0].type',
       { input: [user, { type: 'additional_tools', role: 'tool', tools: [{ type: 'router:files' }] }] },
     ],
-    ['tools[0].defer_loading', { tools: [late] }],
-    ['tools[0].tools[0].defer_loading', { tools: [{ type: 'namespace', name: 'n', description: '', tools: [late] }] }],
+    [
+      'input[1].tools[0].defer_loading',
+      { tools: [search], input: [user, { type: 'additional_tools', role: 'tool', tools: [late] }] },
+    ],
     ['model', { model: 'router/fusion' }],
     ['models[1]', { models: ['acme/mock', 'Router/fusion-flash'] }],
     ['reasoning.mode', { reasoning: { mode: 'pro' } }],

@@ -28,7 +28,8 @@ export interface UnsupportedFeature {
 
 const offeredPlugins: readonly string[] = [...pluginOrder, ...routerPlugins];
 const quoted = offeredPlugins.map((id) => `\`${id}\``);
-const notOfferedTools = Object.keys(serverTools).filter((type) => !builtInToolTypes.includes(type));
+const offeredTypes = [...builtInToolTypes, 'tool_search'];
+const notOfferedTools = Object.keys(serverTools).filter((type) => !offeredTypes.includes(type));
 
 /** All unsupported features. A test compares the page with this list. Remove the row of a feature that is added. */
 export const unsupportedFeatures: readonly UnsupportedFeature[] = [
@@ -56,13 +57,12 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
   },
   {
     field: 'tools[].defer_loading',
-    refused: '`true`, since it needs tool search',
+    refused: '`true` in `additional_tools` items',
     instead: 'Leave it out.',
     find: (request) =>
-      findTools(request, (tool) => tool.defer_loading === true).map(({ path }) => ({
-        path: `${path}.defer_loading`,
-        value: true,
-      })),
+      findTools(request, (tool) => tool.defer_loading === true)
+        .filter(({ path }) => path.startsWith('input'))
+        .map(({ path }) => ({ path: `${path}.defer_loading`, value: true })),
   },
   {
     field: 'model: router slug',

@@ -4,6 +4,7 @@ import { show } from '../../../schema/report.ts';
 import { anyObject, cacheControl, oneOf, reasoningEffort } from '../../../schema/shapes.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
 import { searchModelsParameters } from '../../../tools/search-models/parameters.ts';
+import { toolSearchParameters } from '../../../tools/tool-search/parameters.ts';
 import { addedToolPattern } from '../../../tools/server-tool.ts';
 import { webFetchParameters } from '../../../tools/web-fetch/parameters.ts';
 import { webSearchParameters } from '../../../tools/web-search/parameters.ts';
@@ -112,7 +113,7 @@ const workerTools = {
   'router:datetime': tool('router:datetime', datetimeParameters),
   'router:image_generation': tool('router:image_generation', imageSettings),
   'router:experimental__search_models': tool('router:experimental__search_models', searchModelsParameters),
-  'router:tool_search': tool('router:tool_search', parameters({ max_results: integer() })),
+  'router:tool_search': tool('router:tool_search', toolSearchParameters),
   'router:files': tool('router:files', noParameters),
   'router:fusion': fusion,
   'router:advisor': advisor,
@@ -147,7 +148,7 @@ const subagent = tool(
 export const serverTools = {
   ...workerTools,
   'router:subagent': subagent,
-  tool_search: tool('tool_search', parameters({ max_results: integer() })),
+  tool_search: tool('tool_search', toolSearchParameters),
 };
 
 /** Their types, without the alias. */
