@@ -33,8 +33,8 @@ export function createFilePorts({ config, media, call, log }: FilePartsOf): Omit
   );
   return {
     fileLimits() {
-      const { max_files, max_bytes } = settings();
-      return { maxFiles: max_files, maxBytes: max_bytes, maxUrls: media().maxUrls };
+      const { max_files, max_bytes, max_characters } = settings();
+      return { maxFiles: max_files, maxBytes: max_bytes, maxCharacters: max_characters, maxUrls: media().maxUrls };
     },
     openFetch(cancellation) {
       const { fetch, maxBytes } = media();

@@ -740,7 +740,7 @@ const fileParser = Type.Object({
   max_files: count('Maximum number of files in one request that the gateway reads.', 32, 1000),
   max_bytes: bytes('Maximum size of one file.', 33_554_432),
   max_pages: count('Maximum number of pages of a PDF.', 1000, 100_000),
-  max_characters: count('Maximum characters of text of one file.', 4_000_000, 100_000_000),
+  max_characters: count('Maximum characters of text of all files of one request.', 4_000_000, 100_000_000),
   max_unpacked_bytes: bytes('Maximum size of the parts of an Office file together.', 134_217_728),
   timeout_ms: milliseconds('Time limit of reading one file, without the wait in the queue.', 30_000),
   memory: bytes('Memory of one thread that reads files: of its heap, and of its buffers.', 268_435_456),

@@ -621,6 +621,18 @@ describe('a 400 names the file:', () => {
     );
   });
 
+  it('too much text in all, also of a file that occurs more than once', async () => {
+    const at = await open({ max_characters: 1000 });
+    try {
+      const text = filePart(Buffer.from('x'.repeat(400)), 'a.txt');
+      expectText(await ask(chat, [text, text], { at, models: ['other'] }), 'Hello there.');
+      const message = /^input\[0\]\.content\[\d\]: The files of the request have more than 1000 characters of text/;
+      expectFailure(await ask(chat, [text, text, text], { at }), 400, 'invalid_request', message);
+    } finally {
+      await at.close();
+    }
+  });
+
   it('but another model may read it', async () => {
     const broken = report.subarray(0, 200);
     expectText(await ask(chat, [filePart(broken)], { models: ['reading'] }), 'Hello there.');

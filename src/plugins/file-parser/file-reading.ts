@@ -29,7 +29,8 @@ export type FetchFile = (url: string, path: string) => Promise<{ bytes: Buffer; 
 
 /** What the file parser needs from outside. */
 export interface FilePorts {
-  fileLimits(): { maxFiles: number; maxBytes: number; maxUrls: number };
+  /** `maxCharacters` holds for the texts of a request together. */
+  fileLimits(): { maxFiles: number; maxBytes: number; maxCharacters: number; maxUrls: number };
   /** Called once for a run, whose fetches share a budget. @returns undefined if no URL is fetched */
   openFetch(cancellation: PluginRun['cancellation']): FetchFile | undefined;
   /** @param only `pages` counts the pages of a PDF @throws {FileFault} if it cannot be read */
@@ -71,6 +72,7 @@ export class FileReading {
   private readonly byDigest = new Map<string, Promise<ReadFile>>();
   private readonly known = new Set<ReadFile>();
   private readonly urls = new Set<string>();
+  private characters = 0;
   private fetch: FetchFile | undefined;
   /** The contents that the request contains, by hash. */
   private sentBack: ReadonlyMap<string, FileContent[]> | undefined;
@@ -116,15 +118,29 @@ export class FileReading {
   private readOnce(path: string, part: InputFilePart): Promise<ReadFile> {
     let reading = this.byPath.get(path);
     if (reading) return reading;
-    reading = this.read(path, part).catch((error: unknown) => {
-      throw explain(error, path, nameOf(part));
-    });
+    reading = this.read(path, part).then(
+      (file) => this.count(path, file),
+      (error: unknown) => {
+        throw explain(error, path, nameOf(part));
+      },
+    );
     this.byPath.set(path, reading);
     reading.catch((error: unknown) => {
       // a later attempt may find a free place
       if (error instanceof GatewayError && error.kind === 'unavailable') this.byPath.delete(path);
     });
     return reading;
+  }
+
+  /** The same file may be written more than once. */
+  private count(path: string, file: ReadFile): ReadFile {
+    const { maxCharacters } = this.ports.fileLimits();
+    for (const piece of file.content) if (piece.type === 'text') this.characters += piece.text.length;
+    if (this.characters <= maxCharacters) return file;
+    throw refuse(
+      path,
+      `The files of the request have more than ${maxCharacters} characters of text (plugins.file_parser.max_characters). Send less.`,
+    );
   }
 
   private async read(path: string, part: InputFilePart): Promise<ReadFile> {

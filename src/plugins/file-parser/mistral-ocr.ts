@@ -15,6 +15,9 @@ export interface OcrText {
   pages: number;
 }
 
+/** Maximum characters of the images of one PDF. Images that do not fit are dropped. */
+const MAX_IMAGE_CHARACTERS = 8 * 1024 * 1024;
+
 /** Images of one PDF, and of one request, that are passed on. */
 export const MAX_IMAGES = 8;
 
@@ -52,12 +55,15 @@ function readResponse(response: unknown): OcrText {
   if (!Array.isArray(pages)) throw new ServiceError('The OCR service responded without pages.', 'malformed');
   const texts: string[] = [];
   const images: string[] = [];
+  let charactersLeft = MAX_IMAGE_CHARACTERS;
   for (const page of pages as ({ markdown?: unknown; images?: unknown } | null)[]) {
     const { markdown, images: found } = page ?? {};
     if (typeof markdown === 'string' && markdown.trim() !== '') texts.push(markdown.trim().toWellFormed());
     for (const image of Array.isArray(found) ? found : []) {
       const data = readImage((image as { image_base64?: unknown } | null)?.image_base64);
-      if (data !== undefined && images.length < MAX_IMAGES) images.push(data);
+      if (data === undefined || images.length === MAX_IMAGES || data.length > charactersLeft) continue;
+      images.push(data);
+      charactersLeft -= data.length;
     }
   }
   return { text: texts.join('\n\n'), images, pages: pages.length };
