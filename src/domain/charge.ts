@@ -36,6 +36,11 @@ export class Charge implements PlannedCharge {
     this.done ??= count;
   }
 
+  /** Whether the work is not done yet. */
+  get isPending(): boolean {
+    return this.done === undefined;
+  }
+
   /** Number of pieces done so far. */
   get count(): number {
     return this.done ?? 0;

@@ -4,7 +4,7 @@ import { addUsage, type Usage } from '../../domain/usage.ts';
 import { addCost, estimateUsage } from '../../metering/cost.ts';
 import type { Attempt, TextAttempt } from '../run/attempt.ts';
 import { measureAttempt, priceAttempt, sumCosts, usedNothing, zeroCost } from './attempt-cost.ts';
-import { chargesOf, sumCharges, usageOfCharges } from './charge-run.ts';
+import { chargesOf, sumCharges, usageOfCharges } from './sum-charges.ts';
 import type { Run } from '../run/run.ts';
 import { attemptsOf, committedOf, isDispatched, type Step } from '../run/step.ts';
 import { addAttempts, writeEntry, writeInFlight } from './write-entry.ts';

@@ -7,7 +7,7 @@ import { type Cost, special, specialCounts, type Usage } from '../../domain/usag
 import { addCost, totalOf } from '../../metering/cost.ts';
 import type { Endpoint } from '../../providers/provider.ts';
 import { type AttemptCost, sumCosts } from './attempt-cost.ts';
-import { chargesOf, sumCharges, usageOfCharges } from './charge-run.ts';
+import { chargesOf, sumCharges, usageOfCharges } from './sum-charges.ts';
 import type { RunBase } from '../run/run.ts';
 import { attemptsOf, committedOf } from '../run/step.ts';
 import { truncateName } from '../../domain/truncate-name.ts';
@@ -55,6 +55,25 @@ export function writeInFlight(run: RunBase, endpoint: Endpoint, input: AttemptCo
   return inFlight;
 }
 
+/**
+ * Creates the entry that is recorded if the process dies while the work of a charge is done: everything so far, and the
+ * maximum price of pending charges.
+ */
+export function writeChargedInFlight(run: RunBase): InFlightEntry {
+  const pending = (run.charges ?? []).filter(({ isPending }) => isPending).map(writeCharge);
+  const lines = [...listSpent(run), ...pending];
+  const sum = (read: (line: LedgerLine) => number) => lines.reduce((total, line) => total + read(line), 0);
+  return {
+    ...describeOrigin(run, undefined),
+    inputTokens: sum(({ inputTokens }) => inputTokens),
+    outputTokens: sum(({ outputTokens }) => outputTokens),
+    costNanoUsd: lines.reduce((total, { costNanoUsd }) => total + costNanoUsd, 0n),
+    inputCostNanoUsd: lines.reduce((total, { inputCostNanoUsd }) => total + inputCostNanoUsd, 0n),
+    priced: lines.every(({ priced }) => priced),
+    lines,
+  };
+}
+
 /** The cost of all attempts and charges so far. */
 function sumSpent(run: RunBase): Cost {
   const cost = sumCosts(attemptsOf(run));
@@ -84,12 +103,12 @@ function listSpent(run: RunBase): LedgerLine[] {
   return lines;
 }
 
-/** Writes a charge. Its name takes the place of the model, and its service the place of the provider. */
+/** Writes a charge, or what it can be. Its name takes the place of the model, and its service that of the provider. */
 const writeCharge = (charge: Charge): LedgerLine => ({
   ...{ kind: 'tool', model: charge.name, provider: charge.service, providerId: null, endpointId: null, tier: null },
   ...{ isByok: false, status: 200 },
   ...writeUsage(usageOfCharges([charge])),
-  ...writeCost(costOfCharges(charge.nanoUsd)),
+  ...writeCost(costOfCharges(charge.maxNanoUsd)),
 });
 
 /** @param endpoint that produced the output; undefined if none did */

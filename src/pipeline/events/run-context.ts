@@ -2,7 +2,7 @@ import type { FinishChunk } from '../../domain/chunks.ts';
 import { currentTimeMs } from '../../domain/clock.ts';
 import type { ResponseObject } from '../../domain/response.ts';
 import { totalOf, writeUsage } from '../../metering/cost.ts';
-import { chargesOf, sumCharges } from '../accounting/charge-run.ts';
+import { chargesOf, sumCharges } from '../accounting/sum-charges.ts';
 import { settleRun } from '../accounting/settle-run.ts';
 import { createRouterMetadata } from '../run/router-metadata.ts';
 import type { Run } from '../run/run.ts';

@@ -65,6 +65,7 @@ const createBase = (
   unknownProviders: undefined,
   reservation: undefined,
   charges: undefined,
+  begunCharges: undefined,
   firstOutputAt: undefined,
   usage: undefined,
   cost: undefined,

@@ -1,5 +1,6 @@
 import type { Charge } from '../../domain/charge.ts';
 import type { Cost, Usage } from '../../domain/usage.ts';
+import type { InFlightRequest } from '../../metering/journal.ts';
 import type { CostReservation } from '../../metering/spending.ts';
 
 /** A finished run that served another one. It has its own ledger entry. */
@@ -7,6 +8,13 @@ export interface InnerRun {
   readonly generationId: string;
   /** Its cost, including its own inner runs. */
   readonly cost: Cost;
+}
+
+/** The journal line of a charge. */
+export interface BegunCharge {
+  readonly begun: InFlightRequest;
+  /** Number of attempts that had a line before it. */
+  readonly attemptsBefore: number;
 }
 
 /** What a run may cost, and what it has cost. */
@@ -17,6 +25,8 @@ export interface RunMoney {
   charges: Charge[] | undefined;
   /** Runs that have served this one. Only the response adds their cost. */
   readonly innerRuns: InnerRun[];
+  /** The journal lines of charges, in order. Undefined: there are none. */
+  begunCharges: BegunCharge[] | undefined;
   /** The sum over the committed attempts and the charges. */
   usage: Usage | undefined;
   /** The sum over all attempts, failed ones included, and the charges. */

@@ -3,6 +3,7 @@ import type { RequestSettings } from '../../domain/request.ts';
 import type { InFlightRequest } from '../../metering/journal.ts';
 import type { Endpoint } from '../../providers/provider.ts';
 import type { Excluded, Plan } from '../../routing/plan-route.ts';
+import type { RunMoney } from './run-money.ts';
 import type { Attempt, TextAttempt } from './attempt.ts';
 
 /** A call of a server tool, which the gateway runs itself. */
@@ -70,9 +71,16 @@ export const lastAttemptOf = <A>({ steps }: Steps<A>): A | undefined =>
 /** The attempt that the last model call of a run takes its output from; undefined if there is none. */
 export const committedOf = <A>({ steps }: Steps<A>): A | undefined => steps.at(-1)?.committed;
 
-/** The journal line of the attempt that was sent last; undefined if none was sent. */
-export const lastBegunOf = (run: Steps<Attempt>): InFlightRequest | undefined =>
-  attemptsOf(run).findLast(({ begun }) => begun !== undefined)?.begun;
+/** The last journal line of a run: of the attempt that was sent last, or of a charge after it. Undefined: none. */
+export function lastBegunOf(run: Steps<Attempt> & Pick<RunMoney, 'begunCharges'>): InFlightRequest | undefined {
+  const charge = run.begunCharges?.at(-1);
+  if (charge && charge.attemptsBefore === countBegun(run)) return charge.begun;
+  return attemptsOf(run).findLast(({ begun }) => begun !== undefined)?.begun;
+}
+
+/** Number of attempts with a journal line. */
+export const countBegun = (run: Steps<Attempt>): number =>
+  attemptsOf(run).filter(({ begun }) => begun !== undefined).length;
 
 /** Whether anything was sent to a provider. */
 export const isDispatched = (run: Steps<Pick<Attempt, 'dispatchedAt'>>): boolean =>

@@ -2,7 +2,7 @@ import type { FinishReason } from '../../domain/chunks.ts';
 import type { StopCondition } from '../../domain/request.ts';
 import { nanoUsdOf, totalOf } from '../../metering/cost.ts';
 import { sumCosts } from '../accounting/attempt-cost.ts';
-import { chargesOf, sumCharges } from '../accounting/charge-run.ts';
+import { chargesOf, sumCharges } from '../accounting/sum-charges.ts';
 import type { Run } from '../run/run.ts';
 import { attemptsOf } from '../run/step.ts';
 
