@@ -22,14 +22,14 @@ export interface KeyIdentity {
 }
 
 /** What applies to a key because of guardrails. Undefined: nothing. */
-export interface AppliedGuardrails {
+export interface GuardrailsOfKey {
   /** Those that forbid anything. */
   guardrails: readonly Guardrail[] | undefined;
   /** The content filters. One array for all keys with the same guardrails. */
   contentFilters: readonly FilterSource[] | undefined;
 }
 
-const nothing: AppliedGuardrails = { guardrails: undefined, contentFilters: undefined };
+const nothing: GuardrailsOfKey = { guardrails: undefined, contentFilters: undefined };
 
 /**
  * Prepares guardrails, each once for all its keys.
@@ -40,7 +40,7 @@ const nothing: AppliedGuardrails = { guardrails: undefined, contentFilters: unde
 export function applyGuardrails({
   guardrails,
   assignments,
-}: GuardrailAssignments): (key: KeyIdentity) => AppliedGuardrails {
+}: GuardrailAssignments): (key: KeyIdentity) => GuardrailsOfKey {
   const ready = new Map<string, Guardrail>();
   const filtering = new Map<string, GuardrailRules>();
   for (const { id, rules, ...guardrail } of guardrails) {

@@ -1,15 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Chunk } from './chunks.ts';
-import { CitingSink, type Source } from './cite-sources.ts';
+import { CitingSink, type CitableSource } from './cite-sources.ts';
 import { LinkScanner } from './link-scanner.ts';
 
-const sources: Source[] = ['a', 'b', 'c'].map((name) => ({
+const sources: CitableSource[] = ['a', 'b', 'c'].map((name) => ({
   ...{ url: `https://${name}.example/x`, title: name.toUpperCase(), content: `Text of ${name}.` },
 }));
 
 /** Passes batches through a sink. @returns the chunks that it passed on */
-function revise(batches: Chunk[][], named = new Set<string>(), known: readonly Source[] | null = sources): Chunk[] {
+function revise(
+  batches: Chunk[][],
+  named = new Set<string>(),
+  known: readonly CitableSource[] | null = sources,
+): Chunk[] {
   const passed: Chunk[] = [];
   const sink = new CitingSink(
     { sources: () => known ?? undefined, named },

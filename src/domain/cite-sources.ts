@@ -4,7 +4,7 @@ import type { Reviser, RevisingSink } from './reviser.ts';
 import type { Sink } from './sink.ts';
 
 /** A page that a response may cite. */
-export interface Source {
+export interface CitableSource {
   readonly url: string;
   readonly title: string;
   /** An excerpt. */
@@ -14,7 +14,7 @@ export interface Source {
 /** The sources of one run. */
 export interface Citable {
   /** Undefined: there are none yet, so the output stays unchanged. */
-  sources(): readonly Source[] | undefined;
+  sources(): readonly CitableSource[] | undefined;
   /** URLs that annotations of earlier steps have named. */
   readonly named: Set<string>;
 }
@@ -178,13 +178,13 @@ const openText = (): OpenText => ({ scanner: new LinkScanner(), told: [], theirs
 
 /** The sources of one attempt, and which of them annotations have named. */
 class SourceMarks {
-  private readonly sources: readonly Source[];
-  private readonly byUrl: ReadonlyMap<string, Source>;
+  private readonly sources: readonly CitableSource[];
+  private readonly byUrl: ReadonlyMap<string, CitableSource>;
   /** URLs, also of earlier steps. */
   private readonly named: Set<string>;
   private isListed = false;
 
-  constructor(sources: readonly Source[], named: ReadonlySet<string>) {
+  constructor(sources: readonly CitableSource[], named: ReadonlySet<string>) {
     this.sources = sources;
     this.byUrl = new Map(sources.map((source) => [keyOf(source.url), source]));
     this.named = new Set(named);
@@ -211,7 +211,7 @@ class SourceMarks {
   }
 
   /** Only the first citation of a source has its excerpt: a text may cite a source often. */
-  private cite({ url, title, content }: Source, start: number, end: number): Annotation {
+  private cite({ url, title, content }: CitableSource, start: number, end: number): Annotation {
     const isFirst = !this.named.has(url);
     this.named.add(url);
     return {

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { Charge, PlannedCharge } from '../domain/charge.ts';
-import type { Source } from '../domain/cite-sources.ts';
+import type { CitableSource } from '../domain/cite-sources.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { Issue } from '../domain/errors.ts';
 import { type HostedTool, nameFunction, type OutputItem, type Tool } from '../domain/items.ts';
@@ -59,7 +59,7 @@ export interface ToolOutcome {
   /** The client sees them in the finished item. Absent: the result as JSON, in `result`. */
   readonly item?: ItemFields;
   /** Pages that the response may cite. A link to one of them becomes an annotation. */
-  readonly sources?: readonly Source[];
+  readonly sources?: readonly CitableSource[];
 }
 
 /** The tools of providers that do the same as a server tool. */

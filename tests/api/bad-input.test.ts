@@ -235,11 +235,10 @@ describe('a request that breaks a rule', () => {
   });
 
   it.each([
-    [{ ...good, tools: [{ type: 'router:web_search' }] }, 'router:web_search'],
-    [{ ...good, plugins: [{ id: 'web' }] }, 'web'],
+    [{ ...good, tools: [{ type: 'router:bash' }] }, 'router:bash'],
+    [{ ...good, plugins: [{ id: 'fusion' }] }, 'fusion'],
     [{ ...good, model: 'router/fusion' }, 'router/fusion'],
-    [{ ...good, model: 'simulator/echo:online' }, ':online'],
-    [{ ...good, truncation: 'auto' }, 'truncation'],
+    [{ ...good, reasoning: { mode: 'pro' } }, 'reasoning.mode'],
   ])('reports an unsupported feature: %j', async (body, named) => {
     const answer = await refusal(body);
     expect(answer.status).toBe(400);

@@ -1,6 +1,6 @@
 import { ChildCancellation } from '../../domain/child-cancellation.ts';
 import type { Charge, PlannedCharge } from '../../domain/charge.ts';
-import type { Source } from '../../domain/cite-sources.ts';
+import type { CitableSource } from '../../domain/cite-sources.ts';
 import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { HostedTool } from '../../domain/items.ts';
@@ -39,7 +39,7 @@ const MAX_RESULT_BYTES = 1024 * 1024;
 export interface CallOutcome {
   readonly result: string;
   readonly item: ItemFields;
-  readonly sources?: readonly Source[];
+  readonly sources?: readonly CitableSource[];
 }
 
 /**

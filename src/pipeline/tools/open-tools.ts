@@ -1,4 +1,4 @@
-import { citeSources, type Source } from '../../domain/cite-sources.ts';
+import { citeSources, type CitableSource } from '../../domain/cite-sources.ts';
 import { invalidRequest, type Issue } from '../../domain/errors.ts';
 import {
   type AdditionalToolsItem,
@@ -39,7 +39,7 @@ export function createServerTools({ tools, ...ports }: ServerToolsParts): Server
       const deferred = new DeferredTools(run.request, run.input.read());
       const offered = checkTools(named, { tools, replacing, deferred }, clientNames);
       if (offered.size === 0) return undefined;
-      const found: Source[] = [];
+      const found: CitableSource[] = [];
       const { max_tool_calls: limit, stop_server_tools_when: conditions } = run.request;
       const isOff = limit === 0 && conditions === undefined;
       const settings = showTools(run.request, named, isOff ? new Map() : offered);

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Chunk } from '../../domain/chunks.ts';
-import type { Source } from '../../domain/cite-sources.ts';
+import type { CitableSource } from '../../domain/cite-sources.ts';
 import { createId } from '../../domain/ids.ts';
 import type { InputItem, OutputItem } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
@@ -22,7 +22,7 @@ export interface CallParts {
   readonly stage: ToolStage;
   readonly ports: CallPorts;
   /** Receives the pages that the response may cite. */
-  readonly addSources: (sources: readonly Source[]) => void;
+  readonly addSources: (sources: readonly CitableSource[]) => void;
 }
 
 /** Calls of one turn that run at the same time. */

@@ -1,5 +1,5 @@
 import { type Charge, type PlannedCharge, WEB_SEARCH } from '../../domain/charge.ts';
-import { type Citable, CitingSink, type Source } from '../../domain/cite-sources.ts';
+import { type Citable, CitingSink, type CitableSource } from '../../domain/cite-sources.ts';
 import { currentTimeMs } from '../../domain/clock.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError, invalidRequest } from '../../domain/errors.ts';
@@ -14,7 +14,7 @@ import type { Chunk } from '../../domain/chunks.ts';
 import type { Sink } from '../../domain/sink.ts';
 import { type FindSearchEngine, MAX_QUERY_CHARACTERS, type WebSearchEngine } from '../../domain/web-search.ts';
 import type { Plugin, PluginRun } from '../plugin.ts';
-import { readSettings, type WebSettings } from './read-settings.ts';
+import { readWebSettings, type WebSettings } from './read-web-settings.ts';
 import { writeResults } from './write-results.ts';
 
 /** The ports of the plugin. */
@@ -36,7 +36,7 @@ const MAX_CHARACTERS = 3000;
 export const createWeb = (ports: WebPorts): Plugin => ({
   id: 'web',
   prepare(run, setting = { id: 'web' }) {
-    const settings = readSettings(run.request, setting);
+    const settings = readWebSettings(run.request, setting);
     const { engine } = settings;
     if (engine !== undefined && engine !== 'native' && !ports.findSearchEngine(engine)) {
       const message = `The search engine ${engine} is not configured: set tools.web_search.engines.${engine}.`;
@@ -56,7 +56,7 @@ class WebPart implements PluginPart<PluginRun> {
   private message: Promise<InputItem> | undefined;
   /** Whether the metadata has the stage of a search by the provider. */
   private isNativeNoted = false;
-  private found: readonly Source[] | undefined;
+  private found: readonly CitableSource[] | undefined;
   /** Whether the results are part of the attempt in progress. */
   private isCiting = false;
   private readonly citable: Citable = { sources: () => (this.isCiting ? this.found : undefined), named: new Set() };

@@ -32,7 +32,7 @@ const MAX_DOMAINS = 100;
 const exclusive: ReadonlySet<string | undefined> = new Set(['parallel', 'firecrawl']);
 
 /** @throws {GatewayError} `invalid_request`, which names each invalid field */
-export function readSettings({ plugins = [] }: RequestSettings, given: PluginSetting): WebSettings {
+export function readWebSettings({ plugins = [] }: RequestSettings, given: PluginSetting): WebSettings {
   const setting = given as PluginSetting & WebSetting; // the schema has checked its shape
   const path = `plugins[${Math.max(plugins.indexOf(given), 0)}]`;
   const issues: Issue[] = [];
