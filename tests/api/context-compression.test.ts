@@ -281,6 +281,14 @@ describe('context-compression', () => {
     expect(pipeline).toContainEqual(expect.objectContaining({ name: 'context-compression' }));
   });
 
+  it('is named in the error of a provider that finds the input too long', async () => {
+    const error = { message: 'This is too long.', code: 'context_length_exceeded' };
+    upstream.respond(json({ error }, { status: 400 }));
+    const result = await send({ model: 'a/unknown', input: 'Hello.' });
+    expect(result.status).toBe(400);
+    expect(result.error?.message).toContain('turn on the plugin `context-compression`');
+  });
+
   it('is a 400 with another engine', async () => {
     const { status, error } = await send({ model: 'a/medium', plugins: [{ ...plugins[0], engine: 'top-down' }] });
     expect(status).toBe(400);

@@ -36,14 +36,15 @@ afterEach(() => gateway.close());
 
 const apiKey = 'sk-moderation-secret-0001';
 const plugins = [{ id: 'moderation' }];
-type Sent = { model?: string; input: unknown[] };
+type Sent = { model?: string; input: string | unknown[] };
+const listOf = (input: Sent['input']): unknown[] => (typeof input === 'string' ? [input] : input);
 
 /** Flags every input that contains the word. */
 const judge = (body: unknown) =>
   json({
     id: 'modr-1',
     model: 'm',
-    results: (body as Sent).input.map((input) => {
+    results: listOf((body as Sent).input).map((input) => {
       const flagged = JSON.stringify(input).includes('poison');
       return {
         flagged,
@@ -138,11 +139,11 @@ describe.each<Mode>(['buffered', 'streamed'])('a request with the plugin, %s', (
   it('is sent if its input is clean, without a stage', async () => {
     await openService();
     const result = await send({ model: 'a/free', plugins, input: 'Hello.' }, mode);
-    expect(result).toMatchObject({ status: 200, toProviders: 1, pipeline: undefined, checked: [['Hello.']] });
+    expect(result).toMatchObject({ status: 200, toProviders: 1, pipeline: undefined, checked: ['Hello.'] });
     const { headers, body, path } = service.requests.at(-1)!;
     expect(headers.authorization).toBe(`Bearer ${apiKey}`);
     expect(path).toBe('/v1/moderations');
-    expect(body).toEqual({ model: 'omni', input: ['Hello.'] });
+    expect(body).toEqual({ model: 'omni', input: 'Hello.' });
   });
 
   it('skips endpoints that demand moderation if its input is flagged and the plugin is not named', async () => {
@@ -173,7 +174,7 @@ describe('moderation', () => {
       { role: 'user', content: [{ type: 'input_text', text: 'two' }] },
     ];
     const result = await send({ model: 'a/free', plugins, instructions: 'poison', input });
-    expect(result).toMatchObject({ status: 200, checked: [['one\n\ntwo']] });
+    expect(result).toMatchObject({ status: 200, checked: ['one\n\ntwo'] });
   });
 
   it('checks a long text in pieces, to its end', async () => {
@@ -182,7 +183,7 @@ describe('moderation', () => {
     const result = await send({ model: 'a/free', plugins, input });
     expect(result.status).toBe(403);
     expect(result.checked.length).toBeGreaterThan(1);
-    for (const pieces of result.checked) {
+    for (const pieces of result.checked.map(listOf)) {
       expect(pieces.length).toBeLessThanOrEqual(32);
       for (const piece of pieces) expect((piece as string).length).toBeLessThanOrEqual(16_000);
     }
@@ -196,7 +197,7 @@ describe('moderation', () => {
     ];
     const body = { model: 'a/free', plugins, input: [{ role: 'user', content }] };
     await openService();
-    expect(await send(body)).toMatchObject({ status: 200, checked: [['Look.']] });
+    expect(await send(body)).toMatchObject({ status: 200, checked: ['Look.'] });
     await gateway.close();
     await openService({ images: true });
     const result = await send(body);
@@ -253,7 +254,7 @@ describe('moderation', () => {
     const client = new AbortController();
     const sent = gateway.post('/responses', { model: 'a/free', plugins, input: 'Wait.' }, { signal: client.signal });
     let request = await service.nextRequest();
-    while ((request.body as Sent).input[0] !== 'Wait.') request = await service.nextRequest();
+    while ((request.body as Sent).input !== 'Wait.') request = await service.nextRequest();
     client.abort();
     await expect(sent).rejects.toThrow();
     expect(await request.closed).toBe('aborted');
@@ -277,7 +278,7 @@ describe('an endpoint that demands moderation', () => {
     await openService();
     upstream.respond(json({ error: { message: 'Busy.' } }, { status: 503 }));
     const result = await send({ model: 'a/pair', input: 'Hello.' });
-    expect(result).toMatchObject({ status: 200, toProviders: 2, checked: [['Hello.']] });
+    expect(result).toMatchObject({ status: 200, toProviders: 2, checked: ['Hello.'] });
   });
 
   it('is skipped for another model', async () => {
@@ -292,7 +293,7 @@ describe('an endpoint that demands moderation', () => {
   it('is named in the error if no other is left', async () => {
     await openService();
     const result = await send({ model: 'a/pair', input: 'poison' });
-    expect(result).toMatchObject({ status: 403, toProviders: 0, checked: [['poison']] });
+    expect(result).toMatchObject({ status: 403, toProviders: 0, checked: ['poison'] });
     expect(result.error!.metadata).toMatchObject({
       reasons: ['violence', 'self-harm'],
       flagged_input: 'poison',
@@ -347,9 +348,8 @@ it('prompts of images are checked for endpoints that demand it', async () => {
     sent: 0,
     metadata: { reasons: ['violence', 'self-harm'], provider_name: 'strict', model_slug: 'a/draw' },
   });
-  expect(service.requests.slice(-3).map(({ body }) => (body as Sent).input)).toEqual([
-    ...[['A red fox'], ['A fox with poison'], ['A fox with poison']],
-  ]);
+  const checked = service.requests.slice(-3).map(({ body }) => (body as Sent).input);
+  expect(checked).toEqual(['A red fox', 'A fox with poison', 'A fox with poison']);
 });
 
 describe('a classifier of this gateway', () => {

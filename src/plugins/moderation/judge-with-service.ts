@@ -88,18 +88,23 @@ async function judgeInput(
 ): Promise<ModerationVerdict> {
   const leftMs = Math.ceil(deadlineAt - performance.now());
   if (leftMs <= 0) throw new ServiceError(`${NAME} did not respond within ${timeoutMs} ms.`, 'timeout');
-  const sent = 'texts' in input ? input.texts : [{ type: 'image_url', image_url: { url: input.image } }];
   const request: ServiceRequest = {
     name: NAME,
     url,
     headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
-    body: { ...(model !== undefined && { model }), input: sent },
+    body: { ...(model !== undefined && { model }), input: writeInput(input) },
   };
   const body = await call(request, { timeoutMs: leftMs, maxBytes: MAX_RESPONSE_BYTES, signal });
   const results = readResults(body, 'texts' in input ? input.texts.length : 1);
   const at = results.findIndex(({ flagged }) => flagged);
   if (at === -1) return notFlagged;
   return { ...readFlagged(results[at]!), text: 'texts' in input ? input.texts[at] : undefined };
+}
+
+/** A single text is sent without a list, because every service accepts that. */
+function writeInput(input: Input): unknown {
+  if ('image' in input) return [{ type: 'image_url', image_url: { url: input.image } }];
+  return input.texts.length === 1 ? input.texts[0] : input.texts;
 }
 
 const NAME = 'The moderation service';
