@@ -1,6 +1,7 @@
 import { INJECTION_SLUG } from '../domain/content-filter.ts';
 import type { CompiledFilters, Entry } from './compile-filters.ts';
 import { findMatches, Search } from './regex/search.ts';
+import { TextEdits } from './text-edits.ts';
 import type { TextScan } from './text-scan.ts';
 
 /** A match of a filter. Positions are UTF-16 code units of the text. */
@@ -26,27 +27,6 @@ const MATCH_WORK = 100;
 const CHECK_WORK = 20;
 
 type FilterEntry = Entry & { type: 'filter' };
-
-/** A redaction. Positions are those of the text before all redactions. */
-export interface TextEdit {
-  readonly start: number;
-  end: number;
-  /** Length of the placeholder. */
-  readonly length: number;
-  /** By how much the redactions before it move what follows them. */
-  readonly shift: number;
-}
-
-/** @param last the edit before it */
-export const createEdit = (last: TextEdit | undefined, start: number, end: number, length: number): TextEdit => ({
-  start,
-  end,
-  length,
-  shift: last ? shiftAfter(last) : 0,
-});
-
-/** By how much an edit and those before it move what follows. */
-export const shiftAfter = ({ start, end, length, shift }: TextEdit): number => shift + length - (end - start);
 
 /** A text whose characters are written in another form than they are scanned in. Positions are those that are scanned. */
 export interface WrittenForm {
@@ -84,8 +64,8 @@ interface Match {
  * `advance` until it returns true, with other work in between.
  */
 export class FilterScan implements TextScan {
-  /** The redactions so far, by position. */
-  readonly edits: TextEdit[] = [];
+  /** The redactions so far. */
+  readonly edits = new TextEdits();
   private readonly found: Findings;
   private readonly form: WrittenForm | undefined;
   private readonly filters: CompiledFilters;
@@ -254,8 +234,8 @@ export class FilterScan implements TextScan {
   /** @param placeholder empty: the span belongs to the redaction before it */
   private replace(start: number, end: number, placeholder: string): void {
     this.append(this.form ? this.form.replace(start, end, placeholder) : placeholder);
-    if (placeholder === '') this.edits.at(-1)!.end = end;
-    else this.edits.push(createEdit(this.edits.at(-1), start, end, placeholder.length));
+    if (placeholder === '') this.edits.extend(end);
+    else this.edits.add(start, end, placeholder.length);
     this.writtenEnd = end;
   }
 

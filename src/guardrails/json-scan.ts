@@ -1,5 +1,6 @@
 import type { CompiledFilters } from './compile-filters.ts';
-import { createEdit, type TextEdit, FilterScan, Findings, SLICE_WORK, type WrittenForm } from './filter-scan.ts';
+import { FilterScan, Findings, SLICE_WORK, type WrittenForm } from './filter-scan.ts';
+import { TextEdits } from './text-edits.ts';
 import type { TextScan } from './text-scan.ts';
 
 /** Characters that are taken from the pieces at a time. */
@@ -47,7 +48,7 @@ export class JsonScan implements TextScan {
     return this.scan.blocked;
   }
 
-  get edits(): readonly TextEdit[] {
+  get edits(): TextEdits {
     return this.form.edits;
   }
 
@@ -178,7 +179,7 @@ function readEscape(raw: string, at: number, hasEnded: boolean): { text: string;
 
 /** The JSON that a scan reads. Every escape stands for one character of the text that is scanned. */
 class JsonForm implements WrittenForm {
-  readonly edits: TextEdit[] = [];
+  readonly edits = new TextEdits();
   /** The end of what was written, in the JSON. */
   position = 0;
   /** The JSON of the text that is scanned, from `position`. */
@@ -229,13 +230,12 @@ class JsonForm implements WrittenForm {
   replace(start: number, end: number, placeholder: string): string {
     const before = this.position;
     this.read(start, end);
-    const last = this.edits.at(-1);
     if (placeholder === '') {
-      last!.end = this.position;
+      this.edits.extend(this.position);
       return '';
     }
     const text = this.isInString ? placeholder : JSON.stringify(placeholder);
-    this.edits.push(createEdit(last, before, this.position, text.length));
+    this.edits.add(before, this.position, text.length);
     return text;
   }
 }

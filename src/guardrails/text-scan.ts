@@ -1,11 +1,11 @@
-import type { TextEdit } from './filter-scan.ts';
+import type { TextEdits } from './text-edits.ts';
 
 /** Scans a text that arrives in pieces, and writes it again. */
 export interface TextScan {
   /** Whether a filter with the action `block` has matched. No text leaves from the start of that match on. */
   readonly blocked: boolean;
-  /** The redactions so far, by position. */
-  readonly edits: readonly TextEdit[];
+  /** The redactions so far. */
+  readonly edits: TextEdits;
   /** Text before this position has left, or was replaced. */
   readonly settled: number;
   /** Units of work so far. */

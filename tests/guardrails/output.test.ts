@@ -12,6 +12,7 @@ import { FilterScan } from '../../src/guardrails/filter-scan.ts';
 import { JsonScan } from '../../src/guardrails/json-scan.ts';
 import type { FilterSet } from '../../src/guardrails/filter-sets.ts';
 import { guardOutput } from '../../src/guardrails/output/guard-output.ts';
+import { MAX_EDITS } from '../../src/guardrails/text-edits.ts';
 import type { TextScan } from '../../src/guardrails/text-scan.ts';
 import { EventBuilder } from '../../src/pipeline/events/build-events.ts';
 import { createResponseObject } from '../../src/pipeline/events/response-object.ts';
@@ -68,7 +69,7 @@ async function serve(filters: OutputFilters, batches: readonly Chunk[][], settin
     base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
     settle: () => ({ usage: null, routerMetadata: undefined, serviceTier: null }),
     now: () => 0,
-    limitBytes: 1_000_000,
+    limitBytes: 10_000_000,
   });
   const events: ResponseEvent[] = [];
   const run = { caller: {}, request: settings, stages, cancellation: { reason: undefined } };
@@ -435,6 +436,20 @@ describe('what refers to text', () => {
       ],
     ]);
     expect(partOf(output).annotations).toMatchObject([{ title: 'Of [EMAIL]', url: 'https://example.com/' }]);
+  });
+
+  it('is dropped, and named, if there are too many redactions to know its position', async () => {
+    const many = filtersOf([custom('x', 'redact')]);
+    const text = `${'x '.repeat(MAX_EDITS + 1)}end`;
+    const annotations = [annotation(0, 1), { type: 'file_citation', file_id: 'file_1', filename: 'a.txt', index: 0 }];
+    const part = { type: 'output_text', text, annotations, logprobs: [{ token: 'end', logprob: -1 }] };
+    const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [part] };
+    const whole = await serve(many, [[{ type: 'item_done', key: 0, item }, finish]]);
+    expect(partOf(whole.output)).toMatchObject({ annotations: [{ type: 'file_citation' }], logprobs: [] });
+    expect(whole.stages).toMatchObject([{ data: { dropped: ['annotations', 'logprobs'] } }]);
+    const streamed = await serve(many, [say(text), [{ type: 'annotation', annotation: annotation(0, 1) }], [finish]]);
+    expect(partOf(streamed.output).annotations).toEqual([]);
+    expect(streamed.stages).toMatchObject([{ data: { dropped: ['annotations'] } }]);
   });
 
   it('loses the log probabilities of replaced text, and says so', async () => {

@@ -32,6 +32,7 @@ import { FindingTally } from '../finding-tally.ts';
 import { JsonScan } from '../json-scan.ts';
 import { mapTexts, type ReplaceText } from '../map-texts.ts';
 import { createBlockError, createGuardrailStages, type FilterHit } from '../report-findings.ts';
+import type { TextEdits } from '../text-edits.ts';
 import type { TextScan } from '../text-scan.ts';
 import { GuardedText, keepLogprobs, moveAnnotation } from './guarded-text.ts';
 
@@ -336,8 +337,8 @@ class GuardingSink implements RevisingSink {
     if (!this.isChanging) return;
     const logprobs = open.text.takeLogprobs();
     if (rest !== '' || logprobs) this.ready.push({ ...open.write(rest), ...(logprobs && { logprobs }) } as Chunk); // of a text
-    if (open.text.droppedLogprobs) this.dropped.add('logprobs');
     this.passAnnotations(open, key);
+    for (const field of open.text.dropped ?? []) this.dropped.add(field);
   }
 
   private endCurrent(): Promise<void> | undefined {
@@ -349,7 +350,7 @@ class GuardingSink implements RevisingSink {
   }
 
   private noteReasoning(ended: OpenText): undefined {
-    this.hasChangedReasoning = isReasoning(ended) && (this.hasChangedReasoning || ended.text.scan.edits.length > 0);
+    this.hasChangedReasoning = isReasoning(ended) && (this.hasChangedReasoning || ended.text.scan.edits.hasAny);
   }
 
   private endPart(item: GuardedItem, key?: ItemKey): Promise<void> | undefined {
@@ -524,12 +525,18 @@ class GuardingSink implements RevisingSink {
     const { edits } = whole.scan;
     if (annotations !== undefined) {
       const list: unknown = await this.reviseAll(annotations);
-      revised['annotations'] = Array.isArray(list)
-        ? list.map((each) => (isObject(each) ? moveAnnotation(each, edits) : each))
-        : list;
+      revised['annotations'] = Array.isArray(list) ? this.moveAnnotations(list, edits) : list;
     }
     if (logprobs !== undefined) revised['logprobs'] = this.keepLogprobs(logprobs, text, whole);
     return { revised, text: whole };
+  }
+
+  private moveAnnotations(annotations: readonly unknown[], edits: TextEdits): unknown[] {
+    return annotations.flatMap((each) => {
+      const moved = isObject(each) ? moveAnnotation(each, edits) : each;
+      if (moved === undefined) this.dropped.add('annotations');
+      return moved ?? [];
+    });
   }
 
   private keepLogprobs(logprobs: unknown, text: string, whole: GuardedText): unknown {
@@ -726,8 +733,7 @@ const CALL_WORK = 100;
 const isReasoning = ({ kind }: OpenText): boolean => kind === 'reasoning' || kind === 'reasoning_summary';
 
 const isChangedItem = (item: GuardedItem | undefined): boolean =>
-  item !== undefined &&
-  [...item.content, ...item.summary].some((text) => text !== undefined && text.scan.edits.length > 0);
+  item !== undefined && [...item.content, ...item.summary].some((text) => text?.scan.edits.hasAny);
 
 /** Whether a piece of a summary belongs to the part in progress. */
 const isSamePart = ({ part }: OpenText, chunk: DeltaChunk): boolean =>

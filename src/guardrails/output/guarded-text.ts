@@ -1,5 +1,5 @@
 import { GrowingText } from '../../domain/growing-text.ts';
-import { type TextEdit, shiftAfter } from '../filter-scan.ts';
+import type { TextEdits } from '../text-edits.ts';
 import type { TextScan } from '../text-scan.ts';
 
 type Annotation = Record<string, unknown>;
@@ -16,8 +16,8 @@ export class GuardedText {
   readonly scan: TextScan;
   /** Whether no more text follows. */
   isEnded = false;
-  /** Whether something was dropped, because it belonged to text that was replaced. */
-  droppedLogprobs = false;
+  /** What was dropped, because it belonged to text that was replaced. */
+  dropped: Set<string> | undefined;
   private length = 0;
   private readonly original: GrowingText | undefined;
   private readonly revised: GrowingText | undefined;
@@ -75,7 +75,7 @@ export class GuardedText {
     const ready: unknown[] = [];
     for (; count < tokens.length && (this.isEnded || tokens[count]!.end <= settled); count++) {
       const { start, end, logprobs } = tokens[count]!;
-      if (isChanged(edits, start, end)) this.droppedLogprobs = true;
+      if (!edits.isKnown || edits.overlap(start, end)) this.drop('logprobs');
       else ready.push(logprobs);
     }
     if (count > 0) tokens.splice(0, count);
@@ -94,7 +94,16 @@ export class GuardedText {
       ({ end_index: end }) => !this.isEnded && typeof end === 'number' && end > settled,
     );
     const ready = this.annotations.splice(0, count === -1 ? this.annotations.length : count);
-    return ready.map((annotation) => moveAnnotation(annotation, edits));
+    return ready.flatMap((annotation) => {
+      const moved = moveAnnotation(annotation, edits);
+      if (!moved) this.drop('annotations');
+      return moved ? [moved] : [];
+    });
+  }
+
+  private drop(field: string): void {
+    this.dropped ??= new Set();
+    this.dropped.add(field);
   }
 
   private addTokens(piece: string, logprobs: readonly unknown[]): void {
@@ -118,51 +127,32 @@ function lengthOf(logprobs: unknown): number {
 }
 
 /** Returns the log probabilities of a whole text, without those of what was replaced in it. */
-export function keepLogprobs(logprobs: readonly unknown[], text: string, edits: readonly TextEdit[]): unknown[] {
+export function keepLogprobs(logprobs: readonly unknown[], text: string, edits: TextEdits): readonly unknown[] {
+  if (!edits.hasAny) return logprobs;
   const lengths = logprobs.map(lengthOf);
   const isAligned = lengths.reduce((sum, length) => sum + length, 0) === text.length;
-  if (!isAligned) return edits.length === 0 ? [...logprobs] : [];
+  if (!isAligned || !edits.isKnown) return [];
   let start = 0;
   return logprobs.filter((_, index) => {
     const end = start + lengths[index]!;
-    const isKept = !isChanged(edits, start, end);
+    const isKept = !edits.overlap(start, end);
     start = end;
     return isKept;
   });
 }
 
-/** Corrects the positions of an annotation. One that is about replaced text is about the placeholder. */
-export function moveAnnotation(annotation: Annotation, edits: readonly TextEdit[]): Annotation {
-  if (edits.length === 0) return annotation;
+/**
+ * Corrects the positions of an annotation. One that is about replaced text is about the placeholder.
+ *
+ * @returns undefined if they are not known
+ */
+export function moveAnnotation(annotation: Annotation, edits: TextEdits): Annotation | undefined {
   const { start_index: start, end_index: end } = annotation;
+  if (!edits.hasAny || (typeof start !== 'number' && typeof end !== 'number')) return annotation;
+  if (!edits.isKnown) return undefined;
   return {
     ...annotation,
-    ...(typeof start === 'number' && { start_index: movePosition(edits, start, false) }),
-    ...(typeof end === 'number' && { end_index: movePosition(edits, end, true) }),
+    ...(typeof start === 'number' && { start_index: edits.move(start, false) }),
+    ...(typeof end === 'number' && { end_index: edits.move(end, true) }),
   };
-}
-
-/** @param isEnd whether a position within replaced text becomes the end of the placeholder */
-function movePosition(edits: readonly TextEdit[], position: number, isEnd: boolean): number {
-  const edit = edits[countBefore(edits, position) - 1];
-  if (!edit) return position;
-  if (position >= edit.end) return position + shiftAfter(edit);
-  return edit.start + edit.shift + (isEnd ? edit.length : 0);
-}
-
-const isChanged = (edits: readonly TextEdit[], start: number, end: number): boolean => {
-  const edit = edits[countBefore(edits, end) - 1];
-  return edit !== undefined && edit.end > start;
-};
-
-/** The number of edits that begin before a position. */
-function countBefore(edits: readonly TextEdit[], position: number): number {
-  let low = 0;
-  let high = edits.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (edits[middle]!.start < position) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
