@@ -424,6 +424,49 @@ describe('scan_scope', () => {
   });
 });
 
+describe.each(modes)('the stored input, %s', (mode) => {
+  const contentOf = async ({ headers }: { headers: Headers }): Promise<Json> =>
+    (await ask('GET', `/generation/content?id=${headers.get('x-generation-id')}`)).body.data;
+
+  it('has the redacted text, and of a blocked request nothing from the match on', async () => {
+    const keep = (is_observability_io_logging_enabled: boolean) =>
+      ask('PATCH', '/workspaces/main', { is_observability_io_logging_enabled, io_logging_sampling_rate: 1 });
+    await keep(true);
+    try {
+      const { key } = await createKey({ ...builtins('redact', 'email'), ...custom('apollo', 'block') });
+      const redacted = await request(key, mode, 'Mail a@b.co', { instructions: 'For c@d.co' });
+      expect((await contentOf(redacted)).input).toMatchObject({
+        instructions: 'For [EMAIL]',
+        items: [{ content: 'Mail [EMAIL]' }],
+      });
+      const blocked = await request(key, mode, 'Mail a@b.co about apollo and more');
+      expect(blocked.status).toBe(403);
+      const content = await contentOf(blocked);
+      expect(content.input.items).toMatchObject([{ content: 'Mail [EMAIL] about [BLOCKED]' }]);
+      expect(content.error).toMatchObject({ code: 403, error_type: 'permission_denied' });
+    } finally {
+      await keep(false);
+    }
+  });
+});
+
+it('a client that disconnects ends the scan of a large input', async () => {
+  const { key } = await createKey(builtins('redact', 'secrets', 'regex-prompt-injection'));
+  const controller = new AbortController();
+  const text = Buffer.alloc(6_000_000, 'headgate').toString('base64');
+  const pending = gateway.post('/responses', { model: 'acme/one', input: text }, { key, signal: controller.signal });
+  // The request of another caller is served, so that of the first one has arrived.
+  expect((await request(gateway.key, 'buffered', 'Hello')).status).toBe(200);
+  controller.abort();
+  await expect(pending).rejects.toThrow();
+  const listed = async (): Promise<Json[]> => {
+    await gateway.gateway.flush();
+    return (await ask('GET', '/generations?outcome=cancelled', undefined, key)).body.data;
+  };
+  await expect.poll(listed, { timeout: 10_000 }).toMatchObject([{ cancelled: true, total_cost: 0 }]);
+  expect(sent()).toHaveLength(1);
+});
+
 it('a large input is scanned while other requests are served', async () => {
   const { key } = await createKey(builtins('redact', 'email', 'secrets', 'regex-prompt-injection'));
   const text = `${'The quarterly report is here. '.repeat(250_000)} a@b.co`;
