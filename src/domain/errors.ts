@@ -35,7 +35,7 @@ export const errorKinds = {
   permission_denied: {
     status: 403,
     errorType: 'permission_denied',
-    says: 'The key lacks the permission, or a budget of its workspace, member or guardrail is used up.',
+    says: 'The key lacks the permission, a guardrail blocks the content, or a budget of its workspace, member or guardrail is used up.',
   },
   not_found: { status: 404, errorType: 'not_found', says: 'The resource does not exist.' },
   model_unavailable: { status: 404, errorType: 'not_found', says: 'The provider does not have the model.' },
