@@ -34,7 +34,7 @@ export function createServerTools({ tools, ...ports }: ServerToolsParts): Server
   return {
     open(run) {
       const { tools: named } = run.request;
-      if (!named?.some((tool) => isServerTool(tool) || replacing.has(tool.type))) return undefined;
+      if (!named || !namesTool(named, replacing)) return undefined;
       const clientNames = listClientNames(run, named);
       const deferred = new DeferredTools(run.request, run.input.read());
       const offered = checkTools(named, { tools, replacing, deferred }, clientNames);
@@ -56,6 +56,14 @@ export function createServerTools({ tools, ...ports }: ServerToolsParts): Server
     },
     replay: (input) => replayItems(input, tools),
   };
+}
+
+/** Whether some tool runs at the gateway. Every request with tools asks, and most have only functions. */
+function namesTool(named: readonly Tool[], replacing: ReadonlyMap<string, ServerTool>): boolean {
+  for (const tool of named) {
+    if (tool.type !== 'function' && (isServerTool(tool) || replacing.has(tool.type))) return true;
+  }
+  return false;
 }
 
 interface KnownTools {
