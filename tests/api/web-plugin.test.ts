@@ -21,7 +21,7 @@ const searchCost = 7_000_000;
 const searchSettings = () => ({
   web_search: {
     engines: {
-      exa: { driver: 'exa', base_url: engine.url, api_key: engineKey, price_per_search: 0.007, timeout_ms: 2000 },
+      exa: { driver: 'exa', base_url: engine.url, api_key: engineKey, price_per_search: 0.007, timeout_ms: 30_000 },
       parallel: { driver: 'brave', base_url: engine.url, api_key: engineKey },
     },
   },

@@ -68,7 +68,7 @@ const answers: Record<Driver, (pages: Page[]) => object> = {
 
 const engineOf = (driver: Driver, more: Partial<SearchEngine> = {}): SearchEngine => ({
   ...{ name: 'exa', driver: searchDrivers[driver], baseUrl: upstream.url, apiKey: secret },
-  timeoutMs: 5000,
+  timeoutMs: 30_000,
   ...more,
 });
 const order: SearchOrder = {

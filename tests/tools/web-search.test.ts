@@ -22,7 +22,13 @@ beforeAll(async () => {
       tools: {
         web_search: {
           engines: {
-            exa: { driver: 'exa', base_url: engine.url, api_key: engineKey, price_per_search: 0.007 },
+            exa: {
+              driver: 'exa',
+              base_url: engine.url,
+              api_key: engineKey,
+              price_per_search: 0.007,
+              timeout_ms: 30_000,
+            },
             parallel: { driver: 'parallel', base_url: engine.url, api_key: engineKey },
           },
         },
