@@ -289,6 +289,29 @@ describe('context-compression', () => {
     expect(result.error?.message).toContain('turn on the plugin `context-compression`');
   });
 
+  it('reserves at most the cost of a full context', async () => {
+    const key = 'a-key-with-little-credit';
+    const pricing = { prompt: '0.00001', completion: '0' };
+    const poor = await testGateway({
+      providers: [
+        {
+          id: 'one',
+          wire: 'openai-chat',
+          base_url: upstream.url,
+          models: [{ model: 'a/m', context_length: 9000, pricing }],
+        },
+      ],
+      bootstrap: { keys: [{ key, name: 'poor', workspace: 'main', member: 'ada', credit_usd: 0.1 }] },
+    });
+    try {
+      const input = talk(60_000); // 0.6 USD
+      const post = (body: object) => poor.post('/responses', { model: 'a/m', input, ...body }, { key });
+      expect((await post({ plugins })).status).toBe(200);
+    } finally {
+      await poor.close();
+    }
+  });
+
   it('is a 400 with another engine', async () => {
     const { status, error } = await send({ model: 'a/medium', plugins: [{ ...plugins[0], engine: 'top-down' }] });
     expect(status).toBe(400);

@@ -5,6 +5,7 @@ import { costOf, totalOf } from '../../metering/cost.ts';
 import { estimateImage, imageLinesOf } from '../../metering/image-cost.ts';
 import type { Estimate } from '../../metering/spending.ts';
 import type { Endpoint } from '../../providers/provider.ts';
+import { contextOf } from '../../routing/filters.ts';
 import { ImageNeeds } from '../../routing/image-needs.ts';
 import { Needs } from '../../routing/needs.ts';
 import type { Plan } from '../../routing/plan-route.ts';
@@ -13,22 +14,28 @@ import type { Plan } from '../../routing/plan-route.ts';
 const USUAL_OUTPUT_TOKENS = 4096;
 
 /**
- * Estimates what a request may cost before it is sent: the estimated tokens of its text, as much output as it allows,
+ * Estimates what a request may cost before it is sent: the estimated tokens of its text, at most the context if the text
+ * is shortened to that, as much output as it allows,
  * and one image if the endpoint has a price per image, at the most expensive endpoint of its plan. 0 if no price is
  * known.
  */
 export function estimateCost(request: ResponseRequest, plan: Plan<Endpoint>): Estimate {
-  const inputTokens = Math.ceil(new Needs(request).inputTokens);
+  const needs = new Needs(request);
+  const wholeInput = Math.ceil(needs.inputTokens);
+  const inputTokensAt = (endpoint: Endpoint) =>
+    needs.shortens(endpoint) ? Math.min(wholeInput, contextOf(endpoint)) : wholeInput;
   const allowed = request.max_output_tokens ?? USUAL_OUTPUT_TOKENS;
   const outputTokensAt = ({ maxOutputTokens }: Endpoint) => Math.min(allowed, maxOutputTokens ?? allowed);
   return estimateDearest(
     plan,
     (endpoint) => {
+      const inputTokens = inputTokensAt(endpoint);
       const words = usage({ inputTokens, outputTokens: outputTokensAt(endpoint) });
       return totalOf(costOf(endpoint.pricing, words)) + (endpoint.image ? estimateImage(endpoint, inputTokens) : 0n);
     },
     (endpoint) => {
       const image = imageLinesOf(endpoint) ? ' and an image' : '';
+      const inputTokens = inputTokensAt(endpoint);
       const input = `about ${inputTokens} ${inputTokens === 1 ? 'token' : 'tokens'} of input`;
       const output = `${input} and ${outputTokensAt(endpoint)} of output${image}`;
       return request.max_output_tokens == null ? `${output} assumed; set max_output_tokens` : output;
