@@ -21,13 +21,17 @@ export interface SampleStream {
  * @param pages each a list of lines, placed texts, or the bytes of its content
  * @param trailer further entries of the trailer, such as `/Encrypt`
  */
-export function createPdf(pages: readonly (string[] | SampleText[] | SampleStream)[], trailer = ''): Buffer {
+export function createPdf(
+  pages: readonly (string[] | SampleText[] | SampleStream)[],
+  trailer = '',
+  fontObject = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>',
+): Buffer {
   const objects: Buffer[] = [];
   const add = (text: string, stream?: Buffer): number => {
     const tail = stream ? [Buffer.from('\nstream\n'), stream, Buffer.from('\nendstream')] : [];
     return objects.push(Buffer.concat([Buffer.from(text, 'latin1'), ...tail]));
   };
-  const font = add('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>');
+  const font = add(fontObject);
   const tree = add('');
   const kids = pages.map((page) => {
     const isStream = !Array.isArray(page);

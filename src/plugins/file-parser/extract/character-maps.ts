@@ -6,8 +6,8 @@ import { readFile } from 'node:fs/promises';
  */
 export class CharacterMaps {
   /** @throws if there is no such map; the text that needs it is then missing */
-  fetch({ filename }: { filename: string }): Promise<Uint8Array> {
-    return readCharacterMap(filename, new URL('./cmaps/', import.meta.resolve('pdfjs-dist/package.json')));
+  async fetch({ filename }: { filename: string }): Promise<Uint8Array> {
+    return await readCharacterMap(filename, new URL('./cmaps/', import.meta.resolve('pdfjs-dist/package.json')));
   }
 }
 

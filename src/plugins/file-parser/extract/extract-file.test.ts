@@ -42,6 +42,14 @@ describe('a PDF', () => {
     );
   });
 
+  it('that needs character maps says so, if pdfjs-dist is not installed', async () => {
+    const font =
+      '<< /Type /Font /Subtype /Type0 /BaseFont /HeiseiMin-W3 /Encoding /90ms-RKSJ-H /DescendantFonts [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /HeiseiMin-W3 /CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> /FontDescriptor << /Type /FontDescriptor /FontName /HeiseiMin-W3 /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >> >>] >>';
+    await expect(extract(createPdf([['\x93\xfa\x96\x7b\x8c\xea']], '', font))).rejects.toThrow(
+      'Its text needs character maps that this gateway lacks (npm install pdfjs-dist adds them).',
+    );
+  });
+
   it('is recognized behind bytes that do not belong to it', async () => {
     expect(await textOf(Buffer.concat([Buffer.from('\r\n\r\n'), createPdf([['Hello.']])]))).toBe('Hello.');
   });

@@ -6,6 +6,7 @@ import { type PdfLine, type PdfPiece, readLines, writeLines } from './pdf-lines.
 /** A document of PDF.js, as far as it is used here. */
 interface PdfDocument {
   numPages: number;
+  loadingTask: { destroy(): Promise<void> };
   getPage(number: number): Promise<{
     getTextContent(): Promise<{ items: readonly object[] }>;
     cleanup(): unknown;
@@ -22,38 +23,56 @@ interface PdfDocument {
 export async function readPdf(bytes: Buffer, maxPages: number, out: Markdown | undefined): Promise<number> {
   const { getDocumentProxy } = await import('unpdf');
   const { VerbosityLevel } = (await import('unpdf/pdfjs')) as { VerbosityLevel: { ERRORS: number } }; // its own types are those of pdfjs-dist
+  let lacksMaps = false;
+  class Maps extends CharacterMaps {
+    override fetch(file: { filename: string }): Promise<Uint8Array> {
+      return super.fetch(file).catch((error: unknown) => {
+        lacksMaps = true;
+        throw error;
+      });
+    }
+  }
   const pdf = await (
     getDocumentProxy(new Uint8Array(bytes), {
       verbosity: VerbosityLevel.ERRORS,
       useWorkerFetch: false,
-      BinaryDataFactory: CharacterMaps,
+      BinaryDataFactory: Maps,
     }) as Promise<PdfDocument>
   ).catch(explainFailure);
-  if (pdf.numPages > maxPages) {
-    throw new FileFault(
-      `It has ${pdf.numPages} pages; at most ${maxPages} are read (plugins.file_parser.max_pages). Send a part of it.`,
-    );
-  }
-  if (!out) return pdf.numPages;
-  const lines: PdfLine[] = [];
-  let characters = 0;
-  for (let number = 1; number <= pdf.numPages; number++) {
-    const page = await pdf.getPage(number).catch(explainFailure);
-    const { items } = await page.getTextContent().catch(explainFailure);
-    for (const line of readLines(items.filter((item) => 'str' in item) as PdfPiece[])) {
-      characters += line.text.length;
-      lines.push(line);
+  try {
+    if (pdf.numPages > maxPages) {
+      throw new FileFault(
+        `It has ${pdf.numPages} pages; at most ${maxPages} are read (plugins.file_parser.max_pages). Send a part of it.`,
+      );
     }
-    out.check(characters);
-    page.cleanup();
+    if (!out) return pdf.numPages;
+    const lines: PdfLine[] = [];
+    let characters = 0;
+    for (let number = 1; number <= pdf.numPages; number++) {
+      const page = await pdf.getPage(number).catch(explainFailure);
+      const { items } = await page.getTextContent().catch(explainFailure);
+      for (const line of readLines(items.filter((item) => 'str' in item) as PdfPiece[])) {
+        characters += line.text.length;
+        lines.push(line);
+      }
+      out.check(characters);
+      page.cleanup();
+    }
+    writeLines(lines, out);
+    if (out.text === '') {
+      if (lacksMaps) {
+        throw new FileFault(
+          'Its text needs character maps that this gateway lacks (npm install pdfjs-dist adds them).',
+        );
+      }
+      throw new FileFault(
+        'It contains no text. It may be scanned: use the engine mistral-ocr, or a model that reads files itself.',
+      );
+    }
+    return pdf.numPages;
+  } finally {
+    await pdf.loadingTask.destroy(); // the thread goes on to other files
   }
-  writeLines(lines, out);
-  if (out.text === '') {
-    throw new FileFault(
-      'It contains no text. It may be scanned: use the engine mistral-ocr, or a model that reads files itself.',
-    );
-  }
-  return pdf.numPages;
 }
 
 function explainFailure(error: unknown): never {
