@@ -49,8 +49,7 @@ export interface CustomFilter {
 }
 
 /** What a guardrail reaches a request through. */
-export const guardrailScopes = ['account', 'workspace', 'member', 'api-key'] as const;
-export type GuardrailScope = (typeof guardrailScopes)[number];
+export type GuardrailScope = 'workspace' | 'member' | 'api-key';
 
 /** A guardrail of a caller as far as content filters go. */
 export interface FilterSource {

@@ -254,6 +254,16 @@ describe.each(modes)('a filter with the action redact, %s', (mode) => {
     ]);
   });
 
+  it('replaces matches in the variables of a prompt', async () => {
+    const { key } = await createKey(builtins('redact', 'email'));
+    const variables = { who: 'a@b.co', note: { type: 'input_text', text: 'Ask c@d.co' } };
+    await request(key, mode, 'Hello', { prompt: { id: 'pmpt_1', variables } });
+    expect(sent()[0].prompt).toEqual({
+      id: 'pmpt_1',
+      variables: { who: '[EMAIL]', note: { type: 'input_text', text: 'Ask [EMAIL]' } },
+    });
+  });
+
   it('keeps the arguments of tools JSON', async () => {
     const { key } = await createKey(builtins('redact', 'credit-card', 'phone', 'email'));
     const call = (id: string, text: string) => [

@@ -30,7 +30,7 @@ export function inspectInput(run: Run, inspectors: readonly Inspector[], from = 
         return inspectInput(run, inspectors, at + 1);
       });
     }
-    change(run, verdict);
+    if (verdict.type !== 'pass') change(run, verdict);
   }
 }
 
