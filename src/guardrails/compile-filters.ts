@@ -2,9 +2,9 @@ import { type BuiltinSlug, type ContentFilter, INJECTION_SLUG } from '../domain/
 import { builtinTexts, CUSTOM_PLACEHOLDER, patternDetectors } from './builtin-filters.ts';
 import { parseCustomPattern } from './custom-pattern.ts';
 import type { Detector } from './detector.ts';
-import { evasionChecks, injectionPatterns } from './injection/detectors.ts';
+import { evasionChecks, injectionPatterns, prepareEvasionChecks } from './injection/detectors.ts';
 import { finishInSlices, finishSteps } from './regex/finish-steps.ts';
-import { type Node, parsePattern } from './regex/parse-pattern.ts';
+import { type Node, parseInSlices, parsePattern } from './regex/parse-pattern.ts';
 import { PatternSet } from './regex/search.ts';
 
 /** What a pattern of the set stands for. */
@@ -18,6 +18,8 @@ export type Entry =
       readonly id: string;
       readonly placeholder: string;
       readonly check: ((text: string) => boolean) | undefined;
+      /** Units of work of the check for each character. */
+      readonly checkWork: number;
       /** Present if phrases on the allowlist hide from it: the same pattern on its own. */
       readonly alone: (() => PatternSet) | undefined;
     };
@@ -67,23 +69,32 @@ function* compile(
     if (each.type === 'custom') {
       const node = yield* parseCustomPattern(each.pattern);
       add(
-        { type: 'filter', filter, id: '', placeholder: CUSTOM_PLACEHOLDER, check: undefined, alone: undefined },
+        {
+          type: 'filter',
+          filter,
+          id: '',
+          placeholder: CUSTOM_PLACEHOLDER,
+          check: undefined,
+          checkWork: 0,
+          alone: undefined,
+        },
         node,
       );
       yield;
       continue;
     }
     for (const detector of findDetectors(each.slug)) {
-      const { id, maxLength, check } = detector;
-      const node = parseDetector(detector);
+      const { id, maxLength, check, checkWork = CHECK_WORK } = detector;
+      const node = yield* parseDetector(detector);
       const hides = allowedPhrases.length > 0 && injectionPatterns.includes(detector);
       const alone = hides ? once(() => PatternSet.create([{ node, maxLength }])) : undefined;
       const placeholder = each.slug === 'secrets' ? `[SECRET:${id}]` : builtinTexts[each.slug].placeholder;
-      add({ type: 'filter', filter, id, placeholder, check, alone }, node, maxLength);
+      add({ type: 'filter', filter, id, placeholder, check, checkWork, alone }, node, maxLength);
       yield;
     }
   }
   if (filters.some((filter) => filter.type === 'builtin' && filter.slug === INJECTION_SLUG)) {
+    yield* prepareEvasionChecks();
     for (const phrase of allowedPhrases) add({ type: 'phrase' }, parsePhrase(phrase), phrase.length);
   }
   yield;
@@ -96,12 +107,15 @@ function findDetectors(slug: BuiltinSlug): readonly Detector[] {
   return slug === 'person-name' || slug === 'address' ? [] : patternDetectors[slug];
 }
 
+/** Units of work of most checks, for each character. */
+const CHECK_WORK = 20;
+
 const parsed = new Map<Detector, Node>();
 
-function parseDetector(detector: Detector): Node {
+function* parseDetector(detector: Detector): Generator<void, Node> {
   let node = parsed.get(detector);
   if (!node) {
-    node = parsePattern(detector.source, { allowLooks: true, ignoreCase: detector.ignoreCase ?? false });
+    node = yield* parseInSlices(detector.source, { allowLooks: true, ignoreCase: detector.ignoreCase ?? false });
     parsed.set(detector, node);
   }
   return node;

@@ -9,4 +9,6 @@ export interface Detector {
   readonly maxLength?: number;
   /** Whether what the expression found counts. Its time must be linear. */
   readonly check?: (text: string) => boolean;
+  /** Units of work of the check for each character. Absent: a few. */
+  readonly checkWork?: number;
 }

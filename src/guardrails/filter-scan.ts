@@ -22,9 +22,8 @@ export const MAX_FINDING_TEXT = 200;
 /** Work of one slice: 1 to 3 ms. */
 export const SLICE_WORK = 300_000;
 
-/** Units of work of a match, and of a character that is checked. */
+/** Units of work of a match. */
 const MATCH_WORK = 100;
-const CHECK_WORK = 20;
 
 type FilterEntry = Entry & { type: 'filter' };
 
@@ -156,7 +155,7 @@ export class FilterScan implements TextScan {
 
   private note(pattern: number, start: number, end: number): void {
     const entry = this.filters.entries[pattern]!;
-    this.search.extraWork += MATCH_WORK + (end - start) * CHECK_WORK;
+    this.search.extraWork += MATCH_WORK + (entry.type === 'filter' ? (end - start) * entry.checkWork : 0);
     if (entry.type === 'phrase') this.phrases.push({ start, end });
     else if (!entry.check || entry.check(this.search.read(start, end)))
       this.matches.push({ entry, pattern, start, end });

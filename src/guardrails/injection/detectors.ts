@@ -1,5 +1,5 @@
 import type { Detector } from '../detector.ts';
-import { evasionChecks } from './evasion.ts';
+import { evasionChecks, prepareEvasionChecks } from './evasion.ts';
 import { families, writeSource } from './families.ts';
 
 /** The patterns in plain text. Phrases on the allowlist hide from them. */
@@ -9,4 +9,4 @@ export const injectionPatterns: readonly Detector[] = families.map(({ id, source
   ignoreCase: !isCaseSensitive,
 }));
 
-export { evasionChecks };
+export { evasionChecks, prepareEvasionChecks };

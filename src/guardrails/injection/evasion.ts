@@ -1,5 +1,6 @@
 import type { Detector } from '../detector.ts';
-import { parsePattern } from '../regex/parse-pattern.ts';
+import { finishSteps } from '../regex/finish-steps.ts';
+import { type Node, parseInSlices } from '../regex/parse-pattern.ts';
 import { findMatches, PatternSet } from '../regex/search.ts';
 import { families, writeCollapsedSource } from './families.ts';
 
@@ -63,20 +64,28 @@ const hex: Detector = {
 
 let collapsed: PatternSet | undefined;
 
+/** Compiles what the checks need, once. Yields where other work may run. */
+export function* prepareEvasionChecks(): Generator<void, PatternSet> {
+  if (collapsed) return collapsed;
+  const patterns: { node: Node }[] = [];
+  for (const { id, source, isCaseSensitive } of families) {
+    if (id.endsWith('_spoofing') || id.endsWith('_injection')) continue; // made of signs, not of words
+    const options = { ignoreCase: !isCaseSensitive, allowLooks: true };
+    patterns.push({ node: yield* parseInSlices(writeCollapsedSource(source), options) });
+    yield;
+  }
+  collapsed = yield* PatternSet.createInSlices(patterns);
+  return collapsed;
+}
+
 /** At least eight single letters with single spaces in between, in words that more spaces separate. */
 const spaced: Detector = {
   id: 'spaced_letters_injection',
   source: String.raw`(?<!\w)\S(?: {1,3}\S){7,}(?!\w)`,
+  checkWork: 500, // another search, whose table of transitions may be empty
   check(text) {
-    collapsed ??= PatternSet.create(
-      families.flatMap(({ id, source, isCaseSensitive }) =>
-        id.endsWith('_spoofing') || id.endsWith('_injection')
-          ? [] // made of signs, not of words
-          : [{ node: parsePattern(writeCollapsedSource(source), { ignoreCase: !isCaseSensitive, allowLooks: true }) }],
-      ),
-    );
     const letters = text.replace(/(\S) (?=\S)/g, '$1').replace(/ +/g, ' ');
-    return findMatches(collapsed, letters).length > 0;
+    return findMatches(collapsed ?? finishSteps(prepareEvasionChecks()), letters).length > 0;
   },
 };
 
