@@ -11,7 +11,7 @@ export interface AnnotationState {
   writtenBy: object | undefined;
 }
 
-/** Adds annotations to the first text of an attempt. Native wires repeat them in the finished part and item. */
+/** Adds annotations to the first text of an attempt (choice 384). Native wires repeat them in the finished part and item. */
 export class AnnotatingSink implements RevisingSink {
   private readonly state: AnnotationState;
   private readonly out: Sink<Chunk>;

@@ -14,6 +14,7 @@ export interface FileAnnotation {
   };
 }
 
+/** @param digest SHA-256 in hex. choice 381 */
 export const hashOf = (digest: string, engine: string): string => `${digest}-${engine}`;
 
 /** Collects the parsed files in the annotations of earlier messages: hash → content. */

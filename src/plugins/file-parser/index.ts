@@ -52,7 +52,7 @@ interface Wish {
   engine: TextEngine | undefined;
 }
 
-/** Whether an endpoint gets PDFs and texts as files. Unknown abilities count as yes, unless the plugin is named. */
+/** Whether an endpoint gets PDFs and texts as files. Unknown abilities count as yes, unless the plugin is named. choice 380 */
 const getsFiles = ({ capabilities: { input } }: EndpointFacts, { isNamed, engine }: Wish): boolean =>
   engine === undefined && (input ? input.includes('file') : !isNamed);
 
@@ -120,7 +120,7 @@ class FilePart implements PluginPart<PluginRun> {
   }
 }
 
-/** Writes the text of a file, marked as such, and its images. */
+/** Writes the text of a file, marked as such, and its images. choice 382 */
 function writeFile(part: InputFilePart, { content }: ReadFile, imagesLeft: number): ToolOutputPart[] {
   const { cache_control: mark } = part;
   const texts = content.flatMap((piece) => (piece.type === 'text' ? [piece.text] : []));
