@@ -181,6 +181,34 @@ describe.each(modes)('a tool of the operator, %s', (mode) => {
   });
 });
 
+it('stops when the client disconnects in a later turn, with the cost of both', async () => {
+  const session = newSession();
+  shared.performForTest = () => ({ result: {} });
+  lab.takeRequests();
+  lab.script(wire, probing, { text: 'This answer is long.', after: 'silence' });
+  const tools = [{ type: 'router:probe' }];
+  const open = await openStream(lab.gateway, { model: `acme/${wire}`, session_id: session, tools });
+  await open.readUntil(/"delta":"This/);
+  open.leave();
+  await open.readAll().catch(() => {});
+
+  const [row] = await rowsOf(lab.gateway.dataDir, session);
+  expect(row).toMatchObject({ outcome: 'cancelled', status: 499 });
+  expect(row!.cost_nano_usd).toBeGreaterThan(turnNanoUsd);
+  const requests = lab.takeRequests();
+  expect(requests).toHaveLength(2);
+  expect(await requests[1]!.closed).toBe('aborted');
+});
+
+it('cannot replace the id, the type or the status of its item', async () => {
+  shared.performForTest = () => ({ result: {}, item: { id: 'x', type: 'message', status: 'failed', note: 'kept' } });
+  lab.script(wire, probing, answering);
+  const served = await lab.respond(wire, 'streamed', { tools: [{ type: 'router:probe' }] });
+  expect(shownItems(served)[1]).toMatchObject({
+    ...{ id: expect.stringMatching(/^st_/), type: 'router:probe', status: 'completed', note: 'kept' },
+  });
+});
+
 it('keeps a stream open with comments while it works', async () => {
   const held = gate();
   shared.performForTest = async () => {

@@ -113,14 +113,12 @@ async function execute(parts: CallParts, each: RunningCall, out: Sink<Chunk>): P
 }
 
 /** Writes the item. The call id and the arguments let a later request repeat the call exactly. */
-const writeItem = ({ call, offered, id }: RunningCall, fields: object, status: string): OutputItem => ({
-  ...fields,
-  id,
-  type: offered.hosted ? offered.tool.hosted!.itemType : offered.tool.type, // a hosted tool was read by it
-  status,
-  call_id: call.callId,
-  arguments: call.arguments,
-});
+function writeItem({ call, offered, id }: RunningCall, fields: object, status: string): OutputItem {
+  const type = offered.hosted ? offered.tool.hosted!.itemType : offered.tool.type; // a hosted tool was read by it
+  const own = { id, type, status };
+  // first and last: the fields of a tool come after them, and cannot replace them
+  return { ...own, ...fields, ...own, call_id: call.callId, arguments: call.arguments };
+}
 
 /** Writes the events of a hosted tool that the gateway runs. Server tools have none. */
 function writeProgress({ offered, key, id }: RunningCall, moment: 'started' | 'completed'): Chunk[] {
