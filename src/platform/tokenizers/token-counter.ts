@@ -23,10 +23,15 @@ export class TokenCounter {
   private readonly pending = new Map<number, (tokens: number | undefined) => void>();
   private idle: NodeJS.Timeout | undefined;
   private nextId = 0;
+  private readonly timeoutMs: number;
+
+  constructor(timeoutMs = TIMEOUT_MS) {
+    this.timeoutMs = timeoutMs;
+  }
 
   /**
    * @param model a slug
-   * @returns undefined if the model has no known tokenizer, or there is no result within three seconds
+   * @returns undefined if the model has no known tokenizer, or there is no result in time
    */
   async count(model: string, texts: readonly string[]): Promise<number | undefined> {
     if (!model.startsWith(AUTHOR) || this.pending.size >= MAX_PENDING) return undefined;
@@ -34,7 +39,7 @@ export class TokenCounter {
     const { promise, resolve } = Promise.withResolvers<number | undefined>();
     const id = this.nextId++;
     this.pending.set(id, resolve);
-    const timer = setTimeout(() => this.end(worker), TIMEOUT_MS); // a thread that is stuck cannot be told to stop
+    const timer = setTimeout(() => this.end(worker), this.timeoutMs); // a thread that is stuck cannot be told to stop
     worker.postMessage({ id, model: nameOf(model), texts } satisfies CountJob);
     const tokens = await promise;
     clearTimeout(timer);
