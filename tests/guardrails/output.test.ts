@@ -624,6 +624,37 @@ describe('filters', () => {
     expect(JSON.stringify(passed).split('jane@example.com')).toHaveLength(3);
   });
 
+  it('scan a call of the client that has the key of a call that the gateway runs', async () => {
+    const passed: Chunk[] = [];
+    const toolLoop = { owns: (name: string) => name === 'own' };
+    const run = { caller: {}, request: {}, stages: [], cancellation: { reason: undefined }, toolLoop };
+    const sink = guardOutput(redact).open(run, {
+      write(chunks) {
+        passed.push(...chunks);
+        return undefined;
+      },
+    });
+    const item = (name: string) => ({
+      type: 'function_call',
+      call_id: 'c',
+      name,
+      arguments: '{"to":"jane@example.com"}',
+    });
+    await sink.write([
+      { type: 'item', key: 0, item: { ...item('own'), arguments: '' } },
+      { type: 'item_done', key: 0, item: item('other') },
+      { type: 'tool_call', callId: 'd', name: 'own' },
+      { type: 'tool_call', callId: 'd', name: 'other' },
+      { type: 'tool_call_arguments', callId: 'd', delta: '"jane@example.com' },
+      { type: 'tool_call', callId: 'd', name: 'other' },
+      { type: 'tool_call_arguments', callId: 'd', delta: '"joe@example.com"' },
+      finish,
+    ]);
+    expect(JSON.stringify(passed)).not.toContain('example.com');
+    const deltas = passed.flatMap((chunk) => (chunk.type === 'tool_call_arguments' ? [chunk.delta] : []));
+    expect(deltas.join('')).toBe('"[EMAIL]"[EMAIL]"');
+  });
+
   it('let other work run in a long text, and stop when the run is cancelled', async () => {
     const text = 'ab: 4111-1.1 jane@example.com '.repeat(60_000);
     let turns = 0;

@@ -446,8 +446,11 @@ class GuardingSink implements RevisingSink {
   private async takeCall(chunk: ToolCallChunk): Promise<void> {
     await this.endCurrent();
     const { callId, name, namespace, kind, fields } = chunk;
+    const known = this.calls.get(callId);
+    if (known) await this.end(known); // another call of that id
     if (kind !== 'custom' && this.run.toolLoop?.owns(name, namespace)) this.hidden.add(callId);
     else {
+      this.hidden.delete(callId);
       if (fields) chunk.fields = await this.reviseAll(fields);
       const write = (delta: string): Chunk => ({ type: 'tool_call_arguments', callId, delta });
       this.calls.set(callId, this.openText('call', kind !== 'custom', false, write));
@@ -457,13 +460,16 @@ class GuardingSink implements RevisingSink {
 
   private isHidden(key: ItemKey, item: OutputItem): boolean {
     const { type, name, namespace } = item as OutputItem & { namespace?: string };
-    if (type === 'function_call' && this.run.toolLoop?.owns(String(name), namespace)) this.hidden.add(key);
-    return this.hidden.has(key);
+    const isHidden = type === 'function_call' && this.run.toolLoop?.owns(String(name), namespace) === true;
+    if (isHidden) this.hidden.add(key);
+    else this.hidden.delete(key);
+    return isHidden;
   }
 
   private async takeItem(chunk: ItemChunk): Promise<void> {
     await this.endCurrent();
     const { key, item } = chunk;
+    await this.endItem(key); // another item of that key
     if (!this.isHidden(key, item)) {
       if (item.type === 'function_call' || item.type === 'custom_tool_call') this.openCall(key, item);
       chunk.item = await this.reviseOther(item);
@@ -626,9 +632,7 @@ class GuardingSink implements RevisingSink {
       const known = this.itemOf(key);
       await this.endRelays(known);
       const revised = await this.reviseItem(known, item, key);
-      await this.endPart(known, key);
-      if (known.call) await this.end(known.call);
-      this.items.delete(key);
+      await this.endItem(key);
       if (this.isChanging) chunk.item = revised;
     }
     this.ready.push(chunk);
@@ -688,12 +692,17 @@ class GuardingSink implements RevisingSink {
   private async endAll(): Promise<void> {
     await this.endCurrent();
     for (const call of this.calls.values()) await this.end(call);
-    for (const [key, item] of this.items) {
-      await this.endPart(item, key);
-      if (item.call) await this.end(item.call);
-      await this.endRelays(item);
-    }
+    for (const key of this.items.keys()) await this.endItem(key);
     this.report();
+  }
+
+  private async endItem(key: ItemKey): Promise<void> {
+    const item = this.items.get(key);
+    if (!item) return;
+    await this.endPart(item, key);
+    if (item.call) await this.end(item.call);
+    await this.endRelays(item);
+    this.items.delete(key);
   }
 
   /** Records what the filters found since the last time. */
