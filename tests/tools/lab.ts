@@ -18,6 +18,7 @@ const speakers = {
   'openai-responses': responsesApiResponse,
   'anthropic-messages': messagesResponse,
   gemini: geminiResponse,
+  'ai-sdk': responsesApiResponse, // through @ai-sdk/openai
 } satisfies Record<string, (turn: Turn, request: ScriptedRequest) => ScriptedResponse>;
 export type WireName = keyof typeof speakers;
 export const wireNames = Object.keys(speakers) as WireName[]; // the record names its keys
@@ -64,6 +65,7 @@ export async function openToolLab(
   const providers = wireNames.flatMap((wire) =>
     upstreams.map((upstream, at) => ({
       ...{ id: `${wire}-${at}`, wire, base_url: upstream.url, api_key: 'upstream-key-of-a-test' },
+      ...(wire === 'ai-sdk' && { package: '@ai-sdk/openai' }),
       ...(dialects[wire] && { dialect: dialects[wire] }),
       models: [{ model: `acme/${wire}`, upstream_model: 'claude-sonnet-4-5', pricing }],
     })),

@@ -114,7 +114,7 @@ function checkAnswered(wire: WireName, sent: string): void {
     expect(body.messages.flatMap(({ tool_call_id: id }) => id ?? []).sort()).toEqual(made.sort());
   } else if (wire === 'anthropic-messages') {
     expect(ids(/"tool_use_id":"([^"]+)"/g)).toEqual(ids(/"type":"tool_use","id":"([^"]+)"/g));
-  } else if (wire === 'openai-responses') {
+  } else if (wire === 'openai-responses' || wire === 'ai-sdk') {
     const { input } = JSON.parse(sent) as { input: { type: string; call_id?: string }[] };
     const of = (type: string) => input.flatMap((item) => (item.type === type ? item.call_id : [])).sort();
     expect(of('function_call_output')).toEqual(of('function_call'));
