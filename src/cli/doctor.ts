@@ -1,6 +1,7 @@
 import { ConfigError, type LoadedConfig } from '../config/load.ts';
 import { docsUrl } from '../domain/docs-url.ts';
 import { checkClocks } from './checks/clock.ts';
+import { checkContentFilters } from './checks/content-filters.ts';
 import { checkCounters } from './checks/counters.ts';
 import type { Finding } from './checks/finding.ts';
 import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
@@ -17,7 +18,7 @@ import { checkStorage } from './checks/storage.ts';
 import { type Color, colorize, type Terminal } from './terminal.ts';
 
 export interface DoctorOptions {
-  /** Requests the models of each provider, with each of its keys, makes a search with each search engine, and a moderation. */
+  /** Requests the models of each provider, with each of its keys, makes a search with each search engine, and a moderation, and analyzes a sentence. */
   probe?: boolean;
 }
 
@@ -56,6 +57,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     );
     findings.push(...byProvider.flat(), ...checkPrices(loaded));
     findings.push(...(await checkSearchEngines(config, { probe: options.probe ?? false })));
+    findings.push(...(await checkContentFilters(config, { probe: options.probe ?? false })));
     findings.push(...(await checkModeration(loaded, { probe: options.probe ?? false })));
   }
   printFindings(terminal, findings);

@@ -33,7 +33,7 @@ export async function runBootstrap(
     onChange: async () => {}, // the keys are read afterwards
   };
   checkBootstrapPlugins(bootstrap, modules);
-  const bodies = await checkGuardrails(parts, bootstrap);
+  const bodies = await checkBootstrapGuardrails(parts, bootstrap);
   const orphaned = await applyBootstrap(access, bootstrap);
   if (bootstrap.guardrails.length === 0) return orphaned;
   const idOf = findWorkspaceIds(await access.listWorkspaces());
@@ -54,8 +54,9 @@ export async function runBootstrap(
   return orphaned;
 }
 
-async function checkGuardrails(
-  parts: ManagementParts,
+/** Checks the rules of the guardrails. @throws with a message for the operator */
+export async function checkBootstrapGuardrails(
+  parts: Pick<ManagementParts, 'contentFilters'>,
   { guardrails }: Config['bootstrap'],
 ): Promise<UpdateGuardrailBody[]> {
   const bodies: UpdateGuardrailBody[] = [];
