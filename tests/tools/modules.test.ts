@@ -33,9 +33,22 @@ const probe = writeModule(
   }]`,
 );
 
+const shaky = writeModule(
+  'shaky',
+  `const broken = () => { throw new Error('broken'); };
+  export default {
+    type: 'router:shaky',
+    description: 'Fails in all but its work.',
+    arguments: { type: 'object' },
+    item: broken,
+    replay: broken,
+    execute: () => ({ result: {} }),
+  }`,
+);
+
 let lab: ToolLab;
 beforeAll(async () => {
-  lab = await openToolLab({ tools: { modules: [dice, probe] }, server: { keep_alive_comment_ms: 20 } });
+  lab = await openToolLab({ tools: { modules: [dice, probe, shaky] }, server: { keep_alive_comment_ms: 20 } });
 });
 afterAll(async () => {
   await lab.close();
@@ -178,6 +191,32 @@ describe.each(modes)('a tool of the operator, %s', (mode) => {
     const [row] = await rowsOf(lab.gateway.dataDir, session);
     expect(row).toMatchObject({ outcome: 'cancelled', status: 499, cost_nano_usd: turnNanoUsd });
     expect(lab.takeRequests()).toHaveLength(1);
+  });
+});
+
+it('has at most 16 MiB of results in a response', async () => {
+  shared.performForTest = () => ({ result: { text: 'x'.repeat(1_000_000) }, item: {} });
+  const calls = Array.from({ length: 20 }, () => call('router_probe'));
+  lab.script('openai-chat', { calls }, answering);
+  const served = await lab.respond('openai-chat', 'buffered', { tools: [{ type: 'router:probe' }] });
+  const failed = shownItems(served).filter(({ error }) => error !== undefined);
+  expect(failed).toHaveLength(4);
+  expect(failed[0]).toMatchObject({ error: expect.stringContaining('too large together') });
+  expect(served.body.status).toBe('completed');
+});
+
+it('may fail in any of its functions', async () => {
+  shared.performForTest = () => ({ result: {} });
+  const tools = [{ type: 'router:shaky' }];
+  lab.script('openai-chat', { calls: [call('router_shaky')] }, answering);
+  const served = await lab.respond('openai-chat', 'streamed', { tools });
+  expect(shownItems(served)).toMatchObject([{ type: 'router:shaky', status: 'completed' }, { type: 'message' }]);
+  const input = [{ role: 'user', content: 'Hi.' }, shownItems(served)[0], { role: 'user', content: 'And?' }];
+  lab.script('openai-chat', answering);
+  const next = await lab.respond('openai-chat', 'buffered', { tools, input });
+  expect(next.body).toMatchObject({
+    status: 'completed',
+    router_metadata: { params: { dropped_fields: [expect.stringContaining('input[1]')] } },
   });
 });
 

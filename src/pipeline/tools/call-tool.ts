@@ -32,8 +32,18 @@ export interface CallPorts {
   report(type: string, error: unknown): void;
 }
 
-/** Maximum bytes of a result, as JSON. */
+/** Maximum bytes of a result, and of the fields of an item, as JSON. */
 const MAX_RESULT_BYTES = 1024 * 1024;
+
+/** Maximum bytes of all results and items of a response. They stay in memory until it ends. */
+const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
+
+/** The bytes that the calls of a response may still produce. */
+export interface ResultRoom {
+  left: number;
+}
+
+export const createRoom = (): ResultRoom => ({ left: MAX_TOTAL_BYTES });
 
 /** The outcome of a call, with its result as JSON. */
 export interface CallOutcome {
@@ -53,12 +63,13 @@ export async function callTool(
   offered: OfferedServerTool,
   input: Record<string, unknown>,
   { charge, report }: CallPorts,
+  room: ResultRoom,
 ): Promise<CallOutcome> {
   const { tool, parameters } = offered;
   const earlierCalls = offered.begun++;
   const fail = (error: string): CallOutcome => ({
     result: writeError(error),
-    item: { ...tool.item(input, parameters), error },
+    item: { ...describeCall(offered, input, report), error },
   });
   const message = `The tool did not end within ${tool.timeoutMs} ms.`;
   using cancellation = new ChildCancellation(run.cancellation, tool.timeoutMs, message);
@@ -79,7 +90,8 @@ export async function callTool(
       },
     });
     const outcome = executing instanceof Promise ? await untilCancelled(executing, cancellation) : executing;
-    return writeOutcome(outcome) ?? fail(`The result is too large. At most ${MAX_RESULT_BYTES} bytes are allowed.`);
+    const written = writeOutcome(outcome, room);
+    return typeof written === 'string' ? fail(written) : written;
   } catch (error) {
     if (run.cancellation.reason) throw run.cancellation.reason;
     if (isForModel(error)) return fail(error.message);
@@ -88,11 +100,32 @@ export async function callTool(
   }
 }
 
-/** @returns undefined if the result is too large */
-function writeOutcome({ result, item, sources }: ToolOutcome): CallOutcome | undefined {
+/** @returns why it is too large, for the model */
+function writeOutcome({ result, item, sources }: ToolOutcome, room: ResultRoom): CallOutcome | string {
   const text = JSON.stringify(result);
-  if (Buffer.byteLength(text) > MAX_RESULT_BYTES) return undefined;
-  return { result: text, item: item ?? { result: text }, ...(sources && { sources }) };
+  const fields = item ?? { result: text };
+  const sizes = [text, JSON.stringify(fields)].map((json) => Buffer.byteLength(json));
+  if (sizes.some((size) => size > MAX_RESULT_BYTES)) {
+    return `The result is too large. At most ${MAX_RESULT_BYTES} bytes are allowed.`;
+  }
+  const total = sizes.reduce((sum, size) => sum + size);
+  if (total > room.left) return 'The results of this response are too large together. Respond with what you have.';
+  room.left -= total;
+  return { result: text, item: fields, ...(sources && { sources }) };
+}
+
+/** Returns the fields of the item before the end of the call. The module of an operator may fail here, too. */
+export function describeCall(
+  { tool, parameters }: OfferedServerTool,
+  input: Record<string, unknown>,
+  report: CallPorts['report'],
+): ItemFields {
+  try {
+    return tool.item(input, parameters);
+  } catch (error) {
+    report(tool.type, error);
+    return {};
+  }
 }
 
 /** Whether the model may read the message. A module of the operator can have its own copy of the class. */

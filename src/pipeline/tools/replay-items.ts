@@ -34,12 +34,21 @@ const continuesTurn = ({ type }: InputItem): boolean =>
   type === 'function_call' || type === 'custom_tool_call' || type.startsWith('router:');
 
 function readCall(tool: ServerTool, item: OutputItem): { arguments: string; result: object } | undefined {
-  const call = tool.replay(item) ?? readFailure(item);
+  const call = replayCall(tool, item) ?? readFailure(item);
   if (!call) return undefined;
   const { arguments: written } = item;
   // The text that the model wrote, so that the provider finds the same prefix in its cache.
   const isObject = typeof written === 'string' && parseObject(written) !== undefined;
   return { arguments: isObject ? written : JSON.stringify(call.arguments), result: call.result };
+}
+
+/** @returns undefined also if the module of an operator fails: no wire sends the item, and the metadata names it */
+function replayCall(tool: ServerTool, item: OutputItem): ReplayedCall | undefined {
+  try {
+    return tool.replay(item);
+  } catch {
+    return undefined;
+  }
 }
 
 const readFailure = ({ error }: OutputItem): ReplayedCall | undefined =>

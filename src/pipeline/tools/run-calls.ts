@@ -8,7 +8,14 @@ import type { Sink } from '../../domain/sink.ts';
 import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from '../run/run.ts';
 import type { ResponseStep, ToolCall } from '../run/step.ts';
-import { type CallPorts, callTool, type OfferedServerTool, writeError } from './call-tool.ts';
+import {
+  type CallPorts,
+  callTool,
+  describeCall,
+  type OfferedServerTool,
+  type ResultRoom,
+  writeError,
+} from './call-tool.ts';
 import type { ToolStage } from './tool-stage.ts';
 
 export interface CallParts {
@@ -21,6 +28,7 @@ export interface CallParts {
   readonly use: ToolUse;
   readonly stage: ToolStage;
   readonly ports: CallPorts;
+  readonly room: ResultRoom;
   /** Receives the pages that the response may cite. */
   readonly addSources: (sources: readonly CitableSource[]) => void;
 }
@@ -54,8 +62,7 @@ export async function runCalls(parts: CallParts, out: Sink<Chunk>): Promise<Inpu
   const planned = step.toolCalls.map((call, index) => (index < parts.left ? prepare(parts, call, index) : overLimit));
   const running = planned.filter((each) => typeof each !== 'string');
   const announced = running.flatMap((each): Chunk[] => {
-    const { tool, parameters } = each.offered;
-    const item = writeItem(each, tool.item(each.input, parameters), 'in_progress');
+    const item = writeItem(each, describeCall(each.offered, each.input, parts.ports.report), 'in_progress');
     return [{ type: 'item', key: each.key, item }, ...writeProgress(each, 'started')];
   });
   if (announced.length > 0) await out.write(announced);
@@ -93,9 +100,9 @@ function prepare({ offered, step }: CallParts, call: ToolCall, index: number): R
  * @throws the reason of the cancellation of the run
  */
 async function execute(parts: CallParts, each: RunningCall, out: Sink<Chunk>): Promise<string> {
-  const { run, stage, use, ports } = parts;
+  const { run, stage, use, ports, room } = parts;
   const startedAt = performance.now();
-  const { result, item, sources } = await callTool(run, each.offered, each.input, ports);
+  const { result, item, sources } = await callTool(run, each.offered, each.input, ports, room);
   if (sources) parts.addSources(sources);
   use.executed++;
   const { error } = item;

@@ -6,7 +6,7 @@ import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from '../run/run.ts';
 import { MAX_STEPS, type NextStep, type ToolLoop } from '../run/server-tools.ts';
 import type { ResponseStep } from '../run/step.ts';
-import type { CallPorts, OfferedServerTool } from './call-tool.ts';
+import { type CallPorts, createRoom, type OfferedServerTool } from './call-tool.ts';
 import { type CallParts, overLimit, runCalls } from './run-calls.ts';
 import { findReason, measureRun } from './stop-conditions.ts';
 import { ToolStage } from './tool-stage.ts';
@@ -47,6 +47,7 @@ export class ServerToolLoop implements ToolLoop {
   private readonly maxCalls: number;
   /** Types and function names of the tools called so far. */
   private readonly called = new Set<string>();
+  private readonly room = createRoom();
   private stage: ToolStage | undefined;
   /** Whether the model was told not to call tools. */
   private isLast = false;
@@ -86,7 +87,7 @@ export class ServerToolLoop implements ToolLoop {
 
     const { use, stage } = this;
     const { offered, ports, addSources } = this.parts;
-    const items = await runCalls({ run, step, offered, left, use, stage, ports, addSources }, out);
+    const items = await runCalls({ run, step, offered, left, use, stage, ports, room: this.room, addSources }, out);
     if (isShared) return undefined; // the client runs its own calls, and sends all of them back
     return { items, settings: reason === undefined ? this.nextSettings() : this.lastSettings() };
   }
