@@ -579,6 +579,12 @@ describe('a 400 names the file:', () => {
       /It has 10000 pages; at most 20 are read \(plugins\.file_parser\.max_pages\)/,
     ],
     ['an archive', createZip({ 'a.txt': 'x' }), /It is a ZIP archive/],
+    ['a page of 40,000 open lists', Buffer.from(`<html>${'<ul>'.repeat(40_000)}`), /nested more than 5000 deep/],
+    [
+      'a document of a million open paragraphs',
+      createDocx('', { 'word/document.xml': Buffer.from(`<w:document>${'<w:p>'.repeat(1_000_000)}`) }),
+      /nested more than 5000 deep/,
+    ],
     [
       'an archive that unpacks to 64 MB',
       createDocx('', { 'word/document.xml': Buffer.alloc(64 * 1024 * 1024) }),

@@ -7,3 +7,11 @@ export class FileFault extends Error {
 }
 
 export const damaged = (what: string): FileFault => new FileFault(`It is damaged: ${what}.`);
+
+/** Maximum depth of elements. Parsing takes time by the square of the depth. */
+const MAX_DEPTH = 5000;
+
+/** @throws {FileFault} if elements are nested too deeply */
+export function checkDepth(depth: number): void {
+  if (depth > MAX_DEPTH) throw new FileFault(`Its elements are nested more than ${MAX_DEPTH} deep.`);
+}

@@ -1,4 +1,5 @@
 import { Parser } from 'htmlparser2';
+import { checkDepth } from './file-fault.ts';
 import type { Markdown } from './markdown.ts';
 
 /** Elements whose content is no text of the page. */
@@ -30,14 +31,21 @@ const navigationRoles = new Set<unknown>(['navigation', 'contentinfo', 'compleme
  * Writes the text of a page as markdown, in one pass and without a tree of it. Runs no script and loads nothing.
  *
  * @param address of a page of the web: its navigation is left out, and its links become absolute
- * @throws {FileFault} of `out`
+ * @throws {FileFault} of `out`, and if elements are nested too deeply
  */
 export function readHtml(page: string, out: Markdown, address?: string): void {
   const writer = new PageWriter(out, address);
+  let depth = 0;
   const parser = new Parser({
-    onopentag: (name, attributes) => writer.open(name, attributes),
+    onopentag(name, attributes) {
+      checkDepth(++depth);
+      writer.open(name, attributes);
+    },
     ontext: (text) => writer.add(text),
-    onclosetag: (name) => writer.close(name),
+    onclosetag(name) {
+      depth--;
+      writer.close(name);
+    },
   });
   for (let at = 0; at < page.length; at += PIECE) parser.write(page.slice(at, at + PIECE));
   parser.end();

@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes';
-import { damaged } from './file-fault.ts';
+import { checkDepth, damaged } from './file-fault.ts';
 import type { ArchivePart } from './zip-archive.ts';
 
 /** XmlAttributes by their names without prefix. `r:id` is the id of a relation, because `id` may exist beside it. */
@@ -31,9 +31,16 @@ export function readXml({ name: part, bytes }: ArchivePart, handlers: XmlHandler
     thrown ??= damaged(`its part ${part} has a document type`);
   });
   const { open, text, close } = handlers;
-  if (open) parser.on('opentag', ({ name, attributes }) => open(withoutPrefix(name), withoutPrefixes(attributes)));
+  let depth = 0;
+  parser.on('opentag', ({ name, attributes }) => {
+    checkDepth(++depth);
+    open?.(withoutPrefix(name), withoutPrefixes(attributes));
+  });
   if (text) parser.on('text', text);
-  if (close) parser.on('closetag', ({ name }) => close(withoutPrefix(name)));
+  parser.on('closetag', ({ name }) => {
+    depth--;
+    close?.(withoutPrefix(name));
+  });
   const decoder = new TextDecoder(encodingOf(bytes));
   for (let at = 0; at < bytes.length && thrown === undefined; at += PIECE_BYTES) {
     parser.write(decoder.decode(bytes.subarray(at, at + PIECE_BYTES), { stream: true }));
