@@ -21,15 +21,22 @@ const opaqueFields: ReadonlySet<string> = new Set([
  * @see docs/reference/guardrails.md#what-is-scanned
  */
 export function mapItemTexts(item: InputItem, replace: ReplaceText): InputItem {
-  if (item.type === 'image_generation_call') return mapField(item, 'revised_prompt', replace); // its result is an image
-  const mapped = mapTexts(item, replace, '');
+  const mapped = mapAnyItem(item, replace);
   if (mapped === item || item.type !== 'reasoning') return mapped;
   // What the provider signed or encrypted is the text that was replaced.
   const { signature: _signature, encrypted_content: _encrypted, ...rest } = mapped as typeof item;
   return rest;
 }
 
-function mapField<Item extends InputItem>(item: Item, field: string, replace: ReplaceText): Item {
+/** Does the same for items of the output, which keep what the provider signed. */
+export function mapAnyItem<Item extends { readonly type: string }>(item: Item, replace: ReplaceText): Item {
+  if (item.type === 'image_generation_call') return mapField(item, 'revised_prompt', replace); // its result is an image
+  const mapped = mapTexts(item, replace, '');
+  // The URL of a call of a server tool is an argument that the model has written.
+  return item.type.startsWith('router:') ? mapField(mapped, 'url', replace) : mapped;
+}
+
+function mapField<Item extends object>(item: Item, field: string, replace: ReplaceText): Item {
   const value = (item as Record<string, unknown>)[field];
   const mapped = mapTexts(value, replace, field);
   return mapped === value ? item : { ...item, [field]: mapped };

@@ -71,6 +71,17 @@ describe.each(wireNames)('filters of the output with server tools on %s', (wire)
       expect(sides).toEqual(['output', 'output', 'output']); // two turns, and a tool in between
     });
 
+    it('redact the URL that a tool was called with', async () => {
+      const page = call('router_web_fetch', { url: 'http://people.invalid/?of=jane@example.com' });
+      lab.script(wire, { calls: [page] }, { text: 'No such page.' });
+      const fetching = { tools: [{ type: 'router:web_fetch' }] };
+      const { body, events } = await lab.respond(wire, mode, fetching, { key: keys.redact });
+
+      expect(body).toMatchObject({ status: 'completed', output: [{ type: 'router:web_fetch' }, { type: 'message' }] });
+      expect(body.output[0]).toMatchObject({ url: 'http://people.invalid/?of=[EMAIL]' });
+      expect(JSON.stringify([body, events])).not.toContain('jane');
+    });
+
     it('block in a later turn, after a tool has run', async () => {
       lab.script(
         wire,

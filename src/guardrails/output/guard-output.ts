@@ -30,7 +30,7 @@ import { FilterScan, Findings, SLICE_WORK } from '../filter-scan.ts';
 import type { FilterSet, FilterSets } from '../filter-sets.ts';
 import { FindingTally } from '../finding-tally.ts';
 import { JsonScan } from '../json-scan.ts';
-import { mapTexts, type ReplaceText } from '../map-texts.ts';
+import { mapAnyItem, mapTexts } from '../map-texts.ts';
 import { createBlockError, createGuardrailStages, type FilterHit } from '../report-findings.ts';
 import type { TextEdits } from '../text-edits.ts';
 import type { TextScan } from '../text-scan.ts';
@@ -419,7 +419,7 @@ class GuardingSink implements RevisingSink {
 
   /** Revises the texts of an item of any kind. */
   private reviseOther(item: OutputItem): Promise<OutputItem> {
-    return this.reviseAll(item, mapOutputItem);
+    return this.reviseAll(item, mapAnyItem);
   }
 
   /** A signature is that of the text before it was replaced: the provider would reject it. */
@@ -724,14 +724,6 @@ class GuardingSink implements RevisingSink {
     this.hasPassed = false; // it is reported
     return error;
   }
-}
-
-/** Replaces the texts of an item of any kind. */
-function mapOutputItem(item: OutputItem, replace: ReplaceText): OutputItem {
-  if (item.type !== 'image_generation_call') return mapTexts(item, replace, '');
-  const { revised_prompt: prompt } = item; // the result is an image
-  const mapped = mapTexts(prompt, replace, '');
-  return mapped === prompt ? item : { ...item, revised_prompt: mapped };
 }
 
 /** Stands for the item of events that belong to none. */
