@@ -206,34 +206,6 @@ describe('moderation', () => {
     expect(result.checked).toContainEqual([{ type: 'image_url', image_url: { url: image } }]);
   });
 
-  it.each<[string, Script]>([
-    ['fails', json({ error: { message: `Bad key ${apiKey}.` } }, { status: 401 })],
-    ['is down', resetBeforeHeaders()],
-    ['is slow', stallBeforeHeaders()],
-    ['sends a page', bytes('<html>', { headers: { 'content-type': 'text/html' } })],
-    ['sends too much', hugeBody(8 * 1024 * 1024)],
-    ['sends no results', json({ results: [] })],
-    ['sends null', json(null)],
-    ['sends another number of results', json({ results: [{ flagged: false }, { flagged: true }] })],
-    ['does not decide', json({ results: [{ flagged: 'no', categories: {} }] })],
-  ])('lets the request pass if the service %s, and says so; or rejects it if it is required', async (_, script) => {
-    service.always(script);
-    await openService({ timeout_ms: 500 });
-    const passed = await send({ model: 'a/free', plugins, input: 'poison' });
-    expect(passed).toMatchObject({ status: 200, toProviders: 1, pipeline: [skippedStage] });
-    expect(await send({ model: 'a/strict', input: 'poison' })).toMatchObject({ status: 200, toProviders: 1 });
-    expect(passed.text).not.toContain(apiKey);
-    await gateway.close();
-
-    await openService({ timeout_ms: 500, required: true });
-    const rejected = await send({ model: 'a/free', plugins, input: 'poison' });
-    expect(rejected).toMatchObject({ status: 503, toProviders: 0 });
-    expect(rejected.error!.message).toMatch(/^The input could not be moderated, and this gateway requires it: /);
-    expect(rejected.text).not.toContain(apiKey);
-    expect(await send({ model: 'a/strict', input: 'poison' })).toMatchObject({ status: 503, toProviders: 0 });
-    expect(await send({ model: 'a/both', input: 'poison' })).toMatchObject({ status: 200, toProviders: 1 });
-  });
-
   it('reports hostile categories in part', async () => {
     const categories = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`${at}${'c'.repeat(500)}`, true]));
     service.always(json({ results: [{ flagged: true, categories, category_scores: { x: 'high' } }] }));
@@ -270,6 +242,36 @@ describe('moderation', () => {
     const { status, error } = await send({ model: 'a/free', ...body });
     expect(status).toBe(400);
     expect(error!.message).toContain('Set `plugins.moderation.url`');
+  });
+});
+
+describe.each<Mode>(['buffered', 'streamed'])('a service that cannot be trusted, %s', (mode) => {
+  it.each<[string, Script]>([
+    ['fails', json({ error: { message: `Bad key ${apiKey}.` } }, { status: 401 })],
+    ['is down', resetBeforeHeaders()],
+    ['is slow', stallBeforeHeaders()],
+    ['sends a page', bytes('<html>', { headers: { 'content-type': 'text/html' } })],
+    ['sends too much', hugeBody(8 * 1024 * 1024)],
+    ['sends no results', json({ results: [] })],
+    ['sends null', json(null)],
+    ['sends another number of results', json({ results: [{ flagged: false }, { flagged: true }] })],
+    ['does not decide', json({ results: [{ flagged: 'no', categories: {} }] })],
+  ])('lets the request pass if the service %s, and says so; or rejects it if it is required', async (_, script) => {
+    service.always(script);
+    await openService({ timeout_ms: 500 });
+    const passed = await send({ model: 'a/free', plugins, input: 'poison' }, mode);
+    expect(passed).toMatchObject({ status: 200, toProviders: 1, pipeline: [skippedStage] });
+    expect(await send({ model: 'a/strict', input: 'poison' })).toMatchObject({ status: 200, toProviders: 1 });
+    expect(passed.text).not.toContain(apiKey);
+    await gateway.close();
+
+    await openService({ timeout_ms: 500, required: true });
+    const rejected = await send({ model: 'a/free', plugins, input: 'poison' }, mode);
+    expect(rejected).toMatchObject({ status: 503, toProviders: 0 });
+    expect(rejected.error!.message).toMatch(/^The input could not be moderated, and this gateway requires it: /);
+    expect(rejected.text).not.toContain(apiKey);
+    expect(await send({ model: 'a/strict', input: 'poison' })).toMatchObject({ status: 503, toProviders: 0 });
+    expect(await send({ model: 'a/both', input: 'poison' })).toMatchObject({ status: 200, toProviders: 1 });
   });
 });
 
