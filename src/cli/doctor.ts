@@ -8,7 +8,7 @@ import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/
 import { checkModels } from './checks/models.ts';
 import { checkModeration } from './checks/moderation.ts';
 import { checkOrphanedKeys } from './checks/orphaned-keys.ts';
-import { checkPluginModules } from './checks/plugins.ts';
+import { checkPluginModules, checkToolModules } from './checks/plugins.ts';
 import { checkPort } from './checks/port.ts';
 import { checkPrices } from './checks/prices.ts';
 import { checkProvider } from './checks/provider.ts';
@@ -51,6 +51,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
       ...(await checkOrphanedKeys(config)),
       ...(await checkModels(loaded)),
       ...(await checkPluginModules(config)),
+      ...(await checkToolModules(config)),
     );
     const byProvider = await Promise.all(
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),

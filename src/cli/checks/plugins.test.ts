@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import type { Config } from '../../config/schema.ts';
-import { checkPluginModules } from './plugins.ts';
+import { checkPluginModules, checkToolModules } from './plugins.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-doctor-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -33,5 +33,17 @@ it('reports a module that cannot be loaded, and saved settings that are invalid'
   expect(await check([mine, broken])).toMatchObject([{ status: 'fail', says: expect.stringContaining('no database') }]);
   expect(await check([mine], [{ id: 'other' }])).toMatchObject([
     { status: 'fail', says: expect.stringContaining('bootstrap.workspaces[0]') },
+  ]);
+});
+
+it('names the tools of the modules, and reports a module that cannot be loaded', async () => {
+  const checkTools = (modules: string[]) => checkToolModules({ tools: { modules } } as unknown as Config); // reads only these
+  expect(await checkTools([])).toEqual([]);
+  const code = "{ type: 'router:mine', description: 'x', arguments: { type: 'object' }, execute() {} }";
+  expect(await checkTools([module('tool.mjs', `export default ${code};`)])).toEqual([
+    { status: 'ok', subject: 'tools', says: 'loaded router:mine' },
+  ]);
+  expect(await checkTools([join(folder, 'missing.mjs')])).toMatchObject([
+    { status: 'fail', says: expect.stringContaining('missing.mjs cannot be loaded') },
   ]);
 });

@@ -1,10 +1,22 @@
 import { checkBootstrapPlugins } from '../../compose/check-bootstrap-plugins.ts';
 import { loadPluginModules } from '../../compose/load-plugin-modules.ts';
+import { loadTools } from '../../compose/load-tools.ts';
 import type { Config } from '../../config/schema.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
 const subject = 'plugins';
+
+/** Loads the operator's tools, which runs the code of their modules. Returns nothing if there are none. */
+export async function checkToolModules({ tools }: Config): Promise<Finding[]> {
+  if (tools.modules.length === 0) return [];
+  try {
+    const types = (await loadTools(tools.modules)).map(({ type }) => type);
+    return [{ status: 'ok', subject: 'tools', says: `loaded ${types.join(', ')}` }];
+  } catch (error) {
+    return [{ status: 'fail', subject: 'tools', says: readMessage(error) }];
+  }
+}
 
 /**
  * Loads the operator's plugins, which runs the code of their modules, and checks the settings that the configuration
