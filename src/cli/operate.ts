@@ -1,3 +1,4 @@
+import { DEFAULT_WORKSPACE } from '../access/bootstrap.ts';
 import { createContentGuardrails } from '../compose/create-content-guardrails.ts';
 import { loadPluginModules } from '../compose/load-plugin-modules.ts';
 import type { Config } from '../config/schema.ts';
@@ -52,14 +53,17 @@ export function operate<Result>(
   });
 }
 
-/** Returns a workspace by its id, slug or name. @throws {CommandError} */
-export async function resolveWorkspace(management: ManagementStore, wanted: string): Promise<WorkspaceDetails> {
-  const found = (await management.findWorkspace(wanted)) ?? (await findByName(management, wanted));
-  if (!found) throw new CommandError(`There is no workspace "${wanted}"; see "headgate workspaces list".`);
-  return found;
-}
-
-async function findByName(management: ManagementStore, wanted: string): Promise<WorkspaceDetails | undefined> {
+/** Returns a workspace by its id, slug or name; the default one if none is named. @throws {CommandError} */
+export async function resolveWorkspace(
+  management: ManagementStore,
+  wanted: string | undefined,
+): Promise<WorkspaceDetails> {
+  const byId = wanted === undefined ? undefined : await management.findWorkspace(wanted);
+  if (byId) return byId;
   const { rows } = await management.listWorkspaces({ offset: 0, limit: Number.MAX_SAFE_INTEGER });
-  return rows.find(({ name }) => name === wanted);
+  const byName = rows.find(({ name }) => name === (wanted ?? DEFAULT_WORKSPACE));
+  const found = byName ?? (wanted === undefined ? rows[0] : undefined); // the oldest
+  if (found) return found;
+  const problem = wanted === undefined ? 'There is no workspace yet' : `There is no workspace "${wanted}"`;
+  throw new CommandError(`${problem}; see "headgate workspaces list".`);
 }

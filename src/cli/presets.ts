@@ -15,8 +15,8 @@ import { drawTable } from './table.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 export interface PresetPlace {
-  /** Name, slug or id of the workspace. */
-  workspace: string;
+  /** Name, slug or id of the workspace. Absent: the default one. */
+  workspace?: string;
 }
 
 /** Requests the whole list as one page. */

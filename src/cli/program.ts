@@ -443,7 +443,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       .description('keep request settings under a name, for all keys of a workspace');
     presets.addHelpText('after', presetsExamples);
     const add = (name: string, description: string): Command =>
-      command(presets, name, description, presetsExamples).requiredOption(...presetWorkspaceOption);
+      command(presets, name, description, presetsExamples).option(...presetWorkspaceOption);
     add('list', 'list the presets of a workspace, the oldest first')
       .option('--json', 'as a JSON list')
       .action(async (options: SourceOptions & PresetPlace & { json?: boolean }) => {
@@ -587,7 +587,7 @@ const disabledToolsOption = [
 const ioLoggingOption = ['--io-logging', 'keep inputs and outputs'] as const;
 const ioSamplingOption = ['--io-sampling <share>', 'share of the sessions, 0.0001 to 1'] as const;
 const presetArgument = ['<slug>', 'its name in requests'] as const;
-const presetWorkspaceOption = ['--workspace <name>', 'name, slug or id of its workspace'] as const;
+const presetWorkspaceOption = ['--workspace <name>', 'name, slug or id of its workspace (the default one)'] as const;
 const guardrailArgument = [
   '<guardrail>',
   'its id, the first 4 or more digits of it, its name, or default:WORKSPACE',
@@ -673,9 +673,9 @@ Examples:
 
 const presetsExamples = `
 Examples:
-  $ headgate presets save support --workspace default --body request.json
-  $ headgate presets update support --workspace default --use-version 1
-  $ headgate presets list --workspace default`;
+  $ headgate presets save support --body request.json
+  $ headgate presets update support --use-version 1
+  $ headgate presets list --workspace team`;
 
 const guardrailsExamples = `
 Examples:
