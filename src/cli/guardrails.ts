@@ -18,7 +18,7 @@ import { writeGuardrail } from '../management/guardrails/write-guardrail.ts';
 import { readTree } from '../config/read-file.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { filterActions, INJECTION_SLUG } from '../domain/content-filter.ts';
+import { filterActions, type FilterSide, INJECTION_SLUG } from '../domain/content-filter.ts';
 import { formatUsd } from '../domain/format-usd.ts';
 import { defaultGuardrailId, modelGroups } from '../domain/guardrail.ts';
 import { usdOf } from '../metering/cost.ts';
@@ -126,14 +126,17 @@ function writeRules(rules: GuardrailRecord['rules']): Record<string, string> {
     filterActions.map((action) => [
       action,
       [
-        ...(builtinFilters ?? []).flatMap((filter) => (filter.action === action ? [filter.slug] : [])),
-        ...(customFilters ?? []).flatMap((filter) => (filter.action === action ? [filter.label ?? 'a pattern'] : [])),
-      ],
+        ...(builtinFilters ?? []).map((filter) => ({ ...filter, label: filter.slug })),
+        ...(customFilters ?? []).map((filter) => ({ ...filter, label: filter.label ?? 'a pattern' })),
+      ].flatMap((filter) => (filter.action === action ? [writeFilter(filter)] : [])),
     ]),
   );
   const said = Object.entries({ ...lists, ...providers, zdr, forbid: forbidden, ...filters });
   return Object.fromEntries(said.flatMap(([rule, list]) => (list?.length ? [[rule, list.join(' ')]] : [])));
 }
+
+const writeFilter = ({ label, applyTo = ['input'] }: { label: string; applyTo?: readonly FilterSide[] }): string =>
+  applyTo.includes('output') ? `${label} (${applyTo.join(', ')})` : label;
 
 /** Prints a guardrail as the management API shows it, with its keys and members and the usage of its limit. */
 export async function showGuardrail({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {

@@ -171,6 +171,8 @@ describe('headgate guardrails with content filters', () => {
       },
     ]);
     expect(await succeed('guardrails', 'list')).toMatch(/pii.* redact email phone; block regex-prompt-injection/);
+    await succeed('guardrails', 'update', 'pii', '--redact', 'email', '--apply-to', 'output');
+    expect(await succeed('guardrails', 'list')).toContain('redact email (output)');
     await succeed('guardrails', 'update', 'pii', '--filters', 'none');
     expect(await succeed('guardrails', 'show', 'pii')).toContain('"content_filter_builtins": null');
   });
@@ -311,7 +313,7 @@ describe('headgate workspaces', () => {
     await save({ model: 'simulator/echo', temperature: 1 });
     await succeed('presets', 'update', 'brief', ...place, '--use-version', '1', '--name', 'Brief answers');
     expect(await succeed('presets', 'list', ...place)).toMatch(/brief +Brief answers +active +1 /);
-    expect(JSON.parse(await succeed('presets', 'list', ...place, '--json'))).toMatchObject([{ slug: 'brief' }]);
+    expect(JSON.parse(await succeed('presets', 'list', '--json'))).toMatchObject([{ slug: 'brief' }]); // the default workspace
     expect(JSON.parse(await succeed('presets', 'show', 'brief', ...place))).toMatchObject({
       designated_version: { version: 1 },
     });
