@@ -617,6 +617,14 @@ describe('a 400 names the file:', () => {
   let strict: TestGateway | undefined;
   afterAll(() => strict?.close());
 
+  it('data that is not base64', async () => {
+    const part = { type: 'input_file', filename: 'a.txt', file_data: 'Plain text, sent as it is.' };
+    const message = /^input\[0\]\.content\[1\]: The file "a\.txt" cannot be read\. Its data is neither base64/;
+    expectFailure(await ask(chat, [part]), 400, 'invalid_request', message);
+    const encoded = { ...part, file_data: `${Buffer.from('Some text.').toString('base64')}\r\n` };
+    expectText(await ask(chat, [encoded]), 'Hello there.');
+  });
+
   it('too many files', async () => {
     const parts = Array.from({ length: 5 }, (_, at) => filePart(Buffer.from(`text ${at}`)));
     expectFailure(

@@ -1,6 +1,7 @@
 import { isDataUrl, readDataUrl, typeOfName } from '../../domain/data-url.ts';
 import type { InputFilePart } from '../../domain/items.ts';
 import type { DeclaredType } from './extract/extract-file.ts';
+import { FileFault } from './extract/file-fault.ts';
 
 /** Where the bytes of a file are. */
 export type FileSource =
@@ -34,7 +35,11 @@ const officeStarts = ['UEsDB', '0M8R4KGxGuE'];
 
 function readData(data: string, filename: string | undefined): FileSource {
   const named = typeOfName(filename ?? '') ?? '';
-  if (!isDataUrl(data)) return { type: 'data', bytes: Buffer.from(data, 'base64'), declared: { mediaType: named } };
+  if (!isDataUrl(data)) {
+    if (notBase64.test(data))
+      throw new FileFault('Its data is neither base64 nor a data URL nor an http or https URL.');
+    return { type: 'data', bytes: Buffer.from(data, 'base64'), declared: { mediaType: named } };
+  }
   const { mediaType, charset, isBase64, data: encoded } = readDataUrl(data) ?? { ...nothing };
   return {
     type: 'data',
@@ -42,6 +47,9 @@ function readData(data: string, filename: string | undefined): FileSource {
     declared: { mediaType: mediaType || named, charset },
   };
 }
+
+/** Both alphabets of base64, padding, and line breaks. */
+const notBase64 = /[^A-Za-z0-9+/_=\s-]/;
 
 const nothing = { mediaType: '', charset: undefined, isBase64: true, data: '' };
 
