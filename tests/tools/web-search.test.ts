@@ -241,7 +241,7 @@ describe('limits of router:web_search', () => {
   it.each([
     [
       { engine: 'firecrawl' },
-      'tools[0].parameters.engine: is firecrawl, which is not configured: set tools.web_search.engines.firecrawl',
+      'tools[0].parameters.engine: The search engine firecrawl is not configured: set tools.web_search.engines.firecrawl.',
     ],
     [{ max_results: 26 }, 'tools[0].parameters.max_results'],
     [{ max_characters: 0 }, 'tools[0].parameters.max_characters'],

@@ -91,7 +91,8 @@ function checkTools(
     const { parameters = {} } = entry as GatewayTool;
     if (!tool) {
       const known = [...tools.keys()].map((type) => `\`${type}\``).join(', ');
-      issues.push({ path: `${path}.type`, message: `\`type\` names no tool of this gateway; it has ${known}.` });
+      const message = `\`type\` names no tool of this gateway: "${entry.type.slice(0, 100)}"; it has ${known}.`;
+      issues.push({ path: `${path}.type`, message });
     } else if (offered.has(tool.name)) {
       issues.push({ path: `${path}.type`, message: `\`type\` repeats \`${entry.type}\`; name it once.` });
     } else if (clientNames.has(tool.name)) {

@@ -174,7 +174,7 @@ function checkDomains(parameters: Parameters): Issue[] {
 function checkEngine(parameters: Parameters, findSearchEngine: FindSearchEngine): Issue[] {
   const name = readEngineName(parameters);
   if (name === undefined || findSearchEngine(name)) return [];
-  const message = `is ${name}, which is not configured: set tools.web_search.engines.${name}`;
+  const message = `The search engine ${name} is not configured: set tools.web_search.engines.${name}.`;
   return [{ path: 'parameters.engine', message }];
 }
 
