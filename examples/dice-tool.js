@@ -2,7 +2,7 @@
  * A server tool of your own. Add it to the configuration, and restart:
  *
  *   tools:
- *     modules: [./dice-tool.js]
+ *     modules: [./examples/dice-tool.js]
  *
  * Requests then use it as {"type": "router:roll_dice"}, and the model sees the function router_roll_dice.
  */
