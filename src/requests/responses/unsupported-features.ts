@@ -27,7 +27,8 @@ export interface UnsupportedFeature {
 }
 
 const offeredPlugins: readonly string[] = [...pluginOrder, ...routerPlugins];
-const quoted = offeredPlugins.map((id) => `\`${id}\``);
+const notOfferedPlugins = [...pluginFields.keys()].filter((id) => !offeredPlugins.includes(id));
+const quote = (values: readonly string[]): string => values.map((value) => `\`${value}\``).join(', ');
 const offeredTypes = [...builtInToolTypes, 'tool_search'];
 const notOfferedTools = Object.keys(serverTools).filter((type) => !offeredTypes.includes(type));
 
@@ -35,18 +36,16 @@ const notOfferedTools = Object.keys(serverTools).filter((type) => !offeredTypes.
 export const unsupportedFeatures: readonly UnsupportedFeature[] = [
   {
     field: 'plugins[].id',
-    refused: `every plugin but ${quoted.slice(0, -1).join(', ')} and ${quoted.at(-1)}, unless it has \`enabled: false\``,
+    refused: `${quote(notOfferedPlugins)}, unless it has \`enabled: false\``,
     instead: 'Leave the plugin out.',
     find: ({ plugins = [] }) =>
       plugins.flatMap(({ id, enabled }, index) =>
-        enabled === false || offeredPlugins.includes(id) || !pluginFields.has(id)
-          ? []
-          : [{ path: `plugins[${index}].id`, value: id }],
+        enabled !== false && notOfferedPlugins.includes(id) ? [{ path: `plugins[${index}].id`, value: id }] : [],
       ),
   },
   {
     field: 'tools[].type',
-    refused: `${notOfferedTools.map((type) => `\`${type}\``).join(', ')}; in \`additional_tools\` items, every server tool`,
+    refused: `${quote(notOfferedTools)}; in \`additional_tools\` items, every server tool`,
     instead: 'Use a tool of your own, or one that runs at the provider.',
     find: (request) =>
       findTools(request, isServerTool).flatMap(({ path, tool }) =>
