@@ -548,8 +548,8 @@ describe('POST /guardrails/test', () => {
       text: null,
       error: {
         code: 403,
-        message: 'Request blocked by content filter: Projects',
-        metadata: { patterns: ['Projects'] },
+        message: 'Response blocked by content filter: Projects',
+        metadata: { error_type: 'permission_denied', patterns: ['Projects'] },
       },
       findings: [{ slug: null, pattern: 'apollo', label: 'Projects' }],
     });

@@ -28,19 +28,20 @@ export async function testFilters(parts: ManagementParts, body: TestGuardrailBod
   const { text, kind = 'user' } = body;
   const { entities, sets } = parts.contentFilters;
   const filters = await sets().find([await findSource(parts, body)], kind);
-  if (!filters) return writeResult({ text, combined: [], findings: [], skipped: undefined, tally: new FindingTally() });
+  if (!filters)
+    return writeResult({ text, kind, combined: [], findings: [], skipped: undefined, tally: new FindingTally() });
   const { combined, compiled } = filters;
   const { signal } = new AbortController();
   const tally = new FindingTally();
   const scanned = await new TextScanner({}).scan(compiled, text, 'plain');
   tally.add(combined, scanned);
   if (scanned.isBlocked)
-    return writeResult({ ...{ text, combined, tally }, findings: scanned.findings, skipped: undefined });
+    return writeResult({ ...{ text, kind, combined, tally }, findings: scanned.findings, skipped: undefined });
   const { results, skipped } = await scanEntities([{ text: scanned.text, filters: combined }], entities(), signal);
   const analyzed = results.get(0);
   if (analyzed) tally.add(combined, analyzed, entities().recognizer?.engine);
   const findings = [...scanned.findings, ...(analyzed?.findings ?? [])];
-  return writeResult({ text: analyzed?.text ?? scanned.text, combined, findings, skipped, tally });
+  return writeResult({ text: analyzed?.text ?? scanned.text, kind, combined, findings, skipped, tally });
 }
 
 async function findSource(parts: ManagementParts, body: TestGuardrailBody): Promise<FilterSource> {
@@ -65,20 +66,27 @@ async function findSource(parts: ManagementParts, body: TestGuardrailBody): Prom
 interface Tested {
   /** Of a blocked text nothing is shown. */
   text: string;
+  kind: string;
   combined: readonly CombinedFilter[];
   findings: readonly FilterFinding[];
   skipped: string | undefined;
   tally: FindingTally;
 }
 
-function writeResult({ text, combined, findings, skipped, tally }: Tested): Record<string, unknown> {
+function writeResult({ text, kind, combined, findings, skipped, tally }: Tested): Record<string, unknown> {
   const hits = tally.list();
   const action = findStrictest(hits.map(({ filter }) => filter.action));
-  const error = action === 'block' ? createBlockError(hits) : undefined;
+  const error = action === 'block' ? createBlockError(hits, kind === 'output' ? 'Response' : 'Request') : undefined;
   return {
     action: action === undefined ? 'passed' : pastTense[action],
     text: error ? null : text,
-    error: error ? { code: error.status, message: error.message, metadata: error.metadata } : null,
+    error: error
+      ? {
+          code: error.status,
+          message: error.message,
+          metadata: { error_type: error.errorType, ...error.metadata },
+        }
+      : null,
     findings: findings.slice(0, MAX_LISTED).map((finding) => writeFinding(finding, combined)),
     skipped: skipped ?? null,
   };
