@@ -68,7 +68,7 @@ const server = Type.Object({
     }),
   ),
   upstream_body_limit: bytes(
-    'Largest response read from a provider, in bytes or as `32MiB`: the body of a whole response, or the texts, calls, images and annotations of a stream.',
+    'Largest response read from a provider, in bytes or as `32MiB`: the body of a whole response, or the texts, calls, images and annotations of a stream. The turns of a response with server tools count together.',
     33_554_432,
   ),
   cors_origins: Type.Array(

@@ -21,6 +21,25 @@ const answering: Turn = { reasoning: 'Now I know.', encrypted: 'c2VhbDI=', text:
 const isoTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$/);
 const turnUsd = (defaultCounts.input + defaultCounts.output * 10) / 1e6;
 
+describe('a model that writes much in many turns', () => {
+  let strict: ToolLab;
+  beforeAll(async () => {
+    strict = await openToolLab({ server: { upstream_body_limit: '256KiB' } });
+  });
+  afterAll(() => strict.close());
+
+  it.each(modes)('fails at upstream_body_limit for all turns together, %s', async (mode) => {
+    const turn: Turn = { calls: [call('no_such_tool', { text: 'x'.repeat(100_000) })] };
+    strict.always('openai-chat', () => turn);
+    const only = { order: ['openai-chat-0'], allow_fallbacks: false };
+    const { status, body } = await strict.respond('openai-chat', mode, { tools: [datetime], provider: only });
+
+    expect(status).toBe(502);
+    expect(body.error!.message).toMatch(/262144 bytes \(upstream_body_limit\)/);
+    expect(strict.takeRequests()).toHaveLength(3); // two turns fit
+  });
+});
+
 describe.each(wireNames)('a server tool on %s', (wire) => {
   describe.each(modes)('%s', (mode) => {
     const respond = async (request: object, ...turns: Turn[]) => {

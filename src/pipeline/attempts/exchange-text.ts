@@ -16,7 +16,7 @@ const sent = {};
 /**
  * Sends the request of an attempt, and reads the response into chunks.
  *
- * @param limitBytes maximum of a whole response, of a stream event, and of the retained parts of a stream
+ * @param limitBytes maximum of a whole response, of a stream event, and of the retained parts of all turns together
  */
 export function exchangeText(
   run: Run,
@@ -45,9 +45,11 @@ async function exchange(
   const broken = (counted: Usage | undefined): void => {
     attempt.counted = counted;
   };
+  const kept = new KeptSize(run.steps.at(-2)?.committed?.kept);
+  attempt.kept = kept;
   if (text.send) {
     const frames = text.send(written, cancellation.signal);
-    const how = { name, limitBytes, cancellation, broken, kept: new KeptSize() };
+    const how = { name, limitBytes, cancellation, broken, kept };
     return readInside(text.createReader(written.readerContext), frames, how, out);
   }
   const upstream = upstreamOf(provider);
@@ -58,6 +60,6 @@ async function exchange(
   run.input.park();
   const response = await upstream.send(written.path, all, body, cancellation);
   const { readerContext } = written;
-  const how = { wire: text, readerContext, name, limitBytes, isBuffered: !stream, broken, kept: new KeptSize() };
+  const how = { wire: text, readerContext, name, limitBytes, isBuffered: !stream, broken, kept };
   await receive(response, how, wire.readError, out);
 }

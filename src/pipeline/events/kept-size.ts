@@ -26,6 +26,13 @@ export class KeptSize {
   private item: ItemUnits = { total: 0, part: 0, index: undefined };
   private readonly items = new Map<ItemKey, ItemUnits>(); // open items
 
+  /** @param before size of the earlier turns of a response, which are retained as well */
+  constructor(before?: KeptSize) {
+    if (!before) return;
+    this.units = before.units;
+    this.objects = before.objects;
+  }
+
   /** @param length of the frame or body that the chunks were read from, in UTF-16 units */
   add(chunks: readonly Chunk[], length: number): void {
     let isWhole = false; // whether the frame counts

@@ -7,6 +7,7 @@ import type { InFlightRequest } from '../../metering/journal.ts';
 import type { Endpoint } from '../../providers/provider.ts';
 import type { Wire } from '../../providers/wire.ts';
 import type { AttemptCost } from '../accounting/attempt-cost.ts';
+import type { KeptSize } from '../events/kept-size.ts';
 import type { ByteShare } from '../images/byte-budget.ts';
 
 /**
@@ -52,6 +53,8 @@ export interface TextAttempt extends Attempt {
   sent: { readonly tokens: number; readonly images: number };
   /** Estimated tokens of the text, reasoning and arguments that the provider produced. */
   producedTokens: number;
+  /** Size of its output and of the turns before it. Undefined before it was sent. */
+  kept: KeptSize | undefined;
   /** The provider's counts when its output was interrupted. */
   counted: Usage | undefined;
   /** Whether the input adds tools to those in `tools`. */
@@ -104,6 +107,7 @@ export const createTextAttempt = (endpoint: Endpoint, turn: AttemptTurn): TextAt
   finish: undefined,
   sent: nothingSent,
   producedTokens: 0,
+  kept: undefined,
   counted: undefined,
   hasLateTools: false,
 });
