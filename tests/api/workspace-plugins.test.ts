@@ -156,6 +156,8 @@ describe('`disabled_server_tools` of a workspace', () => {
     ['the tool', { tools: [{ type: 'router:web_search' }] }, 'tools[0].type'],
     ['another name of it', { tools: [{ type: 'web_search' }] }, 'tools[0].type'],
     ['the plugin', { plugins: [{ id: 'web' }] }, 'plugins[0].id'],
+    ['the suffix `:online`', { model: 'acme/cheap:online' }, 'model'],
+    ['the suffix on a fallback', { models: ['acme/other:online'] }, 'models[0]'],
     [
       'the tool among the items',
       {

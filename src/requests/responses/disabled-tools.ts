@@ -2,6 +2,7 @@ import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
 import { findTools } from './find-tools.ts';
+import { findOnline } from './online.ts';
 
 /** Kinds of tools that do the same as a server tool, where the provider does not run them. */
 const sameAs: ReadonlyMap<string, string> = new Map([
@@ -35,17 +36,20 @@ export const toolsOfPlugins: ReadonlyMap<string, string> = new Map([
 export function rejectDisabledTools(request: ResponseRequest, disabled: readonly string[]): void {
   const issues: Issue[] = [];
   const isDisabled = (type: string | undefined): type is string => type !== undefined && disabled.includes(type);
-  const report = (path: string, named: string, type: string): void => {
+  const report = (path: string, use: string, type: string): void => {
     if (issues.length === maxIssues) return;
-    const message = `\`${path}\` is ${show(named)}, and the workspace of this key has disabled ${type} (\`disabled_server_tools\`). Leave it out.`;
+    const message = `\`${path}\` ${use}, and the workspace of this key has disabled ${type} (\`disabled_server_tools\`). Leave it out.`;
     issues.push({ path, message });
   };
   for (const { path, tool } of findTools(request, ({ type }) => isDisabled(serverToolOf(type)))) {
-    report(`${path}.type`, tool.type, serverToolOf(tool.type));
+    report(`${path}.type`, `is ${show(tool.type)}`, serverToolOf(tool.type));
   }
-  for (const [index, { id, enabled }] of request.plugins?.entries() ?? []) {
+  for (const [index, { id, enabled, ...settings }] of request.plugins?.entries() ?? []) {
     const type = enabled === false ? undefined : toolsOfPlugins.get(id);
-    if (isDisabled(type)) report(`plugins[${index}].id`, id, type);
+    if (!isDisabled(type)) continue;
+    const online = id === 'web' && Object.keys(settings).length === 0 ? findOnline(request) : undefined;
+    if (online === undefined) report(`plugins[${index}].id`, `is ${show(id)}`, type);
+    else report(online, 'has the suffix `:online`', type); // the suffix has added the plugin
   }
   const [first] = issues;
   if (first) throw new GatewayError('permission_denied', first.message, { metadata: { issues } });

@@ -9,10 +9,16 @@ const suffix = /:online(?=:|$)/i;
  * @see docs/reference/routing.md#suffixes
  */
 export function readOnline(request: ResponseRequest): void {
-  const { model, models } = request;
-  if (!isOnline(model) && !models?.some(isOnline)) return;
+  if (findOnline(request) === undefined) return;
   if (request.plugins?.some(({ id }) => id === 'web')) return;
   request.plugins = [...(request.plugins ?? []), { id: 'web' }];
+}
+
+/** @returns the path of the first model with the suffix; undefined: none has it */
+export function findOnline({ model, models }: Pick<ResponseRequest, 'model' | 'models'>): string | undefined {
+  if (isOnline(model)) return 'model';
+  const index = models?.findIndex(isOnline) ?? -1;
+  return index === -1 ? undefined : `models[${index}]`;
 }
 
 const isOnline = (slug: string | undefined): boolean => slug?.includes(':') === true && suffix.test(slug);
