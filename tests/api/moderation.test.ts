@@ -245,6 +245,108 @@ describe('moderation', () => {
   });
 });
 
+describe.each<Mode>(['buffered', 'streamed'])('the text of a file, %s', (mode) => {
+  const fileOf = (text: string, filename = 'notes.txt') => ({
+    type: 'input_file',
+    filename,
+    file_data: `data:text/plain;base64,${Buffer.from(text).toString('base64')}`,
+  });
+  const inputOf = (...files: object[]) => [
+    { role: 'user', content: [{ type: 'input_text', text: 'Summarize it.' }, ...files] },
+  ];
+  const poisoned = inputOf(fileOf('Some poison.'));
+  const written = (text: string) => `<file name="notes.txt">\n${text}\n</file>`;
+  const withPlugins = { plugins: [...plugins, { id: 'file-parser' }] };
+  /** Endpoints that read files, that get text, and that get only moderated inputs. */
+  const openFiles = (more: object = {}) => {
+    const text = { capabilities: { input: ['text'] } };
+    const reads = { capabilities: { input: ['text', 'file'] } };
+    return openService(more, {
+      providers: [
+        chat('text', { model: 'a/text', ...text }),
+        chat('strict', { model: 'a/strict', ...text, is_moderated: true }),
+        chat('reader', { model: 'a/reader', ...reads, is_moderated: true }),
+        chat('mixed-strict', { model: 'a/mixed', ...text, is_moderated: true }),
+        chat('mixed-free', { model: 'a/mixed', ...text }),
+        chat('pair-one', { model: 'a/pair', ...text, is_moderated: true }),
+        chat('pair-two', { model: 'a/pair', ...text, is_moderated: true }),
+      ],
+    });
+  };
+
+  it('is checked if the request names the plugin: a flagged one is a 403 for all endpoints', async () => {
+    await openFiles();
+    const result = await send({ models: ['a/text', 'a/mixed'], ...withPlugins, input: poisoned }, mode);
+    expect(result).toMatchObject({ status: 403, toProviders: 0, checked: ['Summarize it.', written('Some poison.')] });
+    expect(result.error).toMatchObject({
+      message: 'Request blocked by moderation: violence, self-harm.',
+      metadata: { provider_name: 'moderation', model_slug: 'a/text', flagged_input: written('Some poison.') },
+    });
+    expect(result.pipeline).toContainEqual(flaggedStage);
+  });
+
+  it('is checked although the request does not name the file parser', async () => {
+    await openFiles();
+    expect(await send({ model: 'a/text', plugins, input: poisoned }, mode)).toMatchObject({ status: 403 });
+  });
+
+  it('is sent if it is clean', async () => {
+    await openFiles();
+    const result = await send({ model: 'a/text', ...withPlugins, input: inputOf(fileOf('Some news.')) }, mode);
+    expect(result).toMatchObject({ status: 200, toProviders: 1, checked: ['Summarize it.', written('Some news.')] });
+    expect(upstream.requests.at(-1)!.text).toContain('Some news.');
+  });
+
+  it('is checked for an endpoint that demands moderation, which is skipped if it is flagged', async () => {
+    await openFiles();
+    const order = { provider: { order: ['mixed-strict', 'mixed-free'] } };
+    const result = await send({ model: 'a/mixed', input: poisoned, ...order }, mode);
+    expect(result).toMatchObject({ status: 200, toProviders: 1 });
+    expect(result.pipeline).toContainEqual(flaggedStage);
+    const refused = await send({ model: 'a/strict', input: poisoned }, mode);
+    expect(refused).toMatchObject({ status: 403, toProviders: 0 });
+    expect(refused.error!.metadata).toMatchObject({ provider_name: 'strict', model_slug: 'a/strict' });
+  });
+
+  it('is checked once, however many endpoints get it', async () => {
+    await openFiles();
+    const flagged = await send({ model: 'a/pair', input: poisoned }, mode);
+    expect(flagged).toMatchObject({ status: 403, checked: ['Summarize it.', written('Some poison.')] });
+    upstream.respond(json({ error: { message: 'Busy.' } }, { status: 503 }));
+    const clean = await send({ model: 'a/pair', input: inputOf(fileOf('Some news.')) }, mode);
+    expect(clean).toMatchObject({ status: 200, toProviders: 2, checked: ['Summarize it.', written('Some news.')] });
+  });
+
+  it('does not count for an endpoint that gets the file itself', async () => {
+    await openFiles();
+    const native = { plugins: [{ id: 'file-parser', pdf: { engine: 'native' } }] };
+    const result = await send({ model: 'a/reader', ...native, input: poisoned }, mode);
+    expect(result).toMatchObject({ checked: ['Summarize it.'] });
+    const fallback = await send({ models: ['a/strict', 'a/reader'], input: poisoned }, mode);
+    expect(fallback).toMatchObject({ checked: ['Summarize it.', written('Some poison.')], toProviders: 1 });
+  });
+
+  it('is not checked without the plugin, at endpoints that do not demand it', async () => {
+    await openFiles();
+    expect(await send({ model: 'a/text', input: poisoned }, mode)).toMatchObject({ status: 200, checked: [] });
+  });
+
+  it('has one stage for a service that is down, and is a 503 if moderation is required', async () => {
+    service.always(resetBeforeHeaders());
+    await openFiles();
+    const passed = await send({ model: 'a/text', ...withPlugins, input: poisoned }, mode);
+    expect(passed.status).toBe(200);
+    expect(passed.pipeline!.filter((stage) => (stage as { name: string }).name === 'moderation')).toEqual([
+      skippedStage,
+    ]);
+    await gateway.close();
+    await openFiles({ required: true });
+    service.respond(({ body }) => judge(body));
+    const rejected = await send({ model: 'a/text', ...withPlugins, input: poisoned }, mode);
+    expect(rejected).toMatchObject({ status: 503, toProviders: 0 });
+  });
+});
+
 describe.each<Mode>(['buffered', 'streamed'])('a service that cannot be trusted, %s', (mode) => {
   it.each<[string, Script]>([
     ['fails', json({ error: { message: `Bad key ${apiKey}.` } }, { status: 401 })],

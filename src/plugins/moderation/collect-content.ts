@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { InputItem } from '../../domain/items.ts';
 import type { ModeratedContent } from '../../domain/moderation.ts';
 import { type NextTurn, WorkSlices } from '../../domain/work-slices.ts';
@@ -24,7 +25,7 @@ export async function collectContent(input: readonly InputItem[], nextTurn: Next
   for (let index = 0; index < input.length; index++) {
     if (index % SLICE_ITEMS === 0 && slices.isOver()) await slices.next();
     const item = input[index]!;
-    if (item.type !== 'message' || item['role'] !== 'user') continue;
+    if (!isOfUser(item)) continue;
     const { content } = item as { content?: unknown };
     if (typeof content === 'string') texts.add(content);
     else if (Array.isArray(content)) {
@@ -36,6 +37,35 @@ export async function collectContent(input: readonly InputItem[], nextTurn: Next
   }
   return { texts: texts.end(), images };
 }
+
+/**
+ * Finds what plugins have put into the messages of users, such as the text of a file.
+ *
+ * @param before the input that it was made of
+ */
+export function findAdded(before: readonly InputItem[], now: readonly InputItem[]): InputItem[] {
+  const known = new Set<unknown>();
+  for (const item of before) {
+    if (!isOfUser(item)) continue;
+    known.add(item);
+    const { content } = item as { content?: unknown };
+    if (Array.isArray(content)) for (const part of content) known.add(part);
+  }
+  return now.flatMap((item) => {
+    if (!isOfUser(item) || known.has(item)) return [];
+    const { content } = item as { content?: unknown };
+    return [Array.isArray(content) ? { ...item, content: content.filter((part) => !known.has(part)) } : item];
+  });
+}
+
+/** Returns a hash by which the same content is recognized, without keeping it. */
+export function hashContent({ texts, images }: ModeratedContent): string {
+  const hash = createHash('sha256').update(`${texts.length}`);
+  for (const each of [...texts, ...images]) hash.update(`\0${each.length}\0`).update(each);
+  return hash.digest('base64');
+}
+
+const isOfUser = (item: InputItem): boolean => item.type === 'message' && item['role'] === 'user';
 
 /** Joins texts, and cuts the result into pieces. */
 class TextPieces {

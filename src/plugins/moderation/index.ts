@@ -10,8 +10,9 @@ import {
   notFlagged,
 } from '../../domain/moderation.ts';
 import type { PluginPart } from '../../domain/plugin.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
 import type { Plugin, PluginRun } from '../plugin.ts';
-import { collectContent } from './collect-content.ts';
+import { collectContent, findAdded, hashContent } from './collect-content.ts';
 
 /** What judges inputs. */
 export interface ModerationEngine {
@@ -36,8 +37,8 @@ export interface ModerationPorts {
 }
 
 /**
- * Checks what users wrote before it is sent. A flagged input of a request that names the plugin is rejected. If only an
- * endpoint demands it, the endpoint is skipped.
+ * Checks what users wrote, and the text of their files, before it is sent. A request that names the plugin is rejected if
+ * its input is flagged. If only an endpoint demands it, the endpoint is skipped.
  *
  * @see docs/reference/plugins.md#moderation
  */
@@ -52,8 +53,7 @@ export const createModeration = ({ moderation }: ModerationPorts): Plugin => ({
       return undefined;
     }
     const moderated = new Moderation(run, engine, isRequired);
-    const { model, models } = run.request;
-    return setting ? moderated.reject(run.input.read(), model ?? models?.[0]) : moderated.part;
+    return setting ? moderated.guard(run) : moderated.guardEndpoints(run);
   },
 });
 
@@ -69,16 +69,24 @@ export function createPromptModeration({ moderation }: ModerationPorts) {
     if (!engine) return;
     const moderated = runs.get(run) ?? new Moderation(run, engine, isRequired);
     runs.set(run, moderated);
-    await moderated.admit([{ type: 'message', role: 'user', content: prompt }], endpoint);
+    const input: InputItem[] = [{ type: 'message', role: 'user', content: prompt }];
+    await moderated.admitInput(input, (verdict) => blocked(verdict, endpoint));
   };
 }
 
-/** The moderation of one run. Its input is judged once. */
+/** Writes the error for flagged content. */
+type Refuse = (verdict: ModerationVerdict) => GatewayError;
+
+/** The moderation of one run. Its input is judged once, and so is each text that becomes of its files. */
 class Moderation {
   private readonly run: ModeratedRun;
   private readonly engine: ModerationEngine;
   private readonly isRequired: boolean;
   private judging: Promise<ModerationVerdict> | undefined;
+  /** The verdicts on what plugins have added, by its hash. */
+  private readonly ofAdded = new Map<string, Promise<ModerationVerdict>>();
+  /** Why content was not judged, as reported last. */
+  private skippedFor: string | undefined;
 
   constructor(run: ModeratedRun, engine: ModerationEngine, isRequired: boolean) {
     this.run = run;
@@ -86,29 +94,58 @@ class Moderation {
     this.isRequired = isRequired;
   }
 
-  /** Skips endpoints that demand moderation if the input is flagged. */
-  get part(): PluginPart<PluginRun> {
+  /**
+   * Rejects a run if its input is flagged, or later the text of its files.
+   *
+   * @throws {GatewayError} `permission_denied`
+   */
+  async guard(run: PluginRun): Promise<PluginPart<PluginRun>> {
+    const { model, models } = run.request;
+    const refuse = (verdict: ModerationVerdict) => blocked(verdict, undefined, model ?? models?.[0]);
+    await this.admitInput(run.input.read(), refuse);
     return {
-      adapt: (request, endpoint) =>
-        endpoint.isModerated ? this.admit(request.input, endpoint).then(() => request) : request,
+      adapt: (request) => {
+        const input = run.input.read();
+        return request.input === input ? request : this.admitAdded(input, request, refuse);
+      },
     };
   }
 
-  /** @throws {GatewayError} `permission_denied` if the input is flagged; another endpoint may take it */
-  async admit(input: readonly InputItem[], endpoint: EndpointFacts): Promise<void> {
-    this.judging ??= this.judge(input);
+  /** Skips endpoints that demand moderation if the input, or the text of its files, is flagged. */
+  guardEndpoints(run: PluginRun): PluginPart<PluginRun> {
+    return {
+      adapt: (request, endpoint) => {
+        if (!endpoint.isModerated) return request;
+        const input = run.input.read();
+        const refuse = (verdict: ModerationVerdict) => blocked(verdict, endpoint);
+        return this.admitInput(input, refuse).then(() => this.admitAdded(input, request, refuse));
+      },
+    };
+  }
+
+  /** @throws {GatewayError} what `refuse` returns if the input is flagged */
+  async admitInput(input: readonly InputItem[], refuse: Refuse): Promise<void> {
+    this.judging ??= collectContent(input, nextTurn).then((content) => this.judge(content));
     const verdict = await this.judging;
-    if (verdict.flagged) throw blocked(verdict, endpoint);
+    if (verdict.flagged) throw refuse(verdict);
   }
 
-  /** @throws {GatewayError} `permission_denied` if the input is flagged */
-  async reject(input: readonly InputItem[], model: string | undefined): Promise<undefined> {
-    const verdict = await this.judge(input);
-    if (verdict.flagged) throw blocked(verdict, undefined, model);
+  /** @throws {GatewayError} what `refuse` returns if something that plugins have added to the input is flagged */
+  private async admitAdded(
+    input: readonly InputItem[],
+    request: ResponseRequest,
+    refuse: Refuse,
+  ): Promise<ResponseRequest> {
+    const content = await collectContent(findAdded(input, request.input), nextTurn);
+    const hash = hashContent(content);
+    const judging = this.ofAdded.get(hash) ?? this.judge(content);
+    this.ofAdded.set(hash, judging);
+    const verdict = await judging;
+    if (verdict.flagged) throw refuse(verdict);
+    return request;
   }
 
-  private async judge(input: readonly InputItem[]): Promise<ModerationVerdict> {
-    const content = await collectContent(input, nextTurn);
+  private async judge(content: ModeratedContent): Promise<ModerationVerdict> {
     if (content.texts.length === 0 && content.images.length === 0) return notFlagged;
     try {
       const verdict = await this.engine.judge(content, this.run);
@@ -143,6 +180,8 @@ class Moderation {
   }
 
   private reportSkipped(reason: string): void {
+    if (reason === this.skippedFor) return;
+    this.skippedFor = reason;
     this.run.stages.push({
       type: 'guardrail',
       name: 'moderation',
