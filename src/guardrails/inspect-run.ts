@@ -3,6 +3,7 @@ import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { FilterSource } from '../domain/content-filter.ts';
 import { GatewayError } from '../domain/errors.ts';
+import type { ImageRequest } from '../domain/images.ts';
 import type { InputItem } from '../domain/items.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { RequestSettings } from '../domain/request.ts';
@@ -57,15 +58,25 @@ export const createInputFilter =
     );
   };
 
-/** Creates the same for prompts of image generations. */
+/** Creates the same for image generations: their prompt, and the options of providers, such as a negative prompt. */
 export const createPromptFilter =
   (parts: InputFilterParts) =>
-  (run: FilteredRun & { readonly request: { readonly prompt: string } }): MaybePromise<Verdict<{ prompt: string }>> => {
+  (run: FilteredRun & { readonly request: PromptChange }): MaybePromise<Verdict<PromptChange>> => {
     const { contentFilters } = run.caller;
     if (contentFilters === undefined || run.parent) return pass;
-    const { prompt } = run.request;
-    return filterTexts(parts, contentFilters, run, (replace) => ({ prompt: replace(prompt, 'prompt', true) }));
+    const { prompt, provider } = run.request;
+    return filterTexts(parts, contentFilters, run, (replace) => {
+      const replaceOfUser = (text: string, field: string) => replace(text, field, true);
+      const change = { prompt: replaceOfUser(prompt, 'prompt') };
+      if (!provider?.options) return change;
+      const options = Object.entries(provider.options).map(([slug, fields]) => {
+        return [slug, mapTexts(fields, replaceOfUser, '')] as const;
+      });
+      return { ...change, provider: { ...provider, options: Object.fromEntries(options) } };
+    });
   };
+
+type PromptChange = Pick<ImageRequest, 'prompt' | 'provider'>;
 
 /** Returns another text, or the same. */
 type ReplaceInput = (text: string, field: string, isOfUser: boolean) => string;

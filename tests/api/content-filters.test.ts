@@ -510,17 +510,25 @@ describe('POST /images', () => {
     });
   });
 
-  it('redacts a prompt', async () => {
+  it('redacts a prompt, and texts in the options of a provider', async () => {
     const { key } = await createKey(builtins('redact', 'email'));
     const image = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'red' } })
       .png()
       .toBuffer();
     upstream.respond(json({ created: 1, data: [{ b64_json: image.toString('base64') }] }));
-    const response = await draw(key, 'Draw a@b.co');
+    const provider = { options: { draw: { style: 'that of c@d.co' } } };
+    const response = await draw(key, 'Draw a@b.co', { provider });
     const body = await response.json();
     expect(response.status, JSON.stringify(body)).toBe(200);
     expect(metadataOf(body).pipeline).toMatchObject([{ data: { action: 'redacted' } }]);
-    expect(sent()[0].prompt).toBe('Draw [EMAIL]');
+    expect(sent()[0]).toMatchObject({ prompt: 'Draw [EMAIL]', style: 'that of [EMAIL]' });
+  });
+
+  it('blocks a text in the options of a provider', async () => {
+    const { key } = await createKey(builtins('block', 'email'));
+    const response = await draw(key, 'Draw', { provider: { options: { draw: { colors: [{ of: 'a@b.co' }] } } } });
+    expect(response.status).toBe(403);
+    expect(sent()).toEqual([]);
   });
 });
 

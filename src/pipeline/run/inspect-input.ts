@@ -1,3 +1,4 @@
+import type { ImageRequest } from '../../domain/images.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { Verdict } from '../../domain/verdict.ts';
@@ -13,7 +14,7 @@ import type { Run, RunBase } from './run.ts';
 export type Inspector = (run: Run, added?: InputItem[]) => MaybePromise<Verdict>;
 
 /** Inspects the prompt of an image generation. */
-export type PromptInspector = (run: ImageRun) => MaybePromise<Verdict<{ readonly prompt: string }>>;
+export type PromptInspector = (run: ImageRun) => MaybePromise<Verdict<Pick<ImageRequest, 'prompt' | 'provider'>>>;
 
 /**
  * Calls the inspectors in order. Each sees the changes of those before it.
