@@ -1,11 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { InputItem } from '../../domain/items.ts';
 import { compressInput, measureInput, type Room } from './compress.ts';
-import type { NextTurn } from '../../domain/work-slices.ts';
+import { SLICE_WORK, type SlicedWork, WorkSlices } from '../../domain/work-slices.ts';
 import { measureItem } from './measure.ts';
 
-const pause = () => Promise.resolve();
 const say = (role: 'user' | 'assistant' | 'system' | 'developer', content: string): InputItem => ({
   type: 'message',
   role,
@@ -21,10 +20,20 @@ const output = (id: string, text = 'done'): InputItem => ({ type: 'function_call
 const think = (text: string): InputItem => ({ type: 'reasoning', summary: [{ type: 'summary_text', text }] });
 /** A text of about this many tokens. */
 const words = (tokens: number): string => 'word '.repeat(tokens);
-const total = (items: readonly InputItem[]): number => items.reduce((sum, item) => sum + measureItem(item), 0);
+const total = (items: readonly InputItem[]): number => items.reduce((sum, item) => sum + measure(item), 0);
+const measure = (item: InputItem): number => finish(measureItem(item));
+function finish<Result>(work: SlicedWork<Result>): Result {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
 
-const run = async (input: InputItem[], tokens: number, room: Partial<Room> = {}, wait: NextTurn = pause) =>
-  compressInput(input, await measureInput(input, wait), { tokens, scale: 1, cutsPrompt: true, ...room }, wait);
+const slices = new WorkSlices(() => Promise.resolve(), {});
+const run = async (input: InputItem[], tokens: number, room: Partial<Room> = {}, by = slices) => {
+  const measured = await by.run(measureInput(input));
+  return by.run(compressInput(input, measured, { tokens, scale: 1, cutsPrompt: true, ...room }));
+};
 
 async function shorten(input: InputItem[], tokens: number, room?: Partial<Room>): Promise<InputItem[]> {
   const outcome = await run(input, tokens, room);
@@ -149,9 +158,9 @@ describe('an input that is too long', () => {
 
   it('counts a text that looks like data as text, and data in other fields as an image', async () => {
     const data = `data:image/png;base64,${words(5000)}`;
-    expect(measureItem(say('user', data))).toBeGreaterThan(2000);
+    expect(measure(say('user', data))).toBeGreaterThan(2000);
     const shot: InputItem = { type: 'computer_call', call_id: 'c', screenshot: data };
-    expect(measureItem(shot)).toBeLessThan(1100);
+    expect(measure(shot)).toBeLessThan(1100);
   });
 });
 
@@ -236,10 +245,78 @@ it('fits afterwards or is an error, keeps what is protected, and keeps calls wit
   );
 });
 
-it('handles 100,000 items in slices', async () => {
-  const input = Array.from({ length: 100_000 }, (_, at) => (at % 2 ? output(`c${at - 1}`) : call(`c${at}`)));
+describe('a long input', () => {
+  /** Reads of the input since the last pause: of its items, and of the fields of its items and parts. */
+  let reads = 0;
+  /** The most reads without a pause. */
+  let most = 0;
   let pauses = 0;
-  const outcome = await run(input, 1000, {}, async () => void pauses++);
-  expect(outcome).toMatchObject({ type: 'compressed' });
-  expect(pauses).toBeGreaterThan(0);
+  const cancellation: { reason?: Error } = {};
+  const nextTurn = async () => {
+    most = Math.max(most, reads);
+    reads = 0;
+    pauses++;
+  };
+  beforeEach(() => {
+    [reads, most, pauses] = [0, 0, 0];
+    delete cancellation.reason;
+  });
+  const handler: ProxyHandler<object> = {
+    get(target, name, receiver) {
+      reads++;
+      return Reflect.get(target, name, receiver);
+    },
+    ownKeys(target) {
+      reads++;
+      return Reflect.ownKeys(target);
+    },
+  };
+  const observe = <Value extends object>(value: Value): Value => new Proxy(value, handler) as Value;
+  const observeAll = (items: InputItem[]): InputItem[] => observe(items.map(observe));
+  const inSlices = async (input: InputItem[], tokens: number, room?: Partial<Room>) => {
+    const outcome = await run(input, tokens, room, new WorkSlices(nextTurn, cancellation));
+    await nextTurn();
+    return outcome;
+  };
+  /** A unit of work reads a few fields. */
+  const limit = 8 * SLICE_WORK;
+  const count = 20_000;
+  const part = (at: number) => observe({ type: 'input_text' as const, text: `${at} ${words(20)}` });
+
+  const longOutput: InputItem = {
+    type: 'function_call_output',
+    call_id: 'a',
+    output: Array.from({ length: count }, (_, at) => part(at)),
+  };
+
+  it.each<[string, InputItem[], Partial<Room>]>([
+    ['calls', Array.from({ length: count }, (_, at) => (at % 2 ? output(`c${at - 1}`) : call(`c${at}`))), {}],
+    ['messages', Array.from({ length: count }, (_, at) => say(at % 2 ? 'assistant' : 'user', 'word')), {}],
+    ['messages, of which few may stay', Array.from({ length: count }, () => say('user', 'word')), { items: 100 }],
+    ['instructions', Array.from({ length: count }, () => say('system', 'word')), {}],
+    ['messages of one turn', [think('a'), ...Array.from({ length: count }, () => say('assistant', words(9)))], {}],
+    [
+      'texts in one message',
+      [
+        { type: 'message', role: 'user', content: Array.from({ length: count }, (_, at) => part(at)) },
+        say('user', 'b'),
+      ],
+      {},
+    ],
+    ['texts in the output of one tool', [say('user', 'a'), call('a'), longOutput], {}],
+  ])('of many %s is shortened in slices of bounded work', async (_, input, room) => {
+    const outcome = await inSlices(observeAll(input), 1000 + count * 3, room);
+    expect(outcome.type).toMatch(/compressed|too_long/);
+    expect(pauses).toBeGreaterThan(5);
+    expect(most).toBeLessThan(limit);
+  });
+
+  it('is read no further once the run is cancelled', async () => {
+    const input = observeAll(Array.from({ length: count }, () => say('user', 'word')));
+    cancellation.reason = new Error('The client is gone.');
+    await expect(inSlices(input, 1000)).rejects.toBe(cancellation.reason);
+    expect(pauses).toBe(1);
+    expect(most).toBeLessThan(limit);
+    expect(reads).toBe(0);
+  });
 });

@@ -1,7 +1,7 @@
 import type { InputItem } from '../../domain/items.ts';
-import { type NextTurn, WorkSlices } from '../../domain/work-slices.ts';
+import type { SlicedWork } from '../../domain/work-slices.ts';
 import { cutUnit } from './cut-unit.ts';
-import { ItemGroups, type Unit } from './group-items.ts';
+import { groupItems, type Unit } from './group-items.ts';
 import { measureItem } from './measure.ts';
 
 /** The room that an endpoint has for an input. */
@@ -29,8 +29,6 @@ export type Outcome =
   /** Even without everything that may be removed. @property tokens of what must stay */
   | { readonly type: 'too_long'; readonly tokens: number };
 
-/** Items between two looks at the clock. */
-const SLICE_ITEMS = 200;
 /** The estimated tokens of an input. */
 export interface MeasuredInput {
   /** Of each item. */
@@ -38,14 +36,12 @@ export interface MeasuredInput {
   readonly total: number;
 }
 
-/** Estimates the tokens of each item, in slices. */
-export async function measureInput(input: readonly InputItem[], nextTurn: NextTurn): Promise<MeasuredInput> {
-  const slices = new WorkSlices(nextTurn);
+/** Estimates the tokens of each item. */
+export function* measureInput(input: readonly InputItem[]): SlicedWork<MeasuredInput> {
   const tokens = new Float64Array(input.length);
   let total = 0;
-  for (let index = 0; index < input.length; index++) {
-    if (index % SLICE_ITEMS === 0 && slices.isOver()) await slices.next();
-    tokens[index] = measureItem(input[index]!);
+  for (const [index, item] of input.entries()) {
+    tokens[index] = yield* measureItem(item);
     total += tokens[index]!;
   }
   return { tokens, total };
@@ -58,21 +54,16 @@ export async function measureInput(input: readonly InputItem[], nextTurn: NextTu
  *
  * @see docs/reference/plugins.md#context-compression
  */
-export async function compressInput(
+export function* compressInput(
   input: readonly InputItem[],
   { tokens, total }: MeasuredInput,
   room: Room,
-  nextTurn: NextTurn,
-): Promise<Outcome> {
+): SlicedWork<Outcome> {
   const { scale, items = Number.POSITIVE_INFINITY } = room;
   if (total * scale <= room.tokens && input.length <= items) return { type: 'fits' };
-  const slices = new WorkSlices(nextTurn);
-  const groups = new ItemGroups(input);
-  while (!groups.advance(SLICE_ITEMS)) if (slices.isOver()) await slices.next();
-  const units = groups.list();
-  if (slices.isOver()) await slices.next();
+  const units = yield* groupItems(input);
   const scaled = tokens.map((estimate) => estimate * scale);
-  return new Shortening(input, scaled, total * scale, room).run(units);
+  return yield* new Shortening(input, scaled, total * scale, room).run(units);
 }
 
 interface Weighed extends Unit {
@@ -86,8 +77,10 @@ class Shortening {
   private readonly room: Room;
   /** For each item whether it is removed. */
   private readonly removed: Uint8Array;
-  private readonly replaced = new Map<number, InputItem>();
+  private readonly replaced = new Map<number, { item: InputItem; tokens: number }>();
   private total: number;
+  /** Units of work since the last time that the work could pause. */
+  private work = 0;
 
   constructor(input: readonly InputItem[], tokens: Float64Array, total: number, room: Room) {
     this.input = input;
@@ -98,19 +91,23 @@ class Shortening {
     this.room = room;
   }
 
-  run(groups: readonly Unit[]): Outcome {
-    const units = groups.map(({ items, isProtected }): Weighed => {
+  *run(groups: readonly Unit[]): SlicedWork<Outcome> {
+    const units: Weighed[] = [];
+    const free: Weighed[] = [];
+    for (const { items, isProtected } of groups) {
       let tokens = 0;
       for (const index of items) tokens += this.tokens[index]!;
-      return { items, isProtected, tokens };
-    });
+      const unit = { items, isProtected, tokens };
+      units.push(unit);
+      if (!isProtected) free.push(unit);
+      if (this.hasWorked(items.length)) yield this.takeWork();
+    }
     const last = units.at(-1)!; // an input has an item
     const isPrompt = units.length === 1 && last.items.length === 1;
-    const free = units.filter(({ isProtected }) => !isProtected);
-    this.removeMiddle(this.removeSurplus(free, last), last);
-    if (this.excess > 0 && (isPrompt ? this.room.cutsPrompt : !last.isProtected)) this.cut(last, 1);
-    this.removeOpening(units, last);
-    const input = this.collect();
+    yield* this.removeMiddle(yield* this.removeSurplus(free, last), last);
+    if (this.excess > 0 && (isPrompt ? this.room.cutsPrompt : !last.isProtected)) yield* this.cut(last, 1);
+    yield* this.removeOpening(units, last);
+    const input = yield* this.collect();
     if (this.excess > 0 || input.length > (this.room.items ?? Number.POSITIVE_INFINITY)) {
       return { type: 'too_long', tokens: Math.ceil(this.total) };
     }
@@ -123,8 +120,16 @@ class Shortening {
     };
   }
 
-  private measure(item: InputItem): number {
-    return measureItem(item) * this.room.scale;
+  /** Counts work. @returns whether the work should be able to pause: then `takeWork()` is yielded */
+  private hasWorked(units: number): boolean {
+    this.work += units;
+    return this.work >= BATCH;
+  }
+
+  private takeWork(): number {
+    const { work } = this;
+    this.work = 0;
+    return work;
   }
 
   private get excess(): number {
@@ -132,10 +137,14 @@ class Shortening {
   }
 
   /** Removes units from the middle until there are few enough items. About equal numbers remain on both sides. */
-  private removeSurplus(free: readonly Weighed[], last: Weighed): readonly Weighed[] {
+  private *removeSurplus(free: readonly Weighed[], last: Weighed): SlicedWork<readonly Weighed[]> {
     const { items = Number.POSITIVE_INFINITY } = this.room;
     if (this.input.length <= items) return free;
-    const fixed = this.input.length - free.reduce((sum, unit) => sum + unit.items.length, 0);
+    let fixed = this.input.length;
+    for (const unit of free) {
+      fixed -= unit.items.length;
+      if (this.hasWorked(1)) yield this.takeWork();
+    }
     const allowed = Math.max(0, items - fixed);
     let count = 0;
     const fits = (unit: Weighed | undefined, limit: number): boolean => {
@@ -144,32 +153,50 @@ class Shortening {
       return true;
     };
     let low = 0;
-    while (fits(free[low], allowed / 2)) low++;
+    while (fits(free[low], allowed / 2)) {
+      low++;
+      if (this.hasWorked(1)) yield this.takeWork();
+    }
     let high = free.length;
-    while (high > low && fits(free[high - 1], allowed)) high--;
-    const surplus = free.slice(low, high).filter((unit) => unit !== last);
-    for (const unit of surplus) this.remove(unit);
-    return free.filter((unit) => !this.isRemoved(unit));
+    while (high > low && fits(free[high - 1], allowed)) {
+      high--;
+      if (this.hasWorked(1)) yield this.takeWork();
+    }
+    const left: Weighed[] = [];
+    for (const [at, unit] of free.entries()) {
+      if (at < low || at >= high || unit === last) left.push(unit);
+      else this.remove(unit);
+      if (this.hasWorked(1)) yield this.takeWork();
+    }
+    return left;
   }
 
   /** Removes units from the middle of the tokens outwards, each time on the side that has more tokens left. */
-  private removeMiddle(free: readonly Weighed[], last: Weighed): void {
-    const mass = free.reduce((sum, unit) => sum + unit.tokens, 0);
+  private *removeMiddle(free: readonly Weighed[], last: Weighed): SlicedWork<void> {
+    let mass = 0;
+    for (const { tokens } of free) {
+      mass += tokens;
+      if (this.hasWorked(1)) yield this.takeWork();
+    }
     let at = 0;
     let before = 0;
-    while (at < free.length - 1 && before + free[at]!.tokens < mass / 2) before += free[at++]!.tokens;
+    while (at < free.length - 1 && before + free[at]!.tokens < mass / 2) {
+      before += free[at++]!.tokens;
+      if (this.hasWorked(1)) yield this.takeWork();
+    }
     let low = at - 1;
     let high = at + 1;
     let after = mass - before - (free[at]?.tokens ?? 0);
     let unit = free[at];
     while (unit && this.excess > 0) {
-      if (this.cut(unit, MIN_KEPT)) return;
+      if (yield* this.cut(unit, MIN_KEPT)) return;
       if (unit !== last) this.remove(unit);
       const isLower = low >= 0 && (high >= free.length || before >= after);
       unit = isLower ? free[low--] : free[high++];
       if (!unit) return;
       if (isLower) before -= unit.tokens;
       else after -= unit.tokens;
+      if (this.hasWorked(1)) yield this.takeWork();
     }
   }
 
@@ -177,13 +204,19 @@ class Shortening {
    * Removes what the model said before the first remaining message of the user, because a conversation that began with the
    * user must still do so.
    */
-  private removeOpening(units: readonly Weighed[], last: Weighed): void {
-    const isUsers = (unit: Weighed): boolean => unit.items.some((index) => isFromUser(this.input[index]!));
-    const conversation = units.filter((unit) => !unit.isProtected || isUsers(unit));
-    if (!conversation[0] || !isUsers(conversation[0])) return;
-    for (const unit of conversation) {
+  private *removeOpening(units: readonly Weighed[], last: Weighed): SlicedWork<void> {
+    let isOpened = false;
+    for (const unit of units) {
+      let isUsers = false;
+      for (const index of unit.items) {
+        isUsers ||= isFromUser(this.input[index]!);
+        if (this.hasWorked(1)) yield this.takeWork();
+      }
+      if (unit.isProtected && !isUsers) continue; // belongs to no turn
+      if (!isOpened && !isUsers) return;
+      isOpened = true;
       if (this.isRemoved(unit)) continue;
-      if (unit === last || isUsers(unit)) return;
+      if (unit === last || isUsers) return;
       this.remove(unit);
     }
   }
@@ -195,30 +228,38 @@ class Shortening {
   private remove(unit: Weighed): void {
     for (const index of unit.items) {
       this.removed[index] = 1;
-      this.total -= this.replaced.has(index) ? this.measure(this.replaced.get(index)!) : this.tokens[index]!;
+      this.total -= this.replaced.get(index)?.tokens ?? this.tokens[index]!;
     }
+    this.work += unit.items.length;
   }
 
   /** Cuts the texts of a unit by what is too much. @returns whether that was possible, with `least` tokens left of them */
-  private cut(unit: Weighed, least: number): boolean {
+  private *cut(unit: Weighed, least: number): SlicedWork<boolean> {
     if (unit.tokens - this.excess < least) return false;
-    const items = unit.items.map((index) => this.input[index]!);
-    const cut = cutUnit(items, this.excess + ROUNDING, least, (item) => this.measure(item));
+    const items: InputItem[] = [];
+    for (const index of unit.items) {
+      items.push(this.input[index]!);
+      if (this.hasWorked(1)) yield this.takeWork();
+    }
+    const cut = yield* cutUnit(items, this.excess + ROUNDING, least, this.room.scale);
     if (!cut) return false;
     for (const [at, index] of unit.items.entries()) {
+      if (this.hasWorked(1)) yield this.takeWork();
       const item = cut[at]!;
       if (item === items[at]) continue;
-      this.replaced.set(index, item);
-      this.total += this.measure(item) - this.tokens[index]!;
+      const tokens = (yield* measureItem(item)) * this.room.scale;
+      this.replaced.set(index, { item, tokens });
+      this.total += tokens - this.tokens[index]!;
     }
     return true;
   }
 
-  private collect(): InputItem[] {
+  private *collect(): SlicedWork<InputItem[]> {
     const input: InputItem[] = [];
     for (let index = 0; index < this.input.length; index++) {
+      if (this.hasWorked(1)) yield this.takeWork();
       if (this.removed[index]) continue;
-      const item = this.replaced.get(index) ?? this.input[index]!;
+      const item = this.replaced.get(index)?.item ?? this.input[index]!;
       // of two settings in a row only the second one counts, and two of them are an error
       if (item.type === 'configuration_update' && input.at(-1)?.type === item.type) input.pop();
       input.push(item);
@@ -226,6 +267,9 @@ class Shortening {
     return input;
   }
 }
+
+/** Units of work between two places where the work can pause. */
+const BATCH = 256;
 
 /** Tokens of a unit that must remain if it is cut instead of removed. */
 const MIN_KEPT = 100;

@@ -3,10 +3,11 @@ import { isSmallContext, mayShorten } from '../../domain/compression.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { estimateTokens } from '../../domain/estimate-tokens.ts';
-import type { InputItem } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { StageRecord } from '../../domain/router-metadata.ts';
+import { type SlicedWork, WorkSlices } from '../../domain/work-slices.ts';
+import type { PluginRun } from '../plugin.ts';
 import { compressInput, measureInput } from './compress.ts';
 import { sampleTexts } from './sample-texts.ts';
 
@@ -26,14 +27,14 @@ const NEAR = 0.8;
 
 /** Fits the requests of one run to the contexts of its endpoints. */
 export class ContextFitting {
-  private readonly stages: { push(stage: StageRecord): unknown };
+  private readonly run: Pick<PluginRun, 'stages' | 'cancellation'>;
   private readonly isNamed: boolean;
   private readonly countTokens: CountTokens;
   /** The last stage as text: attempts that are shortened alike share one stage. */
   private reported = '';
 
-  constructor(stages: { push(stage: StageRecord): unknown }, isNamed: boolean, countTokens: CountTokens) {
-    this.stages = stages;
+  constructor(run: Pick<PluginRun, 'stages' | 'cancellation'>, isNamed: boolean, countTokens: CountTokens) {
+    this.run = run;
     this.isNamed = isNamed;
     this.countTokens = countTokens;
   }
@@ -49,15 +50,16 @@ export class ContextFitting {
 
   private async shorten(request: ResponseRequest, endpoint: EndpointFacts): Promise<ResponseRequest> {
     const { input } = request;
-    const fixed = measureFixed(request);
-    const measured = await measureInput(input, nextTurn);
+    const slices = new WorkSlices(nextTurn, this.run.cancellation);
+    const fixed = await slices.run(measureFixed(request));
+    const measured = await slices.run(measureInput(input));
     const [budget, most] = readBudgets(request, endpoint);
     const isNear = measured.total + fixed >= budget * NEAR;
-    const scale = isNear ? await this.findScale(input, endpoint) : 1;
+    const scale = isNear ? await this.findScale(await slices.run(sampleTexts(input)), endpoint) : 1;
     const room = { tokens: budget - fixed * scale, items: endpoint.maxMessages, scale, cutsPrompt: this.isNamed };
-    let outcome = await compressInput(input, measured, room, nextTurn);
+    let outcome = await slices.run(compressInput(input, measured, room));
     if (outcome.type === 'too_long' && most > budget) {
-      outcome = await compressInput(input, measured, { ...room, tokens: most - fixed * scale }, nextTurn);
+      outcome = await slices.run(compressInput(input, measured, { ...room, tokens: most - fixed * scale }));
     }
     // the provider's own way of truncating would be a second one
     const { truncation: _, ...rest } = request;
@@ -79,9 +81,8 @@ export class ContextFitting {
     }
   }
 
-  /** Returns the real tokens per estimated token of an input. */
-  private async findScale(input: readonly InputItem[], { model }: EndpointFacts): Promise<number> {
-    const texts = sampleTexts(input);
+  /** Returns the real tokens per estimated token of texts. */
+  private async findScale(texts: readonly string[], { model }: EndpointFacts): Promise<number> {
     const expected = texts.reduce((sum, text) => sum + estimateTokens([text]), 0);
     const counted = expected > 0 ? await this.countTokens(model, texts) : undefined;
     return counted === undefined ? 1 : Math.min(MAX_SCALE, Math.max(1 / MAX_SCALE, counted / expected));
@@ -103,7 +104,7 @@ export class ContextFitting {
     const text = JSON.stringify(stage);
     if (text === this.reported) return;
     this.reported = text;
-    this.stages.push(stage);
+    this.run.stages.push(stage);
   }
 }
 
@@ -128,12 +129,19 @@ function readBudgets({ max_output_tokens: wanted }: ResponseRequest, endpoint: E
 }
 
 /** Estimates the tokens of everything besides the input. */
-function measureFixed({ instructions, tools, text }: ResponseRequest): number {
-  const texts = instructions ? [instructions] : [];
-  if (tools && tools.length > 0) texts.push(JSON.stringify(tools));
-  if (text?.format) texts.push(JSON.stringify(text.format));
-  return texts.reduce((sum, each) => sum + estimateTokens([each]), 0);
+function* measureFixed({ instructions, tools, text }: ResponseRequest): SlicedWork<number> {
+  let tokens = 0;
+  if (instructions) tokens += estimateTokens([instructions]);
+  for (const each of [...(tools ?? []), ...(text?.format ? [text.format] : [])]) {
+    const written = JSON.stringify(each);
+    tokens += estimateTokens([written]);
+    yield 1 + written.length / CHARACTERS_PER_WORK;
+  }
+  return tokens;
 }
+
+/** Characters of JSON that cost one unit of work to write and to estimate. */
+const CHARACTERS_PER_WORK = 80;
 
 const tooLong = ({ model, provider }: EndpointFacts, needed: number, free: number): GatewayError =>
   new GatewayError(

@@ -1,4 +1,5 @@
 import type { InputItem } from '../../domain/items.ts';
+import type { SlicedWork } from '../../domain/work-slices.ts';
 
 /** Items that stay or go together. */
 export interface Unit {
@@ -29,10 +30,17 @@ const settingTypes = new Set([
  * Instructions, the last user message, tools and settings are protected. The output of a call that only an
  * `item_reference` names is protected, too.
  */
-export class ItemGroups {
+export function groupItems(input: readonly InputItem[]): SlicedWork<Unit[]> {
+  return new ItemGroups(input).group();
+}
+
+/** Items between two places where the work can pause. */
+const BATCH = 256;
+
+class ItemGroups {
   private readonly input: readonly InputItem[];
-  private readonly lastUser: number;
-  private readonly hasReferences: boolean;
+  private lastUser = -1;
+  private hasReferences = false;
   /** For each item the unit that it was placed in. There are at most as many units as items. */
   private readonly unitOfItem: Int32Array;
   /** For each unit itself, or the earlier unit that it was merged into. */
@@ -42,28 +50,28 @@ export class ItemGroups {
   private readonly unitOfLink = new Map<string, number>();
   /** The unit of the reasoning that the next items belong to. */
   private turn = -1;
-  private next = 0;
 
   constructor(input: readonly InputItem[]) {
     this.input = input;
     this.unitOfItem = new Int32Array(input.length);
     this.parents = new Int32Array(input.length);
-    this.lastUser = input.findLastIndex((item) => item.type === 'message' && item['role'] === 'user');
-    this.hasReferences = input.some(({ type }) => type === 'item_reference');
-  }
-
-  /** Groups the next items, so that a long input can be grouped in slices. @returns whether all are grouped */
-  advance(items: number): boolean {
-    const end = Math.min(this.input.length, this.next + items);
-    while (this.next < end) {
-      this.place(this.next, this.input[this.next] as Linked);
-      this.next++;
-    }
-    return this.next === this.input.length;
   }
 
   /** Returns the units in the order of their first items. */
-  list(): Unit[] {
+  *group(): SlicedWork<Unit[]> {
+    for (const [index, item] of this.input.entries()) {
+      if (item.type === 'item_reference') this.hasReferences = true;
+      else if (item.type === 'message' && item['role'] === 'user') this.lastUser = index;
+      if (index % BATCH === 0) yield BATCH;
+    }
+    for (const [index, item] of this.input.entries()) {
+      this.place(index, item as Linked);
+      if (index % BATCH === 0) yield BATCH * 2;
+    }
+    return yield* this.list();
+  }
+
+  private *list(): SlicedWork<Unit[]> {
     const units: { items: number[]; isProtected: boolean }[] = [];
     const placeOfUnit = new Int32Array(this.units).fill(-1);
     for (let index = 0; index < this.input.length; index++) {
@@ -71,8 +79,13 @@ export class ItemGroups {
       const place = placeOfUnit[unit]!;
       if (place === -1) placeOfUnit[unit] = units.push({ items: [index], isProtected: false }) - 1;
       else units[place]!.items.push(index);
+      if (index % BATCH === 0) yield BATCH;
     }
-    for (const unit of this.protectedUnits) units[placeOfUnit[this.find(unit)]!]!.isProtected = true;
+    let count = 0;
+    for (const unit of this.protectedUnits) {
+      units[placeOfUnit[this.find(unit)]!]!.isProtected = true;
+      if (++count % BATCH === 0) yield BATCH / 2;
+    }
     return units;
   }
 

@@ -16,7 +16,7 @@ export interface CompressionPorts {
 export const createContextCompression = ({ countTokens }: CompressionPorts): Plugin => ({
   id: 'context-compression',
   prepare(run, setting): PluginPart<PluginRun> {
-    const fitting = new ContextFitting(run.stages, setting !== undefined, countTokens);
+    const fitting = new ContextFitting(run, setting !== undefined, countTokens);
     return { adapt: (request, endpoint: EndpointFacts) => fitting.fit(request, endpoint) };
   },
 });

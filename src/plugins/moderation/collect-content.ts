@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InputItem } from '../../domain/items.ts';
 import type { ModeratedContent } from '../../domain/moderation.ts';
-import { type NextTurn, WorkSlices } from '../../domain/work-slices.ts';
+import type { SlicedWork } from '../../domain/work-slices.ts';
 
 /** Characters of a text that an engine gets at once. */
 const MAX_PIECE = 16_000;
@@ -10,29 +10,28 @@ const OVERLAP = 200;
 
 type Part = { type?: unknown; text?: unknown; image_url?: unknown };
 
-/** Items between two looks at the clock. */
-const SLICE_ITEMS = 100;
+/** Items or parts between two places where the work can pause. */
+const BATCH = 256;
+/** Characters that cost one unit of work to copy or to hash. */
+const CHARACTERS_PER_WORK = 500;
 
 /**
  * Collects what users wrote and sent: the texts of all messages of the role `user`, and their images.
  *
  * @see docs/reference/plugins.md#moderation
  */
-export async function collectContent(input: readonly InputItem[], nextTurn: NextTurn): Promise<ModeratedContent> {
-  const slices = new WorkSlices(nextTurn);
+export function* collectContent(input: readonly InputItem[]): SlicedWork<ModeratedContent> {
   const texts = new TextPieces();
   const images: string[] = [];
-  for (let index = 0; index < input.length; index++) {
-    if (index % SLICE_ITEMS === 0 && slices.isOver()) await slices.next();
-    const item = input[index]!;
+  for (const [index, item] of input.entries()) {
+    if (index % BATCH === BATCH - 1) yield BATCH / 4;
     if (!isOfUser(item)) continue;
     const { content } = item as { content?: unknown };
-    if (typeof content === 'string') texts.add(content);
-    else if (Array.isArray(content)) {
-      for (const { text, image_url: url } of content as Part[]) {
-        if (typeof text === 'string') texts.add(text);
-        if (typeof url === 'string') images.push(url);
-      }
+    for (const part of typeof content === 'string' ? [{ text: content }] : listParts(content)) {
+      const { text, image_url: url } = part as Part;
+      if (typeof text === 'string') texts.add(text);
+      if (typeof url === 'string') images.push(url);
+      yield 1 + (typeof text === 'string' ? text.length / CHARACTERS_PER_WORK : 0);
     }
   }
   return { texts: texts.end(), images };
@@ -43,27 +42,39 @@ export async function collectContent(input: readonly InputItem[], nextTurn: Next
  *
  * @param before the input that it was made of
  */
-export function findAdded(before: readonly InputItem[], now: readonly InputItem[]): InputItem[] {
+export function* findAdded(before: readonly InputItem[], now: readonly InputItem[]): SlicedWork<InputItem[]> {
   const known = new Set<unknown>();
   for (const item of before) {
     if (!isOfUser(item)) continue;
     known.add(item);
-    const { content } = item as { content?: unknown };
-    if (Array.isArray(content)) for (const part of content) known.add(part);
+    const parts = listParts((item as { content?: unknown }).content);
+    for (const part of parts) known.add(part);
+    yield 1 + parts.length;
   }
-  return now.flatMap((item) => {
-    if (!isOfUser(item) || known.has(item)) return [];
-    const { content } = item as { content?: unknown };
-    return [Array.isArray(content) ? { ...item, content: content.filter((part) => !known.has(part)) } : item];
-  });
+  const added: InputItem[] = [];
+  for (const [index, item] of now.entries()) {
+    if (index % BATCH === BATCH - 1) yield BATCH / 4;
+    if (!isOfUser(item) || known.has(item)) continue;
+    const parts = listParts((item as { content?: unknown }).content);
+    added.push(
+      parts.length === 0 ? item : ({ ...item, content: parts.filter((part) => !known.has(part)) } as InputItem),
+    );
+    yield parts.length;
+  }
+  return added;
 }
 
 /** Returns a hash by which the same content is recognized, without keeping it. */
-export function hashContent({ texts, images }: ModeratedContent): string {
+export function* hashContent({ texts, images }: ModeratedContent): SlicedWork<string> {
   const hash = createHash('sha256').update(`${texts.length}`);
-  for (const each of [...texts, ...images]) hash.update(`\0${each.length}\0`).update(each);
+  for (const each of [...texts, ...images]) {
+    hash.update(`\0${each.length}\0`).update(each);
+    yield each.length / CHARACTERS_PER_WORK;
+  }
   return hash.digest('base64');
 }
+
+const listParts = (content: unknown): readonly unknown[] => (Array.isArray(content) ? content : []);
 
 const isOfUser = (item: InputItem): boolean => item.type === 'message' && item['role'] === 'user';
 

@@ -11,6 +11,7 @@ import {
 } from '../../domain/moderation.ts';
 import type { PluginPart } from '../../domain/plugin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { WorkSlices } from '../../domain/work-slices.ts';
 import type { Plugin, PluginRun } from '../plugin.ts';
 import { collectContent, findAdded, hashContent } from './collect-content.ts';
 
@@ -80,6 +81,7 @@ type Refuse = (verdict: ModerationVerdict) => GatewayError;
 /** The moderation of one run. Its input is judged once, and so is each text that becomes of its files. */
 class Moderation {
   private readonly run: ModeratedRun;
+  private readonly slices: WorkSlices;
   private readonly engine: ModerationEngine;
   private readonly isRequired: boolean;
   private judging: Promise<ModerationVerdict> | undefined;
@@ -90,6 +92,7 @@ class Moderation {
 
   constructor(run: ModeratedRun, engine: ModerationEngine, isRequired: boolean) {
     this.run = run;
+    this.slices = new WorkSlices(nextTurn, run.cancellation);
     this.engine = engine;
     this.isRequired = isRequired;
   }
@@ -125,7 +128,7 @@ class Moderation {
 
   /** @throws {GatewayError} what `refuse` returns if the input is flagged */
   async admitInput(input: readonly InputItem[], refuse: Refuse): Promise<void> {
-    this.judging ??= collectContent(input, nextTurn).then((content) => this.judge(content));
+    this.judging ??= this.slices.run(collectContent(input)).then((content) => this.judge(content));
     const verdict = await this.judging;
     if (verdict.flagged) throw refuse(verdict);
   }
@@ -136,8 +139,9 @@ class Moderation {
     request: ResponseRequest,
     refuse: Refuse,
   ): Promise<ResponseRequest> {
-    const content = await collectContent(findAdded(input, request.input), nextTurn);
-    const hash = hashContent(content);
+    const { slices } = this;
+    const content = await slices.run(collectContent(await slices.run(findAdded(input, request.input))));
+    const hash = await slices.run(hashContent(content));
     const judging = this.ofAdded.get(hash) ?? this.judge(content);
     this.ofAdded.set(hash, judging);
     const verdict = await judging;
