@@ -30,12 +30,18 @@ export interface Content {
   tokens: number;
 }
 
+/** Content, and the units of work since the reading last yielded. */
+interface Reading extends Content {
+  work: number;
+}
+
 /** Finds everything in an item that a model reads. */
 export function* readContent(item: InputItem): SlicedWork<Content> {
-  const content: Content = { texts: [], tokens: TOKENS_PER_ITEM };
-  if (item.type === 'image_generation_call') content.tokens += IMAGE;
-  else yield* collectFields(item, content);
-  return content;
+  const reading: Reading = { texts: [], tokens: TOKENS_PER_ITEM, work: 0 };
+  if (item.type === 'image_generation_call') reading.tokens += IMAGE;
+  else for (const inner of readFields(item, reading)) yield* readInner(inner, reading);
+  yield reading.work;
+  return reading;
 }
 
 /** Characters that cost one unit of work to estimate. */
@@ -52,33 +58,52 @@ export function* measureItem(item: InputItem): SlicedWork<number> {
   return tokens + estimateTokens(texts);
 }
 
-function* collectFields(holder: object, content: Content): SlicedWork<void> {
+const none: readonly object[] = [];
+
+/** Reads the fields of an object. @returns the objects in them, which are to be read */
+function readFields(holder: object, reading: Reading): readonly object[] {
   const fields = Object.entries(holder);
-  yield fields.length;
+  reading.work += fields.length;
+  let inner: object[] | undefined;
   for (const [name, value] of fields) {
     if (silentFields.has(name)) continue;
     if (name === 'encrypted_content' && typeof value === 'string')
-      content.tokens += value.length / CHARACTERS_PER_HIDDEN_TOKEN;
-    else if (typeof value === 'string' && value.startsWith('data:') && !textFields.has(name)) content.tokens += IMAGE;
-    else if (typeof value === 'string') content.texts.push(value);
-    else if (typeof value === 'object' && value !== null) yield* collect(value, content);
+      reading.tokens += value.length / CHARACTERS_PER_HIDDEN_TOKEN;
+    else if (typeof value === 'string' && value.startsWith('data:') && !textFields.has(name)) reading.tokens += IMAGE;
+    else if (typeof value === 'string') reading.texts.push(value);
+    else if (typeof value === 'object' && value !== null) {
+      inner ??= [];
+      inner.push(value);
+    }
   }
+  return inner ?? none;
 }
 
-function* collect(value: object, content: Content): SlicedWork<void> {
-  if (Array.isArray(value)) {
-    for (let at = 0; at < value.length; at++) {
-      const each: unknown = value[at];
-      if (typeof each === 'string') content.texts.push(each);
-      else if (typeof each === 'object' && each !== null) yield* collect(each, content);
-      if (at % BATCH === BATCH - 1) yield BATCH;
-    }
+/** Reads an object within an item. @returns the objects in it, which are to be read */
+function readObject(value: object, reading: Reading): readonly object[] {
+  const media = estimateMedia(value);
+  if (media === undefined) return readFields(value, reading);
+  reading.tokens += media;
+  return none;
+}
+
+/** Most of the objects of a long list have no further ones in them, and cost no generator. */
+function* readInner(value: object, reading: Reading): SlicedWork<void> {
+  if (!Array.isArray(value)) {
+    for (const inner of readObject(value, reading)) yield* readInner(inner, reading);
     return;
   }
-  const media = estimateMedia(value);
-  if (media === undefined) yield* collectFields(value, content);
-  else content.tokens += media;
+  for (const each of value as unknown[]) {
+    if (typeof each === 'string') reading.texts.push(each);
+    else if (Array.isArray(each)) yield* readInner(each, reading);
+    else if (typeof each === 'object' && each !== null) {
+      for (const inner of readObject(each, reading)) yield* readInner(inner, reading);
+    }
+    if (++reading.work < BATCH) continue;
+    yield reading.work;
+    reading.work = 0;
+  }
 }
 
-/** Elements of a list between two places where the work can pause. */
+/** Units of work between two places where the work can pause. */
 const BATCH = 256;
