@@ -19,6 +19,7 @@ import { loadTools } from './compose/load-tools.ts';
 import { openStorage } from './compose/open-storage.ts';
 import { runBootstrap } from './compose/run-bootstrap.ts';
 import { FLUSH_MS, SHUTDOWN_GRACE_MS, longestRequestMs } from './compose/time-limits.ts';
+import { optimizeEarly } from './compose/tune-engine.ts';
 import { listSecrets } from './config/list-secrets.ts';
 import type { Config } from './config/schema.ts';
 import { coalesce } from './domain/coalesce.ts';
@@ -105,6 +106,7 @@ const POOL_OF_A_WORKER = 5;
  * those in `compose/` name concrete adapters.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  optimizeEarly();
   const resources = new AsyncDisposableStack(); // released in reverse order
   try {
     return await assemble(options, resources);
