@@ -8,7 +8,7 @@ export type NextTurn = () => Promise<unknown>;
 export type SlicedWork<Result> = Generator<number, Result, void>;
 
 /** Units of work between two pauses. */
-export const SLICE_WORK = 5_000;
+export const WORK_PER_SLICE = 5_000;
 
 /** Does the work for one request in slices, so that it does not block the event loop, however long its input is. */
 export class WorkSlices {
@@ -28,7 +28,7 @@ export class WorkSlices {
       const { done, value } = work.next();
       if (done) return value;
       this.done += value;
-      if (this.done < SLICE_WORK) continue;
+      if (this.done < WORK_PER_SLICE) continue;
       await this.nextTurn();
       this.done = 0;
       if (this.cancellation.reason) throw this.cancellation.reason;

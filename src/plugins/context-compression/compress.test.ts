@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { InputItem } from '../../domain/items.ts';
 import { compressInput, measureInput, type Room } from './compress.ts';
-import { SLICE_WORK, type SlicedWork, WorkSlices } from '../../domain/work-slices.ts';
+import { WORK_PER_SLICE, type SlicedWork, WorkSlices } from '../../domain/work-slices.ts';
 import { measureItem } from './measure.ts';
 
 const say = (role: 'user' | 'assistant' | 'system' | 'developer', content: string): InputItem => ({
@@ -279,7 +279,7 @@ describe('a long input', () => {
     return outcome;
   };
   /** A unit of work reads a few fields. */
-  const limit = 8 * SLICE_WORK;
+  const limit = 8 * WORK_PER_SLICE;
   const count = 20_000;
   const part = (at: number) => observe({ type: 'input_text' as const, text: `${at} ${words(20)}` });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { InputItem } from '../../domain/items.ts';
-import { SLICE_WORK, type SlicedWork, WorkSlices } from '../../domain/work-slices.ts';
+import { WORK_PER_SLICE, type SlicedWork, WorkSlices } from '../../domain/work-slices.ts';
 import { collectContent, findAdded, hashContent } from './collect-content.ts';
 
 const count = 20_000;
@@ -27,7 +27,7 @@ async function observe<Value>(items: unknown[], work: (items: unknown[]) => Slic
 }
 
 it('collects many messages, and many texts of one message, in slices of bounded work', async () => {
-  const limit = 4 * SLICE_WORK;
+  const limit = 4 * WORK_PER_SLICE;
   const messages = Array.from({ length: count }, (_, at) => say(`text ${at}`));
   const parts = Array.from({ length: count }, (_, at) => part(at));
   for (const { value, most } of [
