@@ -4,9 +4,10 @@ import type { Cancellation } from '../domain/cancellation.ts';
 import type { FilterSource } from '../domain/content-filter.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ImageRequest } from '../domain/images.ts';
+import { isJson } from '../domain/is-json.ts';
 import type { InputItem } from '../domain/items.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
-import type { RequestSettings } from '../domain/request.ts';
+import type { PluginSetting, RequestSettings } from '../domain/request.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import { type InputChange, pass, type Verdict } from '../domain/verdict.ts';
 import type { FilterSet, FilterSets } from './filter-sets.ts';
@@ -36,7 +37,7 @@ export interface InputFilterParts {
 }
 
 interface FilteredResponse extends FilteredRun {
-  readonly request: Pick<RequestSettings, 'instructions' | 'prompt'>;
+  readonly request: Pick<RequestSettings, 'instructions' | 'plugins' | 'prompt'>;
   readonly input: { read(): InputItem[] };
 }
 
@@ -184,15 +185,6 @@ async function scanPlaces(
 const keepJson = (text: string, redacted: string): string =>
   isJson(text) && !isJson(redacted) ? JSON.stringify({ redacted }) : redacted;
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Replaces the texts of a request. The request itself stays unchanged. */
 function mapRequest(
   { request, input }: Pick<FilteredResponse, 'request' | 'input'>,
@@ -202,13 +194,34 @@ function mapRequest(
   const { prompt } = request;
   const instructions = mapTexts(request.instructions, replaceContext, 'instructions');
   const variables = mapTexts(prompt?.variables, replaceContext, 'variables');
+  const plugins = request.plugins && mapSearchPrompts(request.plugins, replaceContext);
   return {
     input: mapItems(input.read(), replace),
     settings: {
       ...(instructions === request.instructions ? undefined : { instructions }),
       ...(variables === prompt?.variables ? undefined : { prompt: { ...prompt!, variables } }),
+      ...(plugins && { plugins }),
     },
   };
+}
+
+/**
+ * Replaces the texts that plugins put before their search results, so that a blocked one is found before a search is
+ * paid for.
+ *
+ * @returns undefined if nothing changes
+ */
+function mapSearchPrompts(
+  plugins: readonly PluginSetting[],
+  replace: (text: string, field: string) => string,
+): PluginSetting[] | undefined {
+  const mapped = plugins.map((setting) => {
+    const { search_prompt: given } = setting;
+    if (typeof given !== 'string') return setting;
+    const prompt = replace(given, 'search_prompt');
+    return prompt === given ? setting : { ...setting, search_prompt: prompt };
+  });
+  return mapped.some((setting, at) => setting !== plugins[at]) ? mapped : undefined;
 }
 
 /** @returns undefined if nothing changes */

@@ -92,6 +92,18 @@ describe.each(modes)('%s', (mode) => {
     expect((await request(await createKey(injection('user_only')), mode, body)).status).toBe(200);
   });
 
+  it('the text before search results is redacted, or blocks the request before the engine is called', async () => {
+    const body = { plugins: [{ id: 'web', engine: 'exa', search_prompt: 'Ask bob@example.com.' }], input: 'news' };
+    const called = engine.requests.length;
+    const blocked = await request(await createKey(email('block')), mode, body);
+    expect(blocked.status, blocked.text).toBe(403);
+    expect(engine.requests.length).toBe(called);
+    expect(sent()).toEqual([]);
+    expect((await request(await createKey(email('redact')), mode, body)).status).toBe(200);
+    expect(sent().join('')).toContain('Ask [EMAIL].');
+    expect(engine.requests.length).toBe(called + 1);
+  });
+
   it('the result of a server tool is redacted, or ends the response', async () => {
     const call = {
       id: 'c1',

@@ -71,7 +71,7 @@ function* divide(sets: readonly CharSet[]): Generator<void, Division> {
   const active = new Uint32Array(width);
   const rows: Uint32Array[] = [];
   const known = new Map<number, number>();
-  // Each set has a random number. Classes are told apart by the exclusive or of those of their sets, which has 52 bits.
+  // Each set has a random number. A class is identified by the exclusive or of the numbers of its sets, which has 52 bits.
   const highs = sets.map(() => Math.floor(Math.random() * 2 ** 32));
   const lows = sets.map(() => Math.floor(Math.random() * 2 ** 20));
   let high = 0;

@@ -1,4 +1,5 @@
 import { type Chunk, isOutput } from '../../domain/chunks.ts';
+import { isJson } from '../../domain/is-json.ts';
 import type { AttemptOutcome } from '../../routing/health.ts';
 import { createTextAttempt, type TextAttempt } from '../run/attempt.ts';
 import { measureAttempt } from '../accounting/attempt-cost.ts';
@@ -55,13 +56,4 @@ function judgeToolCalls({ builder, steps, request, toolLoop }: Run, { hasLateToo
     if (!isJson(String(text))) return 'broken';
   }
   return 'sound';
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
