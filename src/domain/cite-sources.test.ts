@@ -102,13 +102,13 @@ describe('a citing sink', () => {
       { url: 'https://b.example/x', start_index: 33 },
       { url: 'https://c.example/x', start_index: 0, end_index: 0 },
     ]);
-    const told = passed
+    const emitted = passed
       .slice(
         0,
         passed.findIndex(({ type }) => type === 'annotation'),
       )
       .flatMap((chunk) => (chunk.type === 'text' ? chunk.delta : []));
-    expect(told.join('').length).toBeLessThan(28 + 5);
+    expect(emitted.join('').length).toBeLessThan(28 + 5);
     expect(passed.at(-1)).toBe(finish);
   });
 

@@ -31,7 +31,7 @@ type Part = { type?: unknown; text?: unknown; annotations?: unknown };
 interface OpenText {
   readonly scanner: LinkScanner;
   /** Annotations that have been passed on: of the provider and of this sink, in order. */
-  readonly told: Annotation[];
+  readonly emitted: Annotation[];
   /** How many of them are the provider's. */
   theirs: number;
 }
@@ -78,14 +78,14 @@ export class CitingSink implements RevisingSink {
         const text = this.textOf(chunk.key);
         const key = chunk.key === undefined ? undefined : { key: chunk.key };
         for (const annotation of marks.read(text.scanner, chunk.delta)) {
-          text.told.push(annotation);
+          text.emitted.push(annotation);
           passed.push({ type: 'annotation', annotation, ...key });
         }
         return;
       }
       case 'annotation': {
         const text = this.textOf(chunk.key);
-        text.told.push(chunk.annotation);
+        text.emitted.push(chunk.annotation);
         text.theirs++;
         passed.push(chunk);
         return;
@@ -163,18 +163,18 @@ export class CitingSink implements RevisingSink {
 
   /** Returns all annotations of a finished text: those that the client has, then the others. */
   private completeText(open: OpenText, { text, annotations }: Part, marks: SourceMarks): Annotation[] {
-    const { scanner, told } = open;
+    const { scanner, emitted } = open;
     const theirs: Annotation[] = Array.isArray(annotations) ? annotations : [];
-    const isFirstTime = told.length === 0 || open.theirs < theirs.length;
-    if (isFirstTime) told.push(...theirs.slice(open.theirs));
+    const isFirstTime = emitted.length === 0 || open.theirs < theirs.length;
+    if (isFirstTime) emitted.push(...theirs.slice(open.theirs));
     open.theirs = Math.max(open.theirs, theirs.length);
-    if (typeof text === 'string') told.push(...marks.read(scanner, text.slice(scanner.position)));
-    if (scanner.position > 0) told.push(...marks.listOthers());
-    return [...told];
+    if (typeof text === 'string') emitted.push(...marks.read(scanner, text.slice(scanner.position)));
+    if (scanner.position > 0) emitted.push(...marks.listOthers());
+    return [...emitted];
   }
 }
 
-const openText = (): OpenText => ({ scanner: new LinkScanner(), told: [], theirs: 0 });
+const openText = (): OpenText => ({ scanner: new LinkScanner(), emitted: [], theirs: 0 });
 
 /** The sources of one attempt, and which of them annotations have named. */
 class SourceMarks {
