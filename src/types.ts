@@ -120,7 +120,16 @@ export interface GatewayUsageFields {
     server_tool_cost?: number;
   };
   is_byok?: boolean;
-  server_tool_use_details?: { web_search_requests: number };
+  server_tool_use_details?: {
+    /** Calls of server tools that the model made. Absent: there were none. */
+    tool_calls_requested?: number;
+    /** The calls that ran and gave a result. */
+    tool_calls_executed?: number;
+    /** Searches, those of the provider included. */
+    web_search_requests: number;
+  };
+  /** The older place of the number of searches. */
+  server_tool_use?: { web_search_requests: number };
 }
 
 declare module 'openai/resources/responses/responses' {

@@ -154,6 +154,8 @@ export interface WireUsage {
     tool_calls_executed?: number;
     web_search_requests: number;
   };
+  /** The older place of the same count. */
+  server_tool_use?: { web_search_requests: number };
 }
 
 /** Counts of the server tools of a run. */

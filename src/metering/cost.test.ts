@@ -193,7 +193,9 @@ describe('usage on the wire', () => {
       cost_details: { server_tool_cost: 0.00001, upstream_inference_cost: 0.000013 },
       is_byok: true,
       server_tool_use_details: { web_search_requests: 2 },
+      server_tool_use: { web_search_requests: 2 },
     });
+    expect(writeUsage(counts, cost)).not.toHaveProperty('server_tool_use');
     const said = writeUsage({ ...searched, upstreamCostNanoUsd: 5 }, cost);
     expect(said).toMatchObject({ cost: 0.000013, cost_details: { upstream_inference_cost: 5e-9 }, is_byok: false });
   });

@@ -180,6 +180,8 @@ export function writeUsage(usage: Usage, cost: Cost, parts: CostParts = {}): Wir
       web_search_requests: special?.webSearches ?? 0,
     };
   }
+  const { server_tool_use_details: details } = wire;
+  if (details) wire.server_tool_use = { web_search_requests: details.web_search_requests }; // the older place
   return wire;
 }
 

@@ -102,6 +102,7 @@ describe.each(wireNames)('router:web_search on %s', (wire) => {
       expect(served.body.usage).toMatchObject({
         cost_details: { server_tool_cost: 0.007 },
         server_tool_use_details: { tool_calls_requested: 1, tool_calls_executed: 1, web_search_requests: 1 },
+        server_tool_use: { web_search_requests: 1 },
       });
       const [row] = await rowsOf(lab.gateway.dataDir, session);
       expect(row).toMatchObject({ web_searches: 1, cost_nano_usd: Math.round(served.body.usage!.cost! * 1e9) });
