@@ -66,10 +66,13 @@ function* frames(turn: Turn): Iterable<SseFrame> {
   yield { type: 'message_start', message: begun };
   yield { type: 'ping' };
   const all = blocks(turn);
+  const firstCall = all.length - (turn.calls?.length ?? 0);
   for (const [index, block] of all.entries()) {
     if (turn.after && block.type === 'tool_use') break;
     yield { type: 'content_block_start', index, content_block: emptied(block) };
-    for (const delta of deltas(block)) yield { type: 'content_block_delta', index, delta };
+    for (const delta of deltas(block, turn.calls?.[index - firstCall])) {
+      yield { type: 'content_block_delta', index, delta };
+    }
     yield { type: 'content_block_stop', index };
   }
   if (turn.after === 'failure')
@@ -86,10 +89,13 @@ function emptied(block: Block): Block {
   return block.type === 'tool_use' ? { ...block, input: {} } : block;
 }
 
-function deltas({ type, ...fields }: Block): object[] {
+function deltas({ type, ...fields }: Block, call: Call | undefined): object[] {
   if (type === 'text') return cutWords(String(fields['text'])).map((text) => ({ type: 'text_delta', text }));
   if (type === 'tool_use') {
-    return cutJson(JSON.stringify(fields['input'])).map((json) => ({ type: 'input_json_delta', partial_json: json }));
+    return cutJson(call?.raw ?? JSON.stringify(fields['input'])).map((json) => ({
+      type: 'input_json_delta',
+      partial_json: json,
+    }));
   }
   if (type !== 'thinking') return [];
   const thoughts = cutWords(String(fields['thinking'])).map((thinking) => ({ type: 'thinking_delta', thinking }));

@@ -26,6 +26,8 @@ export interface Call {
   name: string;
   /** An object is the arguments of a function, a string the input of a custom tool. */
   input: object | string;
+  /** The arguments of a function as a text, which may be invalid JSON. On wires without such a text: `input`. */
+  raw?: string;
 }
 
 /** Tokens. `cached` is part of `input`, `reasoning` part of `output`. */
@@ -48,4 +50,5 @@ export function cutJson(text: string): string[] {
   return text.match(/[\s\S]{1,7}/g) ?? [];
 }
 
-export const writeInput = ({ input }: Call): string => (typeof input === 'string' ? input : JSON.stringify(input));
+export const writeInput = ({ input, raw }: Call): string =>
+  raw ?? (typeof input === 'string' ? input : JSON.stringify(input));
