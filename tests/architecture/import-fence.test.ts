@@ -44,6 +44,7 @@ const rules: Rules = {
       cluster: 'telemetry:types',
       counters: 'cluster:types telemetry:types',
       'data-folder': '',
+      mcp: 'outbound', // errors of exchanges
       outbound: '',
       storage: 'cluster:types data-folder',
       telemetry: '',

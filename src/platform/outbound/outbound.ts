@@ -3,6 +3,7 @@ import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { type CheckedUrl, checkUrl } from './check-url.ts';
 import { connect, type Dial, dialAddress } from './connect.ts';
+import { type Exchange, type ExchangeRequest, exchangeWith } from './exchange.ts';
 import { OutboundError } from './outbound-error.ts';
 import { isOwnAddress } from './own-addresses.ts';
 import { Semaphore } from './semaphore.ts';
@@ -70,6 +71,19 @@ export interface Outbound {
    * @throws {OutboundError} with a message for the caller, or the reason of the cancellation
    */
   fetchUrl(url: string, options?: FetchOptions): Promise<Fetched>;
+  /**
+   * Sends one request to an http or https URL, and follows no redirect. The caller bounds the body, its duration and the
+   * number of parallel exchanges.
+   *
+   * @throws {OutboundError} with a message for the caller, or the reason of the signal
+   */
+  exchange(url: string, request: ExchangeRequest): Promise<Exchange>;
+  /**
+   * Checks a URL as for a request to it. Resolves its name.
+   *
+   * @throws {OutboundError} if it must not be requested
+   */
+  checkUrl(url: string, signal: AbortSignal): Promise<void>;
 }
 
 const MAX_REDIRECTS = 5;
@@ -85,8 +99,25 @@ export function createOutbound(options: OutboundOptions): Outbound {
     compiled.set(of, rules);
     return rules;
   };
+  const reportFailure = (error: OutboundError, url: string): void => {
+    const { reason, detail } = error;
+    report?.({ reason, origin: originOf(url), ...(detail === undefined ? undefined : { detail }) });
+  };
+  const checked = (url: string, signal: AbortSignal): Promise<CheckedUrl> =>
+    abortable(checkUrl(url, rulesOf(settings()), resolve, signal), signal);
 
   return {
+    async exchange(url, request) {
+      try {
+        return await exchangeWith(await checked(url, request.signal), request, { dial, connectMs: settings().idleMs });
+      } catch (error) {
+        if (error instanceof OutboundError) reportFailure(error, url);
+        throw error;
+      }
+    },
+    async checkUrl(url, signal) {
+      await checked(url, signal);
+    },
     async fetchUrl(url, options = {}) {
       const { maxBytes = Number.POSITIVE_INFINITY, timeoutMs, budget, accept = '*/*', cancellation } = options;
       const { userAgent = 'headgate', check } = options;
@@ -112,10 +143,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
         });
       } catch (thrown) {
         const error: unknown = signal.aborted ? signal.reason : thrown;
-        if (error instanceof OutboundError) {
-          const { reason, detail } = error;
-          report?.({ reason, origin: originOf(url), ...(detail === undefined ? undefined : { detail }) });
-        }
+        if (error instanceof OutboundError) reportFailure(error, url);
         throw error;
       }
     },

@@ -1,0 +1,220 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  CallToolResultSchema,
+  ErrorCode,
+  ListToolsResultSchema,
+  McpError as LibraryError,
+} from '@modelcontextprotocol/sdk/types.js';
+import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import type { JsonSchemaValidatorResult, jsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { McpError, type McpResult, type McpServer, type McpTool } from '../../domain/mcp.ts';
+import type { SendExchange } from '../outbound/exchange.ts';
+import { OutboundError } from '../outbound/outbound-error.ts';
+import { type ProcessEnd, ProcessTransport } from './process-transport.ts';
+import { SessionFetch } from './session-fetch.ts';
+
+export interface SessionLimits {
+  /** Maximum bytes of one response or message. */
+  maxBytes: number;
+  /** Maximum number of tools in a listing. */
+  maxTools: number;
+  /** Time limit of the handshake, and of a listing. */
+  connectMs: number;
+}
+
+export interface SessionParts {
+  /** Reaches the server, if it has a URL. */
+  send: SendExchange;
+  limits: SessionLimits;
+  /** Of the gateway, for the server. */
+  version: string;
+  /** Called once, when the session cannot be used any more. */
+  closed: () => void;
+  exited: (end: ProcessEnd) => void;
+}
+
+/** An initialized session with a server. */
+export interface McpSession {
+  listTools(signal: AbortSignal): Promise<McpTool[]>;
+  callTool(
+    call: { name: string; arguments: Readonly<Record<string, unknown>> },
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<McpResult>;
+  close(): Promise<void>;
+}
+
+/** Maximum pages of a listing. */
+const MAX_PAGES = 50;
+
+/** Accepts every result. The gateway passes results on, and does not compile schemas of servers. */
+const noValidator: jsonSchemaValidator = {
+  getValidator<T>() {
+    return (data): JsonSchemaValidatorResult<T> => ({ valid: true, data: data as T, errorMessage: undefined });
+  },
+};
+
+/**
+ * Connects to a server and performs the handshake. Nothing else of the gateway imports the client library.
+ *
+ * @throws {McpError}
+ */
+export async function openSession({ target, label }: McpServer, parts: SessionParts): Promise<McpSession> {
+  const { send, limits, version, closed, exited } = parts;
+  const { maxBytes, connectMs } = limits;
+  const client = new Client({ name: 'headgate', version }, { capabilities: {}, jsonSchemaValidator: noValidator });
+  let transport: Transport;
+  let closeHttp: (() => Promise<void>) | undefined;
+  let giveUp: (() => void) | undefined;
+  let lastError: unknown; // of the transport, which reports some failures only here
+  if (target.type === 'http') {
+    const link = new SessionFetch({
+      ...{ send, headers: target.headers, maxBytes, idleMs: Math.max(connectMs, MAX_IDLE_MS) },
+      ended: (id, failure) => setImmediate(() => failRequest(transport, id, failure)),
+    });
+    const http = new StreamableHTTPClientTransport(new URL(target.url), {
+      fetch: link.fetch,
+      reconnectionOptions: {
+        ...{ initialReconnectionDelay: 200, maxReconnectionDelay: 5000, reconnectionDelayGrowFactor: 2, maxRetries: 3 },
+      },
+    });
+    transport = http as Transport; // its optional fields differ from those of the interface
+    giveUp = () => link.giveUp();
+    closeHttp = async () => {
+      await withLimit(http.terminateSession(), TERMINATE_MS);
+      link.close();
+    };
+  } else transport = new ProcessTransport(target, maxBytes, exited);
+
+  client.onclose = closed;
+  client.onerror = (error) => {
+    if (error instanceof McpError) lastError = error;
+    if (error.message.startsWith('Maximum reconnection attempts')) giveUp?.();
+  };
+  const explain = (error: unknown): unknown => explainFailure(error, lastError, { label, target });
+  const close = async (): Promise<void> => {
+    await closeHttp?.().catch(() => {});
+    await client.close().catch(() => {});
+  };
+  try {
+    await client.connect(transport, { timeout: connectMs, maxTotalTimeout: connectMs });
+  } catch (error) {
+    await close();
+    throw explain(error);
+  }
+  const ask = async <T>(work: (options: RequestOptions) => Promise<T>, timeout: number, signal: AbortSignal) => {
+    try {
+      return await work({ timeout, maxTotalTimeout: timeout, signal });
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw explain(error);
+    }
+  };
+  return {
+    close,
+    async listTools(signal) {
+      const tools: McpTool[] = [];
+      if (!client.getServerCapabilities()?.tools) return tools;
+      let cursor: string | undefined;
+      for (let page = 0; page < MAX_PAGES; page++) {
+        const params = cursor === undefined ? {} : { cursor };
+        const listed = await ask(
+          (options) => client.request({ method: 'tools/list', params }, ListToolsResultSchema, options),
+          connectMs,
+          signal,
+        );
+        for (const { name, description, inputSchema, annotations } of listed.tools) {
+          tools.push({
+            name,
+            description: description ?? null,
+            input_schema: inputSchema,
+            ...(annotations && { annotations }),
+          });
+        }
+        if (tools.length > limits.maxTools) {
+          throw new McpError('limit', `The MCP server ${label} has more than ${limits.maxTools} tools.`);
+        }
+        cursor = listed.nextCursor;
+        if (cursor === undefined || cursor === '') return tools;
+      }
+      throw new McpError('limit', `The MCP server ${label} lists its tools on more than ${MAX_PAGES} pages.`);
+    },
+    async callTool(call, timeoutMs, signal) {
+      const params = { name: call.name, arguments: { ...call.arguments } };
+      const { content, structuredContent, isError } = await ask(
+        (options) => client.request({ method: 'tools/call', params }, CallToolResultSchema, options),
+        timeoutMs,
+        signal,
+      );
+      return { content, structuredContent, isError: isError === true };
+    },
+  };
+}
+
+/** Maximum idle time within a response. The time limit of a call is shorter, or ends it first. */
+const MAX_IDLE_MS = 600_000;
+/** Time for a server to end a session. */
+const TERMINATE_MS = 1000;
+
+/** Fails a request whose response has ended without a result. A request that has a result is not pending any more. */
+function failRequest(transport: Transport, id: number | string, failure: McpError | undefined): void {
+  const message = failure?.message ?? INTERRUPTED;
+  transport.onmessage?.({
+    jsonrpc: '2.0',
+    id,
+    error: { code: ErrorCode.ConnectionClosed, message, data: failure?.fault ?? 'unavailable' },
+  });
+}
+
+const INTERRUPTED = 'The MCP server interrupted its response.';
+
+async function withLimit(work: Promise<unknown>, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([work.catch(() => {}), over]).finally(() => clearTimeout(timer));
+}
+
+/** Returns the failure for callers. It contains no text of a header or a body, except the message of a JSON-RPC error. */
+function explainFailure(
+  error: unknown,
+  reported: unknown,
+  { label, target }: Pick<McpServer, 'label' | 'target'>,
+): unknown {
+  if (error instanceof McpError) return error;
+  const isClosed = error instanceof LibraryError && error.code === ErrorCode.ConnectionClosed;
+  const cause = isClosed && reported instanceof McpError ? reported : error;
+  if (cause instanceof McpError) return cause;
+  if (cause instanceof OutboundError) {
+    const { reason, message } = cause;
+    const fault = blocked.has(reason) ? 'blocked' : reason === 'timeout' ? 'timeout' : 'unavailable';
+    return new McpError(fault, `The MCP server ${label} cannot be reached: ${message}`);
+  }
+  if (cause instanceof StreamableHTTPError) {
+    const { code = -1 } = cause;
+    if (code >= 300) return new McpError('http', `The MCP server ${label} responded with status ${code}.`, code);
+    return new McpError('protocol', `The MCP server ${label} did not respond with JSON or an event stream.`);
+  }
+  if (cause instanceof LibraryError) {
+    const { code, data } = cause;
+    if (code === ErrorCode.RequestTimeout) {
+      return new McpError('timeout', `The MCP server ${label} did not respond in time.`);
+    }
+    const message = cause.message.replace(/^MCP error -?\d+: /, '').slice(0, MAX_MESSAGE);
+    if (code === ErrorCode.ConnectionClosed) {
+      const ended = target.type === 'process' ? `The process of the MCP server ${label} ended.` : INTERRUPTED;
+      return new McpError(data === 'limit' ? 'limit' : 'unavailable', data === undefined ? ended : message);
+    }
+    return new McpError('protocol', message, code);
+  }
+  return new McpError('protocol', `The MCP server ${label} sent something that is not MCP.`);
+}
+
+const MAX_MESSAGE = 1000;
+
+const blocked: ReadonlySet<string> = new Set([
+  ...['invalid_url', 'unsupported_scheme', 'has_credentials', 'blocked_port', 'blocked_address'],
+]);
