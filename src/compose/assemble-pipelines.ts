@@ -6,6 +6,7 @@ import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { ByteBudget } from '../pipeline/images/byte-budget.ts';
 import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
 import { beginCharge } from '../pipeline/accounting/charge-run.ts';
+import { respond } from '../pipeline/respond.ts';
 import { createServerTools } from '../pipeline/tools/open-tools.ts';
 import { estimateCost, estimateImagesCost, estimateInputCost } from '../pipeline/accounting/estimate-cost.ts';
 import { findTask } from '../pipeline/steps/find-task.ts';
@@ -133,6 +134,7 @@ export function assemblePipelines(parts: PipelinesParts): {
         ].map((tool) => [tool.type, tool]),
       ),
       charge: (run, planned) => beginCharge(pipeline, run, planned),
+      respond: (request, sink) => respond(pipeline, request, sink),
       report: (type, error) => log('tool failed', { tool: type, err: error }),
     }),
     reserve(run, plan) {

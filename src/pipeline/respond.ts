@@ -5,6 +5,7 @@ import { createTimedId } from '../domain/ids.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { Sink } from '../domain/sink.ts';
 import { addCost } from '../metering/cost.ts';
+import { addInnerUsage } from './accounting/sum-inner-runs.ts';
 import { createResponse } from './create-response.ts';
 import { createRun } from './run/create-run.ts';
 import type { ResponsePipeline } from './response-pipeline.ts';
@@ -16,6 +17,10 @@ export interface InnerRequest {
   timeoutMs: number;
   /** The run that it serves. Its caller is charged. */
   parent: RunBase;
+  /** Cancels it. Absent: the cancellation of the parent. */
+  cancellation?: RunBase['cancellation'];
+  /** Whether the response of the parent adds its tokens. Its cost is always added. */
+  addsUsage?: boolean;
 }
 
 /** Maximum depth of runs that serve other runs. */
@@ -24,14 +29,14 @@ export const MAX_DEPTH = 4;
 /**
  * Serves an inner request on the same path as a caller's request. It is planned for the same caller and admitted by the
  * limits of its models. It has its own reservation, and its own ledger entry, which names the parent. It ends when the
- * parent is cancelled. The response of the parent adds its cost.
+ * parent is cancelled. The response of the parent adds its cost, and its usage if `addsUsage` is set.
  *
  * @param sink receives batches of events, the last of them terminal
  * @throws {GatewayError} for a failure before the first event; `request_timeout` after `timeoutMs`
  */
 export async function respond(
   pipeline: ResponsePipeline,
-  { request, timeoutMs, parent }: InnerRequest,
+  { request, timeoutMs, parent, cancellation: outer = parent.cancellation, addsUsage = false }: InnerRequest,
   sink: Sink<ResponseEvent>,
 ): Promise<void> {
   const depth = (parent.parent?.depth ?? 0) + 1;
@@ -39,7 +44,7 @@ export async function respond(
     throw new GatewayError('unprocessable', `Requests of the gateway itself are nested ${MAX_DEPTH} deep at most.`);
   }
   const message = `No response came within ${timeoutMs} ms.`;
-  using cancellation = new ChildCancellation(parent.cancellation, timeoutMs, message);
+  using cancellation = new ChildCancellation(outer, timeoutMs, message);
   const generationId = createTimedId('gen-');
   const modelLimits = parent.modelLimits?.openInner(generationId);
   const run = createRun(pipeline, {
@@ -57,7 +62,8 @@ export async function respond(
     await createResponse(pipeline, run, sink);
   } finally {
     modelLimits?.end(run.usage?.totalTokens ?? 0, isOverLimit(run));
-    parent.innerRuns.push({ generationId, cost: sumInnerCosts(run) });
+    const usage = addsUsage ? addInnerUsage(run.usage!, run.innerRuns) : undefined;
+    parent.innerRuns.push({ generationId, cost: sumInnerCosts(run), usage });
   }
 }
 

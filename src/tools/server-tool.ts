@@ -6,9 +6,12 @@ import type { Charge, PlannedCharge } from '../domain/charge.ts';
 import type { CitableSource } from '../domain/cite-sources.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { Issue } from '../domain/errors.ts';
-import { type HostedTool, nameFunction, type OutputItem, type Tool } from '../domain/items.ts';
+import type { ResponseEvent } from '../domain/events.ts';
+import { type HostedTool, type InputItem, nameFunction, type OutputItem, type Tool } from '../domain/items.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { parseObject } from '../domain/parse-object.ts';
+import type { RequestSettings, ResponseRequest } from '../domain/request.ts';
+import type { ResponseObject } from '../domain/response.ts';
 import { explainIssues } from '../schema/explain-issues.ts';
 import { Report } from '../schema/report.ts';
 
@@ -45,8 +48,43 @@ export interface ToolCallContext {
   charge(planned: PlannedCharge): MaybePromise<Charge>;
   /** The tools of the request with `defer_loading`. */
   readonly deferred: readonly DeferredTool[];
+  /** The settings of the request, as its caller sent them. */
+  readonly request: RequestSettings;
+  /** Slug of the model that made the call. */
+  readonly model: string;
+  /** The id that the provider gave the call. */
+  readonly callId: string;
+  /** Id of the output item of the call. */
+  readonly itemId: string;
+  /** Position among the entries of this tool in the request, from 0. */
+  readonly instance: number;
+  /** Returns the conversation as the model saw it when it made the call. Do not change the items in place. */
+  conversation(): readonly InputItem[];
+  /**
+   * Sends events to the client while the call runs, such as progress. They get the id and the index of the output item.
+   *
+   * @returns a promise if the client reads slowly
+   */
+  emit(events: readonly ToolEvent[]): MaybePromise<void>;
+  /**
+   * Sends a request of the tool itself on the same path as a request of the caller, who is charged. The outer response
+   * adds its usage and cost. It ends when the call is cancelled.
+   *
+   * @param onEvents receives the events of the response while it arrives
+   * @throws {GatewayError} if there is no response
+   */
+  respond(
+    request: ResponseRequest,
+    onEvents?: (events: readonly ResponseEvent[]) => MaybePromise<void>,
+  ): Promise<ResponseObject>;
   /** Ends the call. The model reads the message. @throws {ToolError} */
   fail(message: string): never;
+}
+
+/** An event of the output item of a call. The gateway adds `item_id`, `output_index` and `sequence_number`. */
+export interface ToolEvent {
+  readonly type: `response.${string}`;
+  readonly [field: string]: unknown;
 }
 
 /** The fields of an output item, without `type`, `id` and `status`. */
@@ -60,6 +98,8 @@ export interface ToolOutcome {
   readonly item?: ItemFields;
   /** Pages that the response may cite. A link to one of them becomes an annotation. */
   readonly sources?: readonly CitableSource[];
+  /** Whether the caller must act now: the response ends with this turn, and the model does not see the result. */
+  readonly endsResponse?: boolean;
 }
 
 /** The tools of providers that do the same as a server tool. */
@@ -115,6 +155,17 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
   replay?(item: OutputItem): ReplayedCall | undefined;
   /** Prefix of the ids of its items. Default: `st_`. */
   readonly itemPrefix?: string;
+  /** Whether the item of a failed call has the status `failed`. Default: no, `completed`. */
+  readonly canFail?: boolean;
+  /**
+   * Allows several entries of the tool in a request. The model sees the second one as `<name>__1`. Absent: one entry.
+   *
+   * @param entries the parameters of all entries, in order, with correct shapes
+   * @returns their conflicts, with paths below `entries`, such as `[1].parameters.name`
+   */
+  checkEntries?(entries: readonly Static<Parameters>[]): readonly Issue[];
+  /** Changes what the model sees of an entry. Absent: `description` and `arguments`. */
+  show?(parameters: Static<Parameters>): Partial<ShownFunction>;
   /**
    * Returns the tool of the provider that replaces this one at an endpoint. Absent: the gateway always runs it.
    *
@@ -125,6 +176,13 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
   native?(parameters: Static<Parameters>, endpoint: EndpointFacts, hosted: HostedTool | undefined): Tool | undefined;
   /** The tools of providers that it replaces where the provider has none. */
   readonly hosted?: HostedForm;
+}
+
+/** The function that the model sees for a tool. */
+export interface ShownFunction {
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly arguments: Record<string, unknown>;
 }
 
 /** A failure of a call. The model reads the message, and the response goes on. */
@@ -140,10 +198,11 @@ export interface ServerTool {
   readonly type: `router:${string}`;
   /** The function that the model sees. */
   readonly name: string;
-  readonly description: string;
-  /** JSON Schema of the arguments. */
-  readonly arguments: Record<string, unknown>;
   readonly timeoutMs: number;
+  readonly canFail: boolean;
+  show(parameters: unknown): ShownFunction;
+  /** Undefined: a request can have one entry. */
+  readonly checkEntries: ((entries: readonly unknown[]) => readonly Issue[]) | undefined;
   /** @returns the problems of `tools[].parameters`, with paths below `parameters` */
   checkParameters(parameters: unknown): readonly Issue[];
   /** @returns why the arguments are invalid; undefined: they are valid */
@@ -167,13 +226,15 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
   const { type, description, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
   const explainParameters = createCheck(definition.parameters ?? nothing, 'parameters');
   const explainArguments = createCheck(definition.arguments, '');
+  const shown: ShownFunction = { description, arguments: definition.arguments as Record<string, unknown> }; // JSON Schema
   type Given = [input: Static<Arguments>, parameters: Static<Parameters>]; // the caller has checked both
   return {
     type,
     name: nameFunction(type),
-    description,
-    arguments: definition.arguments as Record<string, unknown>, // a schema is JSON Schema
     timeoutMs,
+    canFail: definition.canFail ?? false,
+    show: (parameters) => ({ ...shown, ...definition.show?.(parameters as Given[1]) }),
+    checkEntries: definition.checkEntries && ((entries) => definition.checkEntries!(entries as Given[1][])),
     checkParameters(parameters) {
       const issues = explainParameters(parameters);
       return issues.length > 0 ? issues : (definition.check?.(parameters as Given[1]) ?? []);

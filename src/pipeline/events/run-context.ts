@@ -3,6 +3,7 @@ import { currentTimeMs } from '../../domain/clock.ts';
 import type { ResponseObject } from '../../domain/response.ts';
 import { totalOf, writeUsage } from '../../metering/cost.ts';
 import { chargesOf, sumCharges } from '../accounting/sum-charges.ts';
+import { addInnerUsage } from '../accounting/sum-inner-runs.ts';
 import { settleRun } from '../accounting/settle-run.ts';
 import { createRouterMetadata } from '../run/router-metadata.ts';
 import type { Run } from '../run/run.ts';
@@ -35,7 +36,8 @@ export class RunContext implements BuilderContext {
 
   settle(finish: FinishChunk | undefined) {
     settleRun(this.run);
-    const { usage, cost, innerRuns } = this.run;
+    const { cost, innerRuns } = this.run;
+    const usage = this.run.usage && addInnerUsage(this.run.usage, innerRuns);
     const isByok = committedOf(this.run)?.endpoint.workspace !== undefined;
     const inner = innerRuns.map((run) => run.cost);
     const charges = this.run.charges && chargesOf(this.run);

@@ -8,6 +8,8 @@ export interface InnerRun {
   readonly generationId: string;
   /** Its cost, including its own inner runs. */
   readonly cost: Cost;
+  /** Its usage, including its own inner runs, if the response of the outer run adds it. */
+  readonly usage: Usage | undefined;
 }
 
 /** The journal line of a charge. */
@@ -23,7 +25,7 @@ export interface RunMoney {
   reservation: CostReservation | undefined;
   /** Charges of plugins and server tools, in order. Undefined: there are none. */
   charges: Charge[] | undefined;
-  /** Runs that have served this one. Only the response adds their cost. */
+  /** Runs that have served this one. Only the response adds their cost and usage. */
   readonly innerRuns: InnerRun[];
   /** The journal lines of charges, in order. Undefined: there are none. */
   begunCharges: BegunCharge[] | undefined;

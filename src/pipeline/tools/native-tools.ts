@@ -1,7 +1,7 @@
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import type { Tool, ToolChoice } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import type { OfferedServerTool } from './call-tool.ts';
+import type { OfferedServerTool } from './planned-call.ts';
 
 /**
  * Replaces the functions of server tools by tools of the provider, where the endpoint has them.

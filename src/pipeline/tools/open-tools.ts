@@ -18,7 +18,7 @@ import type { ServerTools } from '../run/server-tools.ts';
 import { DeferredTools } from './deferred-tools.ts';
 import { useNativeTools } from './native-tools.ts';
 import { replayItems } from './replay-items.ts';
-import type { CallPorts, OfferedServerTool } from './call-tool.ts';
+import type { CallPorts, OfferedServerTool } from './planned-call.ts';
 import { ServerToolLoop } from './tool-loop.ts';
 
 export interface ServerToolsParts extends CallPorts {
@@ -82,8 +82,15 @@ function checkTools(
 ): ReadonlyMap<string, OfferedServerTool> {
   const offered = new Map<string, OfferedServerTool>();
   const issues: Issue[] = [];
-  const offer = (tool: ServerTool, parameters: Record<string, unknown>, hosted: HostedTool | undefined) =>
-    offered.set(tool.name, { tool, parameters, hosted, memory: {}, deferred: deferred.list, begun: 0 });
+  const entries = new Map<ServerTool, { paths: string[]; parameters: Record<string, unknown>[] }>();
+  const offer = (tool: ServerTool, parameters: Record<string, unknown>, instance: number, hosted?: HostedTool) => {
+    const name = instance === 0 ? tool.name : `${tool.name}__${instance}`;
+    offered.set(name, {
+      ...{ tool, name, parameters, hosted, instance },
+      ...{ memory: {}, deferred: deferred.list, begun: 0 },
+    });
+    return name;
+  };
   for (const [index, entry] of named.entries()) {
     if (!isServerTool(entry)) continue;
     const path = `tools[${index}]`;
@@ -93,15 +100,28 @@ function checkTools(
       const known = [...tools.keys()].map((type) => `\`${type}\``).join(', ');
       const message = `\`type\` names no tool of this gateway: "${entry.type.slice(0, 100)}"; it has ${known}.`;
       issues.push({ path: `${path}.type`, message });
-    } else if (offered.has(tool.name)) {
-      issues.push({ path: `${path}.type`, message: `\`type\` repeats \`${entry.type}\`; name it once.` });
-    } else if (clientNames.has(tool.name)) {
-      const message = `\`type\` clashes with your function \`${tool.name}\`, the name under which the model sees \`${entry.type}\`; rename the function.`;
-      issues.push({ path: `${path}.type`, message });
-    } else {
-      for (const issue of tool.checkParameters(parameters)) issues.push({ ...issue, path: `${path}.${issue.path}` });
-      offer(tool, parameters, undefined);
+      continue;
     }
+    const earlier = entries.get(tool);
+    if (earlier && !tool.checkEntries) {
+      issues.push({ path: `${path}.type`, message: `\`type\` repeats \`${entry.type}\`; name it once.` });
+      continue;
+    }
+    const name = offer(tool, parameters, earlier?.paths.length ?? 0);
+    if (clientNames.has(name)) {
+      const message = `\`type\` clashes with your function \`${name}\`, the name under which the model sees \`${entry.type}\`; rename the function.`;
+      issues.push({ path: `${path}.type`, message });
+    }
+    for (const issue of tool.checkParameters(parameters)) issues.push({ ...issue, path: `${path}.${issue.path}` });
+    if (earlier) {
+      earlier.paths.push(path);
+      earlier.parameters.push(parameters);
+    } else entries.set(tool, { paths: [path], parameters: [parameters] });
+  }
+  if (issues.length > 0) throw invalidRequest(issues);
+  for (const [tool, { paths, parameters }] of entries) {
+    for (const issue of tool.checkEntries?.(parameters) ?? [])
+      issues.push({ ...issue, path: placeEntry(issue.path, paths) });
   }
   if (issues.length > 0) throw invalidRequest(issues);
   for (const entry of named) {
@@ -109,10 +129,14 @@ function checkTools(
     if (!tool?.hosted || offered.has(tool.name) || clientNames.has(tool.name)) continue; // only the provider runs it
     const hosted = entry as HostedTool; // of one of its types
     const parameters = tool.hosted.readParameters(hosted);
-    if (parameters) offer(tool, parameters, hosted);
+    if (parameters) offer(tool, parameters, 0, hosted);
   }
   return offered;
 }
+
+/** Replaces the position of an entry among those of its tool: `[1].parameters` becomes `tools[3].parameters`. */
+const placeEntry = (path: string, paths: readonly string[]): string =>
+  path.replace(/^\[(\d+)\]/, (place, index) => paths[Number(index)] ?? place);
 
 /** The names under which the model sees the caller's own tools. */
 function listClientNames(run: Run, named: readonly Tool[]): ReadonlySet<string> {
@@ -136,12 +160,18 @@ function showTools(
   named: readonly Tool[],
   offered: ReadonlyMap<string, OfferedServerTool>,
 ): Partial<RequestSettings> {
-  const byType = new Map([...offered.values()].flatMap(listTypes));
-  const replaced = new Set<Tool | undefined>([...offered.values()].map(({ hosted }) => hosted));
+  const offers = [...offered.values()];
+  const byType = new Map(offers.toReversed().flatMap(listTypes)); // a type means its first entry
+  const replaced = new Set<Tool | undefined>(offers.map(({ hosted }) => hosted));
+  const seen = new Map<string, number>();
   const tools = named.flatMap((entry): Tool[] => {
     if (!isServerTool(entry) && !replaced.has(entry)) return [entry];
-    const tool = byType.get(nameType(entry.type));
-    return tool ? [showTool(tool)] : [];
+    const first = byType.get(nameType(entry.type));
+    if (!first) return [];
+    const instance = seen.get(first.name) ?? 0;
+    seen.set(first.name, instance + 1);
+    const offer = offers.find(({ tool, instance: other }) => tool === first.tool && other === instance);
+    return offer ? [showTool(offer)] : [];
   });
   const shown = choice === undefined ? undefined : showChoice(choice, byType, tools.length > 0);
   return shown === undefined ? { tools } : { tools, tool_choice: shown };
@@ -151,19 +181,16 @@ function showTools(
 const nameType = (type: string): string => (type === 'tool_search' ? 'router:tool_search' : type);
 
 /** The words of a choice that mean a tool. */
-const listTypes = ({ tool, hosted }: OfferedServerTool): [string, ServerTool][] =>
-  [tool.type, ...((hosted && tool.hosted?.types) ?? [])].map((type) => [type, tool]);
+const listTypes = (offer: OfferedServerTool): [string, OfferedServerTool][] =>
+  [offer.tool.type, ...((offer.hosted && offer.tool.hosted?.types) ?? [])].map((type) => [type, offer]);
 
 /** `strict` is false, because strict functions have no optional arguments. */
-const showTool = ({ name, description, arguments: parameters }: ServerTool): FunctionTool => ({
-  type: 'function',
-  name,
-  description,
-  parameters,
-  strict: false,
-});
+function showTool({ tool, name, parameters: given }: OfferedServerTool): FunctionTool {
+  const { description, arguments: parameters } = tool.show(given);
+  return { type: 'function', name, description, parameters, strict: false };
+}
 
-function showChoice(choice: ToolChoice, byType: ReadonlyMap<string, ServerTool>, hasTools: boolean): ToolChoice {
+function showChoice(choice: ToolChoice, byType: ReadonlyMap<string, OfferedServerTool>, hasTools: boolean): ToolChoice {
   if (typeof choice === 'string') return hasTools ? choice : 'auto';
   if (choice.type === 'allowed_tools') {
     const tools = choice.tools.flatMap((entry) => {

@@ -8,14 +8,8 @@ import type { Sink } from '../../domain/sink.ts';
 import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from '../run/run.ts';
 import type { ResponseStep, ToolCall } from '../run/step.ts';
-import {
-  type CallPorts,
-  callTool,
-  describeCall,
-  type OfferedServerTool,
-  type ResultRoom,
-  writeError,
-} from './call-tool.ts';
+import { type CallOutcome, callTool, describeCall, type ResultRoom, writeError } from './call-tool.ts';
+import type { CallPorts, OfferedServerTool, PlannedCall } from './planned-call.ts';
 import type { ToolStage } from './tool-stage.ts';
 
 export interface CallParts {
@@ -42,6 +36,14 @@ const MAX_ERROR_CHARACTERS = 300;
 /** The result of a call beyond the limit. */
 export const overLimit = writeError('Tool call limit reached. Respond with the results so far.');
 
+/** The end of the calls of a step. */
+export interface CallResults {
+  /** In the order of the calls. */
+  readonly items: InputItem[];
+  /** Whether the caller must act now: no other step follows. */
+  readonly endsResponse: boolean;
+}
+
 /** A call that runs. */
 interface RunningCall {
   readonly call: ToolCall;
@@ -54,10 +56,9 @@ interface RunningCall {
 /**
  * Runs the calls of a step. The client sees an item for each call that runs, first in progress and then finished.
  *
- * @returns the results, in the order of the calls
  * @throws the reason of the cancellation
  */
-export async function runCalls(parts: CallParts, out: Sink<Chunk>): Promise<InputItem[]> {
+export async function runCalls(parts: CallParts, out: Sink<Chunk>): Promise<CallResults> {
   const { step } = parts;
   const planned = step.toolCalls.map((call, index) => (index < parts.left ? prepare(parts, call, index) : overLimit));
   const running = planned.filter((each) => typeof each !== 'string');
@@ -67,16 +68,17 @@ export async function runCalls(parts: CallParts, out: Sink<Chunk>): Promise<Inpu
   });
   if (announced.length > 0) await out.write(announced);
 
-  const results = new Map<RunningCall, string>();
+  const results = new Map<RunningCall, CallOutcome>();
   const queue = running.values();
   const work = async (): Promise<void> => {
     for (const each of queue) results.set(each, await execute(parts, each, out));
   };
   await Promise.all(Array.from({ length: Math.min(PARALLEL, running.length) }, work));
-  return planned.map((each, index): InputItem => {
-    const output = typeof each === 'string' ? each : results.get(each)!; // every call has ended
+  const items = planned.map((each, index): InputItem => {
+    const output = typeof each === 'string' ? each : results.get(each)!.result; // every call has ended
     return { type: 'function_call_output', call_id: step.toolCalls[index]!.callId, output };
   });
+  return { items, endsResponse: [...results.values()].some(({ endsResponse }) => endsResponse) };
 }
 
 /** @returns the error for the model if the call cannot run */
@@ -96,27 +98,28 @@ function prepare({ offered, step }: CallParts, call: ToolCall, index: number): R
 /**
  * Runs one call to its end.
  *
- * @returns the result for the model, as JSON
  * @throws the reason of the cancellation of the run
  */
-async function execute(parts: CallParts, each: RunningCall, out: Sink<Chunk>): Promise<string> {
-  const { run, stage, use, ports, room } = parts;
+async function execute(parts: CallParts, each: RunningCall, out: Sink<Chunk>): Promise<CallOutcome> {
+  const { run, step, stage, use, ports, room } = parts;
   const startedAt = performance.now();
-  const { result, item, sources } = await callTool(run, each.offered, each.input, ports, room);
+  const { call, key, id, offered, input } = each;
+  const planned: PlannedCall = {
+    ...{ offered, input, callId: call.callId, itemId: id },
+    model: step.committed!.endpoint.model, // a step with calls has ended
+    emit: (events) => out.write(events.map(({ type, ...fields }) => writeEvent(key, type, fields))),
+  };
+  const outcome = await callTool(run, planned, ports, room);
+  const { item, sources, status } = outcome;
   if (sources) parts.addSources(sources);
   use.executed++;
   const { error } = item;
   const shown = typeof error === 'string' ? error.slice(0, MAX_ERROR_CHARACTERS) : undefined;
-  stage.addCall(each.offered.tool.type, performance.now() - startedAt, shown);
-  const hasFailed = shown !== undefined && each.offered.hosted !== undefined; // items of server tools have no such status
-  const done: Chunk = {
-    type: 'item_done',
-    key: each.key,
-    item: writeItem(each, item, hasFailed ? 'failed' : 'completed'),
-  };
-  await out.write(hasFailed ? [done] : [...writeProgress(each, 'completed'), done]);
+  stage.addCall(offered.tool.type, performance.now() - startedAt, shown);
+  const done: Chunk = { type: 'item_done', key, item: writeItem(each, item, status) };
+  await out.write(status === 'failed' ? [done] : [...writeProgress(each, 'completed'), done]);
   if (run.cancellation.reason) throw run.cancellation.reason;
-  return result;
+  return outcome;
 }
 
 /** Writes the item. The call id and the arguments let a later request repeat the call exactly. */
@@ -128,10 +131,15 @@ function writeItem({ call, offered, id }: RunningCall, fields: object, status: s
 }
 
 /** Writes the events of a hosted tool that the gateway runs. Server tools have none. */
-function writeProgress({ offered, key, id }: RunningCall, moment: 'started' | 'completed'): Chunk[] {
+function writeProgress({ offered, key }: RunningCall, moment: 'started' | 'completed'): Chunk[] {
   const { hosted } = offered.tool;
   if (!offered.hosted || !hosted) return [];
-  return hosted.progress[moment].map((word): Chunk => {
-    return { type: 'relay', key, event: { type: `response.${hosted.itemType}.${word}`, item_id: id } };
-  });
+  return hosted.progress[moment].map((word) => writeEvent(key, `response.${hosted.itemType}.${word}`));
 }
+
+/** Writes an event of an item. The event builder fills in the id. */
+const writeEvent = (key: string, type: string, fields: object = {}): Chunk => ({
+  type: 'relay',
+  key,
+  event: { type, item_id: '', output_index: 0, ...fields },
+});

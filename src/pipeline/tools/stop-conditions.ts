@@ -24,7 +24,9 @@ export function measureRun(run: Run): Pick<LoopState, 'tokens' | 'costNanoUsd'> 
   const charges = chargesOf(run);
   const inner = run.innerRuns.reduce((sum, { cost }) => sum + totalOf(cost), 0n);
   return {
-    tokens: run.steps.reduce((sum, { committed }) => sum + (committed?.spent?.usage.totalTokens ?? 0), 0),
+    tokens:
+      run.steps.reduce((sum, { committed }) => sum + (committed?.spent?.usage.totalTokens ?? 0), 0) +
+      run.innerRuns.reduce((sum, { usage }) => sum + (usage?.totalTokens ?? 0), 0),
     costNanoUsd: totalOf(sumCosts(attemptsOf(run))) + (charges ? totalOf(sumCharges(charges)) : 0n) + inner,
   };
 }

@@ -6,7 +6,7 @@ import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from '../run/run.ts';
 import { MAX_STEPS, type NextStep, type ToolLoop } from '../run/server-tools.ts';
 import type { ResponseStep } from '../run/step.ts';
-import { type CallPorts, createRoom, type OfferedServerTool } from './call-tool.ts';
+import { createRoom } from './call-tool.ts';
 import { type CallParts, overLimit, runCalls } from './run-calls.ts';
 import { findReason, measureRun } from './stop-conditions.ts';
 import { ToolStage } from './tool-stage.ts';
@@ -25,8 +25,7 @@ const LAST_TURNS = 2;
 
 export interface ToolLoopParts {
   run: Run;
-  /** By the name that the model sees. */
-  offered: ReadonlyMap<string, OfferedServerTool>;
+  offered: CallParts['offered'];
   /** Names of the caller's own tools. */
   clientNames: ReadonlySet<string>;
   /** Returns the settings with which the model sees the tools now. */
@@ -34,7 +33,7 @@ export interface ToolLoopParts {
   adapt: ToolLoop['adapt'];
   reviser: ToolLoop['reviser'];
   addSources: CallParts['addSources'];
-  ports: CallPorts;
+  ports: CallParts['ports'];
 }
 
 /** Runs the server tools of one run, and decides when its last turn comes. */
@@ -87,8 +86,11 @@ export class ServerToolLoop implements ToolLoop {
 
     const { use, stage } = this;
     const { offered, ports, addSources } = this.parts;
-    const items = await runCalls({ run, step, offered, left, use, stage, ports, room: this.room, addSources }, out);
-    if (isShared) return undefined; // the client runs its own calls, and sends all of them back
+    const { items, endsResponse } = await runCalls(
+      { run, step, offered, left, use, stage, ports, room: this.room, addSources },
+      out,
+    );
+    if (isShared || endsResponse) return undefined; // the client acts, and sends all calls back
     return { items, settings: reason === undefined ? this.nextSettings() : this.lastSettings() };
   }
 

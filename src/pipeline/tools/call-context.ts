@@ -1,0 +1,45 @@
+import type { Cancellation } from '../../domain/cancellation.ts';
+import { currentTimeMs } from '../../domain/clock.ts';
+import type { ResponseEvent } from '../../domain/events.ts';
+import type { Sink } from '../../domain/sink.ts';
+import type { ToolCallContext } from '../../tools/server-tool.ts';
+import { EventFold } from '../events/fold-events.ts';
+import type { Run } from '../run/run.ts';
+import type { CallPorts, PlannedCall } from './planned-call.ts';
+
+/** Creates what a tool gets for one call. @param cancellation of the call */
+export function createCallContext(
+  run: Run,
+  { offered, callId, itemId, model, emit }: PlannedCall,
+  { charge, respond }: CallPorts,
+  cancellation: Cancellation,
+): ToolCallContext {
+  const { tool, memory, deferred, instance } = offered;
+  return {
+    get signal() {
+      return cancellation.signal;
+    },
+    ...{ cancellation, memory, deferred, instance, model, callId, itemId, emit },
+    caller: run.caller,
+    request: run.request,
+    now: currentTimeMs,
+    earlierCalls: offered.begun++,
+    conversation: () => run.input.read(),
+    charge: (planned) => charge(run, planned),
+    async respond(request, onEvents) {
+      const fold = new EventFold();
+      const sink: Sink<ResponseEvent> = {
+        write(events) {
+          fold.write(events);
+          return onEvents?.(events) ?? undefined;
+        },
+      };
+      const { timeoutMs } = tool;
+      await respond({ request, timeoutMs, parent: run, cancellation, addsUsage: true }, sink);
+      return fold.response;
+    },
+    fail(message) {
+      throw Object.assign(new Error(message), { name: 'ToolError' });
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { Charge, PlannedCharge } from '../../domain/charge.ts';
+import type { ResponseEvent } from '../../domain/events.ts';
+import type { HostedTool } from '../../domain/items.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { Sink } from '../../domain/sink.ts';
+import type { DeferredTool, ServerTool, ToolEvent } from '../../tools/server-tool.ts';
+import type { InnerRequest } from '../respond.ts';
+import type { Run } from '../run/run.ts';
+
+/** A server tool as a request offers it. */
+export interface OfferedServerTool {
+  readonly tool: ServerTool;
+  /** The function that the model sees. */
+  readonly name: string;
+  /** Position among the entries of the tool in the request, from 0. */
+  readonly instance: number;
+  /** `tools[].parameters`, checked. */
+  readonly parameters: Record<string, unknown>;
+  /** The tool of the request that it replaces, if the provider has none. */
+  readonly hosted: HostedTool | undefined;
+  /** What its calls share. */
+  readonly memory: Record<string, unknown>;
+  /** The tools of the request with `defer_loading`. */
+  readonly deferred: readonly DeferredTool[];
+  /** Number of its calls that have begun. */
+  begun: number;
+}
+
+/** What calls need of the gateway. */
+export interface CallPorts {
+  /** Begins a charge of a run. @throws {GatewayError} if it exceeds a limit */
+  charge(run: Run, planned: PlannedCharge): MaybePromise<Charge>;
+  /** Serves a request of a tool. @throws {GatewayError} if there is no response */
+  respond(request: InnerRequest, sink: Sink<ResponseEvent>): Promise<void>;
+  /** Called for an unexpected failure of a tool. */
+  report(type: string, error: unknown): void;
+}
+
+/** A call of a tool. */
+export interface PlannedCall {
+  readonly offered: OfferedServerTool;
+  /** The arguments, checked. */
+  readonly input: Record<string, unknown>;
+  readonly callId: string;
+  readonly itemId: string;
+  /** Slug of the model that made the call. */
+  readonly model: string;
+  /** Sends events of the item to the client. */
+  emit(events: readonly ToolEvent[]): MaybePromise<void>;
+}
