@@ -36,6 +36,8 @@ function collectWords(schema: TSchema, words: Set<string>, visited = new Set<TSc
   for (const each of inner) collectWords(each, words, visited);
 }
 
+const toolPages = globSync('tools/*.md', { cwd: join(root, 'docs/reference') });
+
 /** The text in backticks on these pages, which is where a reference page names fields and values. */
 const codesOf = (pages: readonly string[]): string =>
   pages
@@ -70,7 +72,7 @@ describe('the reference names every field and value that the schema accepts', ()
     {
       route: 'POST /responses',
       schema: requestSchema,
-      pages: ['responses.md', 'items.md', 'tools.md', 'routing.md', 'routers.md', 'plugins.md'],
+      pages: ['responses.md', 'items.md', 'tools.md', 'routing.md', 'routers.md', 'plugins.md', ...toolPages],
     },
     { route: 'POST /images', schema: imageSchema, pages: ['images.md', 'routing.md', 'responses.md'] },
   ])('of $route', ({ schema, pages }) => {
@@ -86,6 +88,7 @@ describe('the reference names every field and value that the schema accepts', ()
       'plugins.md',
       'routers.md',
       'tools.md',
+      ...toolPages,
     ]);
     expect(total).toBeGreaterThan(0);
     expect(unnamed).toEqual([]);

@@ -2,7 +2,7 @@ import { defineServerTool } from '../server-tool.ts';
 import { datetimeArguments, datetimeParameters } from './parameters.ts';
 import { writeZonedTime } from './write-zoned-time.ts';
 
-/** Tells the model the current date and time. @see docs/reference/tools.md#routerdatetime */
+/** Tells the model the current date and time. @see docs/reference/tools/datetime.md */
 export const datetime = defineServerTool({
   type: 'router:datetime',
   description:

@@ -13,7 +13,7 @@ const MAX_RESULTS = 20;
 /** Maximum characters of a description. */
 const MAX_DESCRIPTION = 500;
 
-/** Creates the tool that finds models of the gateway. @see docs/reference/tools.md#routerexperimental__search_models */
+/** Creates the tool that finds models of the gateway. @see docs/reference/tools/search-models.md */
 export const createSearchModels = (listModels: ListModels): ServerTool =>
   defineServerTool({
     type: 'router:experimental__search_models',

@@ -16,7 +16,7 @@ const MAX_RESULTS = 50;
 /** In UTF-16 code units. */
 const MAX_PATTERN = 200;
 
-/** Creates the tool that finds deferred tools of the request. @see docs/reference/tools.md#routertool_search */
+/** Creates the tool that finds deferred tools of the request. @see docs/reference/tools/tool-search.md */
 export const createToolSearch = (compilePattern: CompilePattern): ServerTool =>
   defineServerTool({
     type: 'router:tool_search',

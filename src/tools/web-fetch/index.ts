@@ -11,7 +11,7 @@ const MAX_FETCHES = 50;
 /** Engines that fetch with the gateway itself. */
 const ownEngines: ReadonlySet<string> = new Set(['auto', 'native', 'router']);
 
-/** Creates the tool that reads web pages and PDFs. @see docs/reference/tools.md#routerweb_fetch */
+/** Creates the tool that reads web pages and PDFs. @see docs/reference/tools/web-fetch.md */
 export const createWebFetch = (readPage: ReadPage): ServerTool =>
   defineServerTool({
     type: 'router:web_fetch',

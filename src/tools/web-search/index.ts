@@ -25,7 +25,7 @@ const exclusive: ReadonlySet<string | undefined> = new Set(['parallel', 'firecra
  * Lets the model search the web as often as it wants. Where the provider has a search of its own, the provider
  * searches. The hosted tools `web_search…` are the same tool, for endpoints whose provider has none.
  *
- * @see docs/reference/tools.md#routerweb_search
+ * @see docs/reference/tools/web-search.md
  */
 export const createWebSearch = (findSearchEngine: FindSearchEngine): ServerTool =>
   defineServerTool({

@@ -8,7 +8,7 @@ const domains = () => Type.Optional(strings());
 /**
  * The shape of `parameters` of `router:web_search`. `ranges` and `MAX_DOMAINS` are checked apart from it.
  *
- * @see docs/reference/tools.md#routerweb_search
+ * @see docs/reference/tools/web-search.md
  */
 export const webSearchParameters = Type.Object(
   {
