@@ -123,14 +123,14 @@ describe.each(cases)('$wire, $mode, the deadline of the gateway', (how) => {
 
   it('ends a request with 408 and aborts the request to the provider', async () => {
     const other = await openLab({
-      timeouts: { request_ms: 200 },
+      timeouts: { request_ms: 500 },
       providers: [provider(wire, 'patient', lab.upstream), provider(wire, 'second', lab.upstream)],
     });
     lab.upstream.always(stallBeforeHeaders());
     const before = lab.upstream.requests.length;
     const headers = { 'x-router-metadata': 'enabled' };
     const outcome = await other.ask(how, { headers, body: { models: [`${wire}/second`] } });
-    const envelope = expectFailure(outcome, 408, 'timeout', /longer than 200 ms \(timeouts.request_ms\)/);
+    const envelope = expectFailure(outcome, 408, 'timeout', /longer than 500 ms \(timeouts.request_ms\)/);
     expect(envelope.router_metadata).toMatchObject({ attempt: 1, attempts: [{ status: 408 }] });
     expect(lab.upstream.requests.length - before, 'nobody else is asked').toBe(1);
     expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');

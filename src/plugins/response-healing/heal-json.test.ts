@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { JsonHealer } from './heal-json.ts';
 
-const healJson = (text: string): string => new JsonHealer().heal(text);
+const healJson = (text: string): string => new JsonHealer(30_000).heal(text);
 
 it.each([
   ['{"a":1}', '{"a":1}'],

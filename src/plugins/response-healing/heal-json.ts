@@ -9,7 +9,12 @@ const SHORT = 4096;
 
 /** Repairs the texts of one response while there is time. */
 export class JsonHealer {
-  private leftMs = MAX_MS;
+  private leftMs: number;
+
+  /** @param maxMs of all repairs together */
+  constructor(maxMs = MAX_MS) {
+    this.leftMs = maxMs;
+  }
 
   /**
    * Repairs the syntax of JSON from a model: fences, surrounding prose, quotes, commas, brackets. It does not repair
