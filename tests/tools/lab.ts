@@ -13,7 +13,7 @@ import type { Turn } from '../clients/turn.ts';
 
 /* A gateway whose models follow a script, for tests of server tools on every wire. */
 
-const speakers = {
+export const speakers = {
   'openai-chat': chatResponse,
   'openai-responses': responsesApiResponse,
   'anthropic-messages': messagesResponse,

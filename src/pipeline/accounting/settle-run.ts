@@ -19,7 +19,9 @@ export function settleRun(run: Run): void {
     const { usage } = committed?.spent ?? {};
     if (usage) used = used ? addUsage(used, usage) : usage;
   }
-  run.usage = used ?? usedNothing(isAbandoned(run));
+  const isUnknown = last !== undefined && !last.committed && isAbandoned(run, last);
+  run.usage = used ?? usedNothing();
+  if (isUnknown) run.usage = { ...run.usage, estimated: true };
   const attempts = attemptsOf(run);
   run.cost = attempts.length === 1 && attempts[0]!.spent ? attempts[0]!.spent.cost : sumCosts(attempts);
   const charges = run.charges && chargesOf(run);
@@ -29,18 +31,20 @@ export function settleRun(run: Run): void {
 }
 
 /** Settles the usage and the cost of the committed attempt. */
-export function settleStep(run: Run, { committed, firstItem }: Step<TextAttempt>): void {
+export function settleStep(run: Run, step: Step<TextAttempt>): void {
+  const { committed, firstItem } = step;
   if (!committed || committed.spent) return;
   const items = run.builder?.items ?? [];
   committed.spent = measureAttempt(run, committed, firstItem === 0 ? items : items.slice(firstItem)) ?? {
-    usage: usedNothing(isAbandoned(run)),
+    usage: usedNothing(isAbandoned(run, step)),
     cost: zeroCost,
     tier: committed.endpoint.tier ?? null,
   };
 }
 
-/** Whether the client disconnected while a provider worked. The provider may charge for the input. */
-const isAbandoned = (run: Run): boolean => run.error?.kind === 'client_closed' && isDispatched(run);
+/** Whether the client disconnected while a provider worked on the step. The provider may charge for the input. */
+const isAbandoned = ({ error }: Run, step: Step): boolean =>
+  error?.kind === 'client_closed' && isDispatched({ steps: [step] });
 
 /** Creates the ledger entry of an ended response, regardless of its outcome. */
 export function writeResponseEntry(run: Run): LedgerEntry {

@@ -175,7 +175,7 @@ export function addAttempts(entry: LedgerEntry, run: RunBase): void {
   if (lines.some(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd !== null)) {
     entry.upstreamCostNanoUsd = sum((line) => line.upstreamCostNanoUsd ?? 0);
   }
-  entry.estimated = lines.some(({ estimated }) => estimated);
+  entry.estimated ||= lines.some(({ estimated }) => estimated);
   if (lines.length > 1 || lines[0]?.kind === 'tool') entry.lines = lines;
 }
 
