@@ -107,8 +107,10 @@ describe.each(wires)('%s, a client that disconnects from a silent stream', (wire
       providers: [provider(wire, 'patient', lab.upstream)],
     });
     lab.upstream.always(stallBeforeHeaders());
+    const before = lab.upstream.requests.length;
     const open = await openStream(other.gateway, { model: `${wire}/patient` });
     await open.readUntil('ROUTER PROCESSING');
+    await expect.poll(() => lab.upstream.requests.length).toBe(before + 1);
     const request = lab.upstream.requests.at(-1);
     open.leave();
     expect(await request?.closed).toBe('aborted');
