@@ -19,6 +19,8 @@ export interface InnerRequest {
   parent: RunBase;
   /** Cancels it. Absent: the cancellation of the parent. */
   cancellation?: RunBase['cancellation'];
+  /** The server tool that sends it, if the tool must not be available in it. */
+  within?: string | undefined;
   /** Whether the response of the parent adds its tokens. Its cost is always added. */
   addsUsage?: boolean;
 }
@@ -36,7 +38,7 @@ export const MAX_DEPTH = 4;
  */
 export async function respond(
   pipeline: ResponsePipeline,
-  { request, timeoutMs, parent, cancellation: outer = parent.cancellation, addsUsage = false }: InnerRequest,
+  { request, timeoutMs, parent, within, cancellation: outer = parent.cancellation, addsUsage = false }: InnerRequest,
   sink: Sink<ResponseEvent>,
 ): Promise<void> {
   const depth = (parent.parent?.depth ?? 0) + 1;
@@ -57,6 +59,7 @@ export async function respond(
     clamped: [],
     modelLimits,
     parent: { generationId: parent.generationId, depth },
+    within: within === undefined ? parent.within : [...(parent.within ?? []), within],
   });
   try {
     await createResponse(pipeline, run, sink);

@@ -22,6 +22,8 @@ export interface Wire {
   checkDialect?(settings: Readonly<Record<string, unknown>>): void;
   /** Headers that every request of the protocol needs; `headers` of the configuration may override them. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Whether its servers can be gateways with this interface. They get the headers of `domain/depth-headers.ts`. */
+  readonly reachesGateways?: true;
   /** Headers that carry the operator's key. Not called if the provider has no key. */
   authorize(apiKey: string): Record<string, string>;
   /**

@@ -71,11 +71,13 @@ export interface ToolCallContext {
    * adds its usage and cost. It ends when the call is cancelled.
    *
    * @param onEvents receives the events of the response while it arrives
+   * @param cancellation cancels it. Create it as a child of `cancellation`. Absent: `cancellation`
    * @throws {GatewayError} if there is no response
    */
   respond(
     request: ResponseRequest,
     onEvents?: (events: readonly ResponseEvent[]) => MaybePromise<void>,
+    cancellation?: Cancellation,
   ): Promise<ResponseObject>;
   /** Ends the call. The model reads the message. @throws {ToolError} */
   fail(message: string): never;
@@ -157,6 +159,8 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
   readonly itemPrefix?: string;
   /** Whether the item of a failed call has the status `failed`. Default: no, `completed`. */
   readonly canFail?: boolean;
+  /** Whether the tool is available in the requests that it sends itself. Default: yes. */
+  readonly isNested?: boolean;
   /**
    * Allows several entries of the tool in a request. The model sees the second one as `<name>__1`. Absent: one entry.
    *
@@ -200,6 +204,7 @@ export interface ServerTool {
   readonly name: string;
   readonly timeoutMs: number;
   readonly canFail: boolean;
+  readonly isNested: boolean;
   show(parameters: unknown): ShownFunction;
   /** Undefined: a request can have one entry. */
   readonly checkEntries: ((entries: readonly unknown[]) => readonly Issue[]) | undefined;
@@ -233,6 +238,7 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
     name: nameFunction(type),
     timeoutMs,
     canFail: definition.canFail ?? false,
+    isNested: definition.isNested ?? true,
     show: (parameters) => ({ ...shown, ...definition.show?.(parameters as Given[1]) }),
     checkEntries: definition.checkEntries && ((entries) => definition.checkEntries!(entries as Given[1][])),
     checkParameters(parameters) {

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseEvent } from '../../src/domain/events.ts';
+import type { Tool } from '../../src/domain/items.ts';
 import type { ToolCallContext } from '../../src/tools/server-tool.ts';
 import { newSession, rowsOf } from '../api/ledger-rows.ts';
 import { defaultCounts, type Turn } from '../clients/turn.ts';
+import { readSent } from './sent.ts';
 import { call, modes, openToolLab, shownItems, type ToolLab, wireNames } from './lab.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-inner-'));
@@ -18,6 +20,7 @@ writeFileSync(
     parameters: { type: 'object', properties: { name: { type: 'string' } }, additionalProperties: false },
     arguments: { type: 'object' },
     canFail: true,
+    isNested: false,
     show: ({ name = 'nobody' }) => ({ description: 'Asks ' + name + '.' }),
     checkEntries: (entries) =>
       entries.flatMap(({ name }, index) =>
@@ -71,6 +74,19 @@ describe.each(wireNames)('a tool that sends requests on %s', (wire) => {
       const rows = await rowsOf(lab.gateway.dataDir, session);
       expect(rows).toHaveLength(1); // the inner run has an entry without a session
       expect(rows[0]).toMatchObject({ cost_nano_usd: Math.round(2 * turnUsd * 1e9) });
+    });
+
+    it('is not available in a request of its own', async () => {
+      const help: Help = async (_, { respond: send, model }) => {
+        const inner = await send({ ...ask, model, input: [...ask.input], tools: tools as Tool[], tool_choice: 'auto' });
+        return { result: { status: inner.status } };
+      };
+      const served = await respond(help, {}, helping, { text: 'Inner.' }, answering);
+
+      expect(served.body.status).toBe('completed');
+      const [outer, inner] = lab.takeRequests();
+      expect(readSent(wire, outer!).tools).toEqual(['router_helper']);
+      expect(readSent(wire, inner!).tools).toEqual([]);
     });
 
     it('sees the error if the model fails', async () => {

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { findServedTools } from '../../domain/depth-headers.ts';
 import type { Route } from '../../http/routes.ts';
 import { EventStream, sseHeaders } from '../../http/sse.ts';
 import { createResponse } from '../../pipeline/create-response.ts';
@@ -45,7 +46,7 @@ export function createResponsesHandler(parts: ResponsesParts): Route['handler'] 
       modelDefault: read.hasDefaultModel ? 'default_text_model' : undefined,
       pluginDefaults: read.pluginDefaults,
       preset: read.preset,
-      createRun: (origin) => createRun(pipeline, { ...origin, request, source }),
+      createRun: (origin) => createRun(pipeline, { ...origin, request, source, within: findServedTools(headers) }),
       respond: (run) => (request.stream ? streamResponse(run, reply) : bufferResponse(run, reply)),
     };
   }

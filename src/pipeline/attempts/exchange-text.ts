@@ -1,4 +1,5 @@
 import type { Chunk } from '../../domain/chunks.ts';
+import { listDepthHeaders } from '../../domain/depth-headers.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { getTextWire } from '../../providers/text-wire.ts';
@@ -54,7 +55,8 @@ async function exchange(
   }
   const upstream = upstreamOf(provider);
   const headers = provider.headersFor(takeKey(attempt), stream);
-  const all = written.headers ? headers.concat(Object.entries(written.headers).flat()) : headers;
+  let all = written.headers ? headers.concat(Object.entries(written.headers).flat()) : headers;
+  if (run.within && wire.reachesGateways) all = all.concat(listDepthHeaders(run.within));
   const body = Buffer.from(JSON.stringify(written.body));
   written.body = sent;
   run.input.park();

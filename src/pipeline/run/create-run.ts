@@ -57,6 +57,7 @@ const createBase = (
   pluginDefaults: origin.pluginDefaults,
   modelLimits: origin.modelLimits,
   parent: origin.parent,
+  within: origin.within,
   startedAtMs: currentTimeMs(),
   startedAt: performance.now(),
   endUser: endUser ? hashEndUser(origin.caller.workspaceId, endUser) : undefined,

@@ -33,6 +33,8 @@ export interface RunOrigin {
   modelLimits?: ModelLimits | undefined;
   /** The run that this one serves: the gateway itself makes the request. Absent: a caller makes it. */
   parent?: ParentRun | undefined;
+  /** Types of the server tools that it serves. It cannot use them, so that a tool does not call itself. Absent: none. */
+  within?: readonly string[] | undefined;
 }
 
 /** The rate limits of models, as they apply to one run. */

@@ -26,7 +26,7 @@ export function createCallContext(
     earlierCalls: offered.begun++,
     conversation: () => run.input.read(),
     charge: (planned) => charge(run, planned),
-    async respond(request, onEvents) {
+    async respond(request, onEvents, own = cancellation) {
       const fold = new EventFold();
       const sink: Sink<ResponseEvent> = {
         write(events) {
@@ -35,7 +35,8 @@ export function createCallContext(
         },
       };
       const { timeoutMs } = tool;
-      await respond({ request, timeoutMs, parent: run, cancellation, addsUsage: true }, sink);
+      const within = tool.isNested ? undefined : tool.type;
+      await respond({ request, timeoutMs, parent: run, within, cancellation: own, addsUsage: true }, sink);
       return fold.response;
     },
     fail(message) {

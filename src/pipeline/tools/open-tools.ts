@@ -33,12 +33,13 @@ export function createServerTools({ tools, ...ports }: ServerToolsParts): Server
   );
   return {
     open(run) {
-      const { tools: named } = run.request;
-      if (!named || !namesTool(named, replacing)) return undefined;
+      const { tools: all } = run.request;
+      if (!all || !namesTool(all, replacing)) return undefined;
+      const named = run.within ? hideTools(run, run.within, all) : all;
       const clientNames = listClientNames(run, named);
       const deferred = new DeferredTools(run.request, run.input.read());
       const offered = checkTools(named, { tools, replacing, deferred }, clientNames);
-      if (offered.size === 0) return undefined;
+      if (offered.size === 0 && named === all) return undefined;
       const found: CitableSource[] = [];
       const { max_tool_calls: limit, stop_server_tools_when: conditions } = run.request;
       const isOff = limit === 0 && conditions === undefined;
@@ -56,6 +57,14 @@ export function createServerTools({ tools, ...ports }: ServerToolsParts): Server
     },
     replay: (input) => replayItems(input, tools),
   };
+}
+
+/** Removes the tools that the run itself serves, and lists them in the metadata. */
+function hideTools({ stages }: Run, within: readonly string[], all: readonly Tool[]): readonly Tool[] {
+  const hidden = all.filter(({ type }) => within.includes(type)).map(({ type }) => type);
+  if (hidden.length === 0) return all;
+  stages.push({ type: 'server_tools', name: 'depth-guard', data: { unavailable: hidden } });
+  return all.filter(({ type }) => !within.includes(type));
 }
 
 /** Whether some tool runs at the gateway. Every request with tools asks, and most have only functions. */

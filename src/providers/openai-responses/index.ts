@@ -9,6 +9,7 @@ import { writeRequest } from './request.ts';
 /** `POST {base_url}/responses`: the format of the interface itself, at OpenAI, Azure, xAI, LM Studio, vLLM and others. */
 export const openaiResponses = {
   id: 'openai-responses',
+  reachesGateways: true,
   checkDialect: readDialect,
   authorize: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
   readError,
