@@ -40,7 +40,7 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
   /** Called after the last event. Writes the body or ends the stream. */
   async end(): Promise<void> {
     if (!this.isStream) await this.writeBody();
-    this.raw.end();
+    this.endBody();
   }
 
   /** Ends a started stream with an error. @see docs/reference/images.md#streaming */
@@ -52,7 +52,7 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
     const param = typeof metadata['param'] === 'string' ? metadata['param'] : null;
     const error = { message, code: String(status), param, type: errorType };
     this.send(`data: ${JSON.stringify({ type: 'error', error })}\n\n${DONE}`);
-    this.raw.end();
+    this.endBody();
   }
 
   /** Whether a comment is possible: not within an event, and not while the response may still be a body. */

@@ -98,7 +98,7 @@ describe('a stream to a client', () => {
         await stream.write([delta({ delta: 'x'.repeat(16_384) })]); // 32 MiB in all
       }
       await stream.write([completed]);
-      raw.end();
+      stream.end();
     });
     let last = -1;
     await vi.waitUntil(
@@ -144,7 +144,7 @@ describe('a stream to a client', () => {
       const stream = new EventStream(raw, { ...options, keepAliveMs: 20 });
       await vi.waitUntil(() => stream.begun);
       stream.stop();
-      raw.end();
+      stream.end();
     });
     let text = '';
     for await (const piece of answer.setEncoding('latin1')) text += piece;

@@ -3,15 +3,10 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { DeltaEvent, ResponseEvent } from '../domain/events.ts';
 import type { Sink } from '../domain/sink.ts';
 import { isTerminal } from '../pipeline/events/fold-events.ts';
+import { ChunkedBody, LARGE_TEXT } from './chunked-body.ts';
 
 const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
 export const DONE = 'data: [DONE]\n\n';
-
-/**
- * Maximum characters to write at once. The last events of a response repeat all of its text several times, so
- * together they could exceed the maximum length of a string.
- */
-const LARGE_TEXT = 1024 * 1024;
 
 /** The headers of every event stream. The last one prevents buffering in proxies. */
 export const sseHeaders = {
@@ -91,12 +86,14 @@ export interface EventStreamOptions {
  */
 export class SseResponse {
   protected readonly raw: ServerResponse;
+  private readonly body: ChunkedBody;
   private readonly options: EventStreamOptions;
   private lastWriteAt = performance.now();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(raw: ServerResponse, options: EventStreamOptions) {
     this.raw = raw;
+    this.body = new ChunkedBody(raw);
     this.options = options;
     if (options.keepAliveMs > 0) this.timer = setTimeout(keepAlive, options.keepAliveMs, this);
   }
@@ -123,12 +120,19 @@ export class SseResponse {
     clearTimeout(this.timer);
   }
 
-  /** @returns false if the client must read first */
-  protected send(text: string, encoding: 'utf8' | 'latin1' = 'utf8'): boolean {
-    if (!this.raw.headersSent) this.raw.writeHead(200, this.options.headers);
+  /** Ends the body after everything that was sent. */
+  protected endBody(): void {
+    this.body.end();
+  }
+
+  /**
+   * @param isLast whether nothing follows
+   * @returns false if the client must read first
+   */
+  protected send(text: string, encoding: 'utf8' | 'latin1' = 'utf8', isLast = false): boolean {
+    if (!this.raw.headersSent) this.body.begin(200, this.options.headers);
     this.lastWriteAt = performance.now();
-    // the bytes of a large text stay outside the heap
-    return text.length < LARGE_TEXT ? this.raw.write(text, encoding) : this.raw.write(Buffer.from(text));
+    return this.body.write(text, encoding, isLast);
   }
 }
 
@@ -149,9 +153,14 @@ export class EventStream extends SseResponse implements Sink<ResponseEvent> {
       text = '';
     }
     const last = events.at(-1);
-    if (last && isTerminal(last)) text += DONE;
-    if (text !== '') isDrained = this.send(text);
+    if (last && isTerminal(last)) isDrained = this.send(text + DONE, 'utf8', true);
+    else if (text !== '') isDrained = this.send(text);
     return isDrained ? undefined : waitForDrain(this.raw);
+  }
+
+  /** Ends the response. */
+  end(): void {
+    this.endBody();
   }
 }
 

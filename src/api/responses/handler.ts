@@ -59,7 +59,7 @@ export function createResponsesHandler(parts: ResponsesParts): Route['handler'] 
     });
     return {
       run: () => createResponse(pipeline, run, events),
-      end: () => void raw.end(),
+      end: () => void events.end(),
       stream: {
         get begun() {
           return events.begun;
@@ -67,7 +67,7 @@ export function createResponsesHandler(parts: ResponsesParts): Route['handler'] 
         fail(error) {
           const last = failRun(run, error);
           if (last.length > 0) events.write(last);
-          raw.end();
+          events.end();
         },
         close: () => events.stop(),
       },
