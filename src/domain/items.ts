@@ -318,6 +318,15 @@ export const isServerTool = ({ type }: { type: string }): boolean =>
 /** The function that the model sees for a server tool. Function names have no colon. */
 export const nameFunction = (type: string): string => type.replace(':', '_');
 
+/**
+ * The function that the model sees for one of several entries of a server tool.
+ *
+ * @param name the function of the tool
+ * @param instance position among its entries, from 0
+ */
+export const nameInstance = (name: string, instance: number): string =>
+  instance === 0 ? name : `${name}__${instance}`;
+
 export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool | GatewayTool;
 
 export type ToolChoice =

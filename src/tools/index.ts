@@ -1,4 +1,5 @@
 import type { FindSearchEngine } from '../domain/web-search.ts';
+import { advisor } from './advisor/index.ts';
 import { datetime } from './datetime/index.ts';
 import type { ServerTool } from './server-tool.ts';
 import { createSearchModels, type ListModels } from './search-models/index.ts';
@@ -17,6 +18,7 @@ export interface ToolPorts {
 
 const creators = {
   'router:datetime': () => datetime,
+  'router:advisor': () => advisor,
   'router:web_search': ({ findSearchEngine }) => createWebSearch(findSearchEngine),
   'router:web_fetch': ({ readPage }) => createWebFetch(readPage),
   'router:experimental__search_models': ({ listModels }) => createSearchModels(listModels),

@@ -36,9 +36,9 @@ export interface ToolCallContext {
   readonly caller: Caller;
   /** Unix milliseconds. */
   now(): number;
-  /** Number of calls of this tool that began before this one in the response. */
+  /** Number of calls of this tool, of all its entries, that began before this one in the response. */
   readonly earlierCalls: number;
-  /** The same object for all calls of this tool in the response, to count what they have used. */
+  /** The same object for all calls of this tool in the response, of all its entries, to keep what they share. */
   readonly memory: Record<string, unknown>;
   /**
    * Reserves the price of work before it is done. Settle the charge afterwards.
@@ -161,6 +161,8 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
   readonly canFail?: boolean;
   /** Whether the tool is available in the requests that it sends itself. Default: yes. */
   readonly isNested?: boolean;
+  /** Returns what the model reads of a failed call. Absent: `{error}`. */
+  writeFailure?(error: string, input: Static<Arguments>): Readonly<Record<string, unknown>>;
   /**
    * Allows several entries of the tool in a request. The model sees the second one as `<name>__1`. Absent: one entry.
    *
@@ -205,6 +207,7 @@ export interface ServerTool {
   readonly timeoutMs: number;
   readonly canFail: boolean;
   readonly isNested: boolean;
+  writeFailure(error: string, input: unknown): Readonly<Record<string, unknown>>;
   show(parameters: unknown): ShownFunction;
   /** Undefined: a request can have one entry. */
   readonly checkEntries: ((entries: readonly unknown[]) => readonly Issue[]) | undefined;
@@ -239,6 +242,7 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
     timeoutMs,
     canFail: definition.canFail ?? false,
     isNested: definition.isNested ?? true,
+    writeFailure: (error, input) => definition.writeFailure?.(error, input as Given[0]) ?? { error },
     show: (parameters) => ({ ...shown, ...definition.show?.(parameters as Given[1]) }),
     checkEntries: definition.checkEntries && ((entries) => definition.checkEntries!(entries as Given[1][])),
     checkParameters(parameters) {

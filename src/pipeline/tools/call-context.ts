@@ -14,16 +14,17 @@ export function createCallContext(
   { charge, respond }: CallPorts,
   cancellation: Cancellation,
 ): ToolCallContext {
-  const { tool, memory, deferred, instance } = offered;
+  const { tool, shared, deferred, instance } = offered;
   return {
     get signal() {
       return cancellation.signal;
     },
-    ...{ cancellation, memory, deferred, instance, model, callId, itemId, emit },
+    ...{ cancellation, deferred, instance, model, callId, itemId, emit },
+    memory: shared.memory,
     caller: run.caller,
     request: run.request,
     now: currentTimeMs,
-    earlierCalls: offered.begun++,
+    earlierCalls: shared.begun++,
     conversation: () => run.input.read(),
     charge: (planned) => charge(run, planned),
     async respond(request, onEvents, own = cancellation) {

@@ -39,7 +39,7 @@ export async function callTool(run: Run, call: PlannedCall, ports: CallPorts, ro
   const { tool, parameters } = offered;
   const { report } = ports;
   const fail = (error: string): CallOutcome => ({
-    result: writeError(error),
+    result: describeFailure(call, error, report),
     item: { ...describeCall(offered, call.input, report), error },
     status: tool.canFail || offered.hosted ? 'failed' : 'completed', // other items have no such status
   });
@@ -89,6 +89,20 @@ export function describeCall(
   } catch (error) {
     report(tool.type, error);
     return {};
+  }
+}
+
+/** Writes what the model reads of a failed call. The module of an operator may fail here, too. */
+function describeFailure(
+  { offered: { tool }, input }: PlannedCall,
+  error: string,
+  report: CallPorts['report'],
+): string {
+  try {
+    return JSON.stringify(tool.writeFailure(error, input));
+  } catch (failure) {
+    report(tool.type, failure);
+    return writeError(error);
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type HostedTool,
   type InputItem,
   isServerTool,
+  nameInstance,
   type NamespaceTool,
   type Tool,
   type ToolChoice,
@@ -18,7 +19,7 @@ import type { ServerTools } from '../run/server-tools.ts';
 import { DeferredTools } from './deferred-tools.ts';
 import { useNativeTools } from './native-tools.ts';
 import { replayItems } from './replay-items.ts';
-import type { CallPorts, OfferedServerTool } from './planned-call.ts';
+import type { CallPorts, OfferedServerTool, SharedByEntries } from './planned-call.ts';
 import { ServerToolLoop } from './tool-loop.ts';
 
 export interface ServerToolsParts extends CallPorts {
@@ -92,12 +93,13 @@ function checkTools(
   const offered = new Map<string, OfferedServerTool>();
   const issues: Issue[] = [];
   const entries = new Map<ServerTool, { paths: string[]; parameters: Record<string, unknown>[] }>();
-  const offer = (tool: ServerTool, parameters: Record<string, unknown>, instance: number, hosted?: HostedTool) => {
-    const name = instance === 0 ? tool.name : `${tool.name}__${instance}`;
-    offered.set(name, {
-      ...{ tool, name, parameters, hosted, instance },
-      ...{ memory: {}, deferred: deferred.list, begun: 0 },
-    });
+  const shares = new Map<ServerTool, SharedByEntries>();
+  const offer = (tool: ServerTool, parameters: Record<string, unknown>, hosted?: HostedTool) => {
+    const shared = shares.get(tool) ?? { entries: 0, begun: 0, memory: {} };
+    shares.set(tool, shared);
+    const instance = shared.entries++;
+    const name = nameInstance(tool.name, instance);
+    offered.set(name, { tool, name, parameters, hosted, instance, shared, deferred: deferred.list });
     return name;
   };
   for (const [index, entry] of named.entries()) {
@@ -116,7 +118,7 @@ function checkTools(
       issues.push({ path: `${path}.type`, message: `\`type\` repeats \`${entry.type}\`; name it once.` });
       continue;
     }
-    const name = offer(tool, parameters, earlier?.paths.length ?? 0);
+    const name = offer(tool, parameters);
     if (clientNames.has(name)) {
       const message = `\`type\` clashes with your function \`${name}\`, the name under which the model sees \`${entry.type}\`; rename the function.`;
       issues.push({ path: `${path}.type`, message });
@@ -138,7 +140,7 @@ function checkTools(
     if (!tool?.hosted || offered.has(tool.name) || clientNames.has(tool.name)) continue; // only the provider runs it
     const hosted = entry as HostedTool; // of one of its types
     const parameters = tool.hosted.readParameters(hosted);
-    if (parameters) offer(tool, parameters, 0, hosted);
+    if (parameters) offer(tool, parameters, hosted);
   }
   return offered;
 }

@@ -14,16 +14,24 @@ export interface OfferedServerTool {
   readonly name: string;
   /** Position among the entries of the tool in the request, from 0. */
   readonly instance: number;
+  /** What all entries of the tool share. */
+  readonly shared: SharedByEntries;
   /** `tools[].parameters`, checked. */
   readonly parameters: Record<string, unknown>;
   /** The tool of the request that it replaces, if the provider has none. */
   readonly hosted: HostedTool | undefined;
-  /** What its calls share. */
-  readonly memory: Record<string, unknown>;
   /** The tools of the request with `defer_loading`. */
   readonly deferred: readonly DeferredTool[];
-  /** Number of its calls that have begun. */
+}
+
+/** What the entries of a tool in a request share. */
+export interface SharedByEntries {
+  /** Number of entries. */
+  entries: number;
+  /** Number of calls that have begun. */
   begun: number;
+  /** Belongs to the tool. */
+  readonly memory: Record<string, unknown>;
 }
 
 /** What calls need of the gateway. */

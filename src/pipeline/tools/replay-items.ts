@@ -22,11 +22,22 @@ export function replayItems(input: readonly InputItem[], tools: ReadonlyMap<stri
       continue;
     }
     const callId = nameCall(item as OutputItem, index, taken);
-    replayed.push({ type: 'function_call', call_id: callId, name: tool.name, arguments: call.arguments });
+    replayed.push({
+      type: 'function_call',
+      call_id: callId,
+      name: readName(tool, item as OutputItem),
+      arguments: call.arguments,
+    });
     outputs.push({ type: 'function_call_output', call_id: callId, output: JSON.stringify(call.result) });
   }
   replayed.push(...outputs);
   return replayed;
+}
+
+/** Reads the function from an item of a tool with several entries. */
+function readName({ name, checkEntries }: ServerTool, { instance_name: given }: OutputItem): string {
+  const isInstance = checkEntries !== undefined && typeof given === 'string' && given.startsWith(`${name}__`);
+  return isInstance && /^\d{1,3}$/.test(given.slice(name.length + 2)) ? given : name;
 }
 
 /** Whether the item can be in the same turn as the calls before it. */

@@ -126,8 +126,9 @@ async function execute(parts: CallParts, each: RunningCall, out: Sink<Chunk>): P
 function writeItem({ call, offered, id }: RunningCall, fields: object, status: string): OutputItem {
   const type = offered.hosted ? offered.tool.hosted!.itemType : offered.tool.type; // a hosted tool was read by it
   const own = { id, type, status };
+  const instance = offered.shared.entries > 1 ? { instance_name: offered.name } : undefined;
   // first and last: the fields of a tool come after them, and cannot replace them
-  return { ...own, ...fields, ...own, call_id: call.callId, arguments: call.arguments };
+  return { ...own, ...fields, ...own, ...instance, call_id: call.callId, arguments: call.arguments };
 }
 
 /** Writes the events of a hosted tool that the gateway runs. Server tools have none. */

@@ -1,8 +1,9 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { byKind } from '../../../schema/by-kind.ts';
-import { show } from '../../../schema/report.ts';
-import { anyObject, cacheControl, oneOf, reasoningEffort } from '../../../schema/shapes.ts';
+import { anyObject, cacheControl, oneOf } from '../../../schema/shapes.ts';
+import { advisorParameters } from '../../../tools/advisor/parameters.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
+import { innerModelParameters, innerReasoning } from '../../../tools/inner-model.ts';
 import { searchModelsParameters } from '../../../tools/search-models/parameters.ts';
 import { toolSearchParameters } from '../../../tools/tool-search/parameters.ts';
 import { addedToolPattern } from '../../../tools/server-tool.ts';
@@ -46,19 +47,6 @@ const environment = byKind('an environment', 'type', {
 
 const sandbox = { environment: Type.Optional(environment), sleep_after_seconds: integer() };
 
-const innerReasoning = Type.Optional(
-  Type.Object({ effort: Type.Optional(reasoningEffort), max_tokens: Type.Optional(Type.Integer()) }),
-);
-
-/** The pattern applies to the trimmed name. `check-tools.ts` checks that names are unique. */
-const instanceName = Type.Optional(
-  Type.Refine(
-    Type.String(),
-    (name) => /^[A-Za-z0-9 _-]{1,64}$/.test(name.trim()),
-    (name) => `must be 1 to 64 letters, digits, spaces, \`_\` or \`-\`, got ${show(name)}`,
-  ),
-);
-
 /** The analysis models, budget and tools of a fusion run, for the plugin and the tool. */
 export const fusionLimits = {
   analysis_models: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 8 })),
@@ -82,7 +70,7 @@ const fusion = tool(
     ...fusionLimits,
     cache_control: Type.Optional(cacheControl),
     max_completion_tokens: integer(),
-    reasoning: innerReasoning,
+    reasoning: Type.Optional(innerReasoning),
     temperature: Type.Optional(Type.Number()),
     tools: Type.Optional(
       Type.Array(Type.Object({ type: Type.String(), parameters: Type.Optional(anyObject()) }), { maxItems: 8 }),
@@ -90,19 +78,7 @@ const fusion = tool(
   }),
 );
 
-const advisor = tool(
-  'router:advisor',
-  parameters({
-    forward_transcript: Type.Optional(Type.Boolean()),
-    instructions: text(),
-    max_completion_tokens: integer(),
-    model: text(),
-    name: instanceName,
-    reasoning: innerReasoning,
-    stream: Type.Optional(Type.Boolean()),
-    temperature: Type.Optional(Type.Number()),
-  }),
-);
+const advisor = tool('router:advisor', advisorParameters);
 
 const noParameters = Type.Unsafe<Record<string, never>>({ type: 'object', properties: {}, ...closed });
 
@@ -133,13 +109,8 @@ const subagent = tool(
   parameters({
     inherit_functions: Type.Optional(Type.Boolean()),
     inherited_function_names: Type.Optional(Type.Array(Type.String({ pattern: '\\S', says: 'must not be blank' }))),
-    instructions: text(),
-    max_completion_tokens: integer(),
     max_tool_calls: Type.Optional(Type.Integer({ minimum: 1, maximum: 25 })),
-    model: text(),
-    name: instanceName,
-    reasoning: innerReasoning,
-    temperature: Type.Optional(Type.Number()),
+    ...innerModelParameters,
     tools: Type.Optional(Type.Array(byKind('a tool of a subagent', 'type', workerTools))),
   }),
 );
