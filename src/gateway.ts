@@ -12,6 +12,7 @@ import { createEdge } from './compose/create-edge.ts';
 import { findWires } from './compose/find-wires.ts';
 import { openAccounts } from './compose/open-accounts.ts';
 import { openAccounting } from './compose/open-accounting.ts';
+import { openFiles } from './compose/open-files.ts';
 import { openBus } from './compose/open-bus.ts';
 import { openPluginModules } from './compose/open-plugin-modules.ts';
 import { openClock } from './compose/open-clock.ts';
@@ -168,6 +169,10 @@ async function assemble(
     resources,
   );
 
+  const files = await openFiles(
+    { config, files: storage.files, dataDir, log, isFirst: !slot, cleans: !slot?.slot },
+    resources,
+  );
   const health = new Health(Date.now, live.routing.outage_ms);
   const inFlight = new InFlight();
   const sticky = new StickyMemory(() => config().routing.sticky_ms);
@@ -248,7 +253,21 @@ async function assemble(
   let draining = false;
   const app = await createEdge({
     ...pipelines,
-    ...{ contentGuardrails, config, health, accounts, accounting, storage, telemetry, open, log, version, bus, clock },
+    ...{
+      contentGuardrails,
+      config,
+      health,
+      files,
+      accounts,
+      accounting,
+      storage,
+      telemetry,
+      open,
+      log,
+      version,
+      bus,
+      clock,
+    },
     models: () => models,
     modules: modules.settings,
     routingContext: () => routingContext,

@@ -293,6 +293,32 @@ describe('headgate workspaces', () => {
     expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'workspace.delete', actor_key_hash: null });
   });
 
+  it('stores, lists and deletes files beside the running gateway', async () => {
+    const place = ['--workspace', 'main'];
+    writeFileSync(join(gateway.dataDir, 'cities.csv'), 'city\n');
+    expect(await succeed('files', 'list', ...place)).toContain('has no files');
+    const stored: Json = JSON.parse(await succeed('files', 'upload', 'cities.csv', ...place));
+    expect(stored).toMatchObject({ filename: 'cities.csv', mime_type: 'text/csv', size_bytes: 5, downloadable: false });
+    const named: Json = JSON.parse(
+      await succeed('files', 'upload', 'cities.csv', '--name', 'reports/all.csv', '--workspace', 'other'),
+    );
+    expect(named.filename).toBe('reports/all.csv');
+    expect(await (await gateway.get('/files')).json()).toMatchObject({ data: [stored] });
+    expect(await succeed('files', 'list', ...place)).toMatch(/file_w\w+ +cities\.csv +text\/csv +5 /);
+    expect(JSON.parse(await succeed('files', 'list', '--json', ...place))).toEqual([stored]);
+    expect((await auditOf(ask, 2)).map(({ action, actor_key_hash: key }) => [action, key])).toEqual([
+      ['file.create', null],
+      ['file.create', null],
+    ]);
+
+    writeFileSync(join(gateway.dataDir, 'program'), Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0]));
+    expect(await refuse('files', 'upload', 'program', ...place)).toContain('is not accepted; PDF');
+    expect(await refuse('files', 'upload', 'missing.txt', ...place)).toContain('There is no file');
+    expect(await refuse('files', 'rm', named.id, ...place)).toContain('There is no file');
+    expect(await succeed('files', 'rm', stored.id, ...place)).toBe(`Deleted ${stored.id} (cities.csv).\n`);
+    expect(await (await gateway.get('/files')).json()).toMatchObject({ data: [] });
+  });
+
   it('keeps presets, which the running gateway uses', async () => {
     const place = ['--workspace', 'main'];
     const file = join(gateway.dataDir, 'preset.json');

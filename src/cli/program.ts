@@ -15,6 +15,7 @@ import type { ReplayCommandOptions } from './replay.ts';
 import type { ListRequestsOptions, ShowRequestOptions } from './requests.ts';
 import { CommandError, readMessage, sanitizeOutput, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
+import type { FilePlace } from './files.ts';
 import type { PresetOptions, PresetPlace } from './presets.ts';
 import type { BudgetOptions, WorkspaceOptions } from './workspaces.ts';
 
@@ -237,6 +238,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   addMembers(program);
   addGuardrails(program);
   addPresets(program);
+  addFiles(program);
 
   const ledger = program
     .command('ledger')
@@ -482,6 +484,33 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       });
   }
 
+  function addFiles(parent: Command): void {
+    const files = parent.command('files').description('list, add and remove the files of a workspace');
+    files.addHelpText('after', filesExamples);
+    const read = (options: SourceOptions) => loadForStore(options, ['files']).config;
+    const add = (name: string, description: string): Command =>
+      command(files, name, description, filesExamples).option(...presetWorkspaceOption);
+    add('list', 'list the files of a workspace, the oldest first')
+      .option('--json', 'as a JSON list')
+      .action(async (options: SourceOptions & FilePlace & { json?: boolean }) => {
+        const { printFiles } = await import('./files.ts');
+        await printFiles(terminal, read(options), options);
+      });
+    add('upload', 'store a file')
+      .argument('<file>', 'path of the file')
+      .option('--name <name>', 'name of the stored file (the name of the file)')
+      .action(async (file: string, options: SourceOptions & FilePlace & { name?: string }) => {
+        const { uploadFile } = await import('./files.ts');
+        await uploadFile(terminal, read(options), file, options);
+      });
+    add('rm', 'delete a file')
+      .argument('<id>', 'id of the file')
+      .action(async (id: string, options: SourceOptions & FilePlace) => {
+        const { removeFile } = await import('./files.ts');
+        await removeFile(terminal, read(options), id, options);
+      });
+  }
+
   function addGuardrails(parent: Command): void {
     const guardrails = parent
       .command('guardrails')
@@ -676,6 +705,12 @@ Examples:
   $ headgate presets save support --body request.json
   $ headgate presets update support --use-version 1
   $ headgate presets list --workspace team`;
+
+const filesExamples = `
+Examples:
+  $ headgate files upload report.pdf
+  $ headgate files upload q1.csv --name reports/q1.csv --workspace team
+  $ headgate files list`;
 
 const guardrailsExamples = `
 Examples:

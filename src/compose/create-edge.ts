@@ -1,4 +1,5 @@
 import { accessTopic } from '../access/access.ts';
+import { createFileHandlers } from '../api/files/handlers.ts';
 import { createContentHandler } from '../api/generation/content.ts';
 import { createFeedbackHandlers } from '../api/generation/feedback.ts';
 import { createGenerationHandler } from '../api/generation/handler.ts';
@@ -13,6 +14,7 @@ import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
 import { canUse, listRows } from '../routing/model-rows.ts';
 import { createResponsesHandler } from '../api/responses/handler.ts';
+import type { FileParts } from '../management/files/parts.ts';
 import type { ModelRoutingContext } from '../management/workspaces/find-unknown-models.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
@@ -54,6 +56,7 @@ export interface EdgeParts {
   modules: ModulePlugins;
   accounts: Accounts;
   accounting: Accounting;
+  files: FileParts;
   storage: Pick<Storage, 'access' | 'contents' | 'ledger' | 'management' | 'ping'>;
   contentGuardrails: Pick<InputFilterParts, 'sets' | 'entities'>;
   telemetry: Telemetry;
@@ -143,6 +146,11 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
           await access.refresh();
           bus.publish(accessTopic, null);
         },
+      }),
+      ...createFileHandlers({
+        ...parts.files,
+        workspaces: storage.management,
+        maxUploads: () => config().files.parallel_uploads,
       }),
       showHome,
       health: createHealthHandler(parts.version),

@@ -21,6 +21,7 @@ const about: Record<string, string> = {
     'Traces. Metrics are at `GET /metrics`, see `server.metrics`. Guide: [observability](../guides/observability.md).',
   io_logging:
     'Stored inputs and outputs of workspaces that turn it on. It is off by default. Guide: [observability](../guides/observability.md#inputs-and-outputs).',
+  files: 'Stored files of workspaces. Guide: [files](../guides/files.md#store-files).',
   outbound: 'Fetching of URLs that callers name. Guide: [outbound](../guides/outbound.md).',
   guardrails: 'Parts of content filters that all guardrails share. Reference: [content filters](guardrails.md).',
   tools:

@@ -131,6 +131,10 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
   const config = structuredClone(checked);
   const { storage, catalog, providers, plugins, tools } = config;
   storage.url = settleStorageUrl(storage.url, about.dataDir, cwd);
+  config.files.folder = resolve(
+    cwd,
+    config.files.folder.replace('<data>', () => about.dataDir),
+  );
   config.tools.modules = tools.modules.map((path) => resolve(cwd, path));
   if (catalog.overrides !== undefined) catalog.overrides = resolve(cwd, catalog.overrides);
   plugins.modules = plugins.modules.map((path) => resolve(cwd, path));

@@ -571,7 +571,7 @@ const outbound = Type.Object({
     default: true,
   }),
   allow: hosts(
-    'Private networks, addresses and host names that may be fetched from: `10.0.0.0/8`, `files.example.internal`, `*.corp.example:8081`, `127.0.0.1:9000`. Public ones need no entry.',
+    'Private networks, addresses and host names that may be fetched from: `10.0.0.0/8`, `docs.example.internal`, `*.corp.example:8081`, `127.0.0.1:9000`. Public ones need no entry.',
   ),
   deny: hosts('Networks, addresses and host names that must not be fetched from. Wins over `allow`.'),
   ports: Type.Array(Type.Integer({ minimum: 1, maximum: 65535 }), {
@@ -913,6 +913,35 @@ export const configSchema = Type.Object({
       description:
         'Kinds of content that are stored as text. All others are stored as kind and size. `reasoning_text` may be added. Images, files and encrypted reasoning are never stored.',
       default: contentKinds.filter((kind) => kind !== 'reasoning_text'),
+    }),
+  }),
+  files: Type.Object({
+    folder: Type.String({
+      description:
+        'Folder of the contents of files, relative to the working directory. `<data>` is the data folder. If several hosts share a PostgreSQL, name a folder that all of them share.',
+      default: '<data>/files',
+      minLength: 1,
+      restart: true,
+    }),
+    max_bytes: bytes('Largest file, in bytes or as `100MiB`. A larger one is a 413.', 104_857_600),
+    workspace_bytes: Type.Integer({
+      description:
+        'Maximum size of all files of a workspace together, in bytes or as `10GiB`. A file beyond it is a 403.',
+      default: 10_737_418_240,
+      minimum: 1024,
+      unit: 'bytes',
+    }),
+    workspace_files: Type.Integer({
+      description: 'Maximum number of files of a workspace. A file beyond it is a 403.',
+      default: 10_000,
+      minimum: 1,
+      maximum: 1_000_000,
+    }),
+    parallel_uploads: Type.Integer({
+      description: 'Maximum uploads that a process receives at once. One more is a 429.',
+      default: 16,
+      minimum: 1,
+      maximum: 1000,
     }),
   }),
   timeouts: Type.Object({

@@ -46,6 +46,8 @@ export interface Route {
   errors?: ErrorDialect;
   /** Whether an empty body is accepted, even with a content type. */
   bodyIsOptional?: boolean;
+  /** Whether the handler reads the body itself, of any content type. */
+  readsBody?: boolean;
   /** Its result is sent. A stream is written to `reply.raw` after `reply.hijack()`. */
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 }
@@ -116,6 +118,11 @@ type HandlerName =
   | 'listPresetVersions'
   | 'findPresetVersion'
   | 'savePresetFromRequest'
+  | 'listFiles'
+  | 'uploadFile'
+  | 'findFile'
+  | 'deleteFile'
+  | 'downloadFile'
   | 'showCredits'
   | 'listActivity'
   | 'listAudit';
@@ -163,6 +170,7 @@ export function listRoutes(handlers: Handlers): Route[] {
     { method: 'GET', path: '/api/v1/key', permission: 'any', handler: handlers.findCurrentKey },
     ...listManagementRoutes(handlers),
     ...listPresetRoutes(handlers),
+    ...listFileRoutes(handlers),
     { method: 'GET', path: '/', permission: 'none', handler: handlers.showHome },
     { method: 'GET', path: '/health', permission: 'none', handler: handlers.health },
     { method: 'GET', path: '/ready', permission: 'none', handler: handlers.ready },
@@ -245,6 +253,23 @@ function listPresetRoutes(handlers: Handlers): Route[] {
     row('GET', '/:slug/versions', handlers.listPresetVersions),
     row('GET', '/:slug/versions/:version', handlers.findPresetVersion),
     row('POST', '/:slug/responses', handlers.savePresetFromRequest),
+  ];
+}
+
+/** Files belong to the workspace of an inference key; management keys name the workspace. */
+function listFileRoutes(handlers: Handlers): Route[] {
+  const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
+    method,
+    path: `/api/v1/files${path}`,
+    permission: 'any',
+    handler,
+  });
+  return [
+    row('GET', '', handlers.listFiles),
+    { ...row('POST', '', handlers.uploadFile), readsBody: true },
+    row('GET', '/:id', handlers.findFile),
+    row('DELETE', '/:id', handlers.deleteFile),
+    row('GET', '/:id/content', handlers.downloadFile),
   ];
 }
 

@@ -48,6 +48,7 @@ export type WatchResponse = (request: FastifyRequest, raw: ServerResponse) => vo
 interface RouteSetting {
   permission?: Permission;
   bodyIsOptional?: boolean;
+  readsBody?: boolean;
   watch?: WatchResponse;
   bodyLimit?: BodyLimit | undefined;
   errors?: ErrorDialect | undefined;
@@ -142,6 +143,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.addContentTypeParser('application/json', (request, raw, done) => {
     try {
       rejectEncoding(request.headers['content-encoding']);
+      if (settingOf(request).readsBody) return done(null, undefined);
       request.bodyShare = new BodyShare(bodies);
       readBody(raw, bodyLimitOf(request, options), request.bodyShare, (error, body) => {
         try {
@@ -159,6 +161,14 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     }
   });
   app.addContentTypeParser('*', (request, _payload, done) => {
+    if (settingOf(request).readsBody) {
+      try {
+        rejectEncoding(request.headers['content-encoding']);
+        return done(null, undefined);
+      } catch (error) {
+        return done(error as Error, undefined);
+      }
+    }
     const type = String(request.headers['content-type'] ?? '').slice(0, 100);
     const sent = type === '' ? 'missing' : type;
     done(new GatewayError('invalid_request', `Content-Type is ${sent}; send application/json.`), undefined);
@@ -172,6 +182,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       config: {
         permission: route.permission,
         bodyIsOptional: route.bodyIsOptional ?? false,
+        readsBody: route.readsBody ?? false,
         watch: options.watchRoute(route.method, route.path),
         bodyLimit: route.bodyLimit,
         errors: route.errors,

@@ -45,6 +45,7 @@ const rules: Rules = {
       counters: 'cluster:types telemetry:types',
       'data-folder': '',
       mcp: 'outbound', // errors of exchanges
+      objects: '',
       outbound: '',
       storage: 'cluster:types data-folder',
       telemetry: '',

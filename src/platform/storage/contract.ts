@@ -9,6 +9,7 @@ import { testCredits } from './contract/credits.ts';
 import { testEntries } from './contract/entries.ts';
 import { testEntryLists } from './contract/entry-lists.ts';
 import { testFeedback } from './contract/feedback.ts';
+import { testFiles } from './contract/files.ts';
 import { testGuardrails } from './contract/guardrails.ts';
 import { testKeyStore } from './contract/keys.ts';
 import { testMembers } from './contract/members.ts';
@@ -87,5 +88,6 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testActivity(pair);
     testContents(pair);
     testFeedback(pair);
+    testFiles(pair);
   });
 }

@@ -1,6 +1,5 @@
-import { createTimedId } from '../../domain/ids.ts';
 import type { Change, ManagementStore, ManagementTransaction } from './ports/management.ts';
-import { appendAudit, listAudit } from './tables/audit.ts';
+import { appendNextAudit, listAudit } from './tables/audit.ts';
 import { deleteBudgetRow, listBudgetRows, putBudgetRow } from './tables/budgets.ts';
 import { addCredit, deleteCredits, readCredits } from './tables/credits.ts';
 import type { Database } from './tables/database.ts';
@@ -34,7 +33,7 @@ import {
   listPresetVersionRows,
   savePreset,
 } from './tables/presets.ts';
-import { changeAccess, readAccessRevision } from './tables/revisions.ts';
+import { changeAccess } from './tables/revisions.ts';
 import {
   deleteWorkspaceRows,
   findDefaultWorkspace,
@@ -43,9 +42,6 @@ import {
   listWorkspaceDetails,
   saveWorkspace,
 } from './tables/workspaces.ts';
-
-/** Maximum audit entries of one change that keep their order. The largest change creates 100 members that join. */
-const ENTRIES_PER_CHANGE = 1000n;
 
 /** Creates the management store over either dialect. */
 export function createManagementStore(db: Database): ManagementStore {
@@ -74,12 +70,11 @@ export function createManagementStore(db: Database): ManagementStore {
     ): Promise<Result> {
       let result!: Result; // set before changeAccess returns
       await changeAccess(db, async (trx) => {
-        let sequence = BigInt(await readAccessRevision(trx)) * ENTRIES_PER_CHANGE;
         let recorded = false;
         result = await work(
           openTransaction(trx, async (happening) => {
             recorded = true;
-            await appendAudit(trx, { ...happening, id: createTimedId('audit_'), atMs, actorKeyHash }, sequence++);
+            await appendNextAudit(trx, { atMs, actorKeyHash }, happening);
           }),
         );
         return recorded;

@@ -7,6 +7,15 @@ import { readActivity } from './tables/activity.ts';
 import { appendContents, deleteContentsBefore, findContent } from './tables/contents.ts';
 import type { Tables } from './tables/database.ts';
 import { addFeedback, listFeedback } from './tables/feedback.ts';
+import {
+  addFile,
+  deleteFileRow,
+  findFileByName,
+  findFileRow,
+  listExistingFiles,
+  listFileRows,
+  readFileUsage,
+} from './tables/files.ts';
 import { listAppliedGuardrails } from './tables/guardrails.ts';
 import { listBootstrapKeys, listKeyRows, markBootstrapKey, putKey, setKeyDisabled } from './tables/keys.ts';
 import {
@@ -87,6 +96,15 @@ export async function createSqlStorage(
       deleteBefore: (beforeMs, max) => deleteContentsBefore(db, beforeMs, max),
       addFeedback: (feedback) => addFeedback(db, feedback),
       listFeedback: (query) => listFeedback(db, query),
+    },
+    files: {
+      addFile: (file, limits, change) => addFile(db, file, limits, change),
+      findFile: (workspaceId, id) => findFileRow(db, workspaceId, id),
+      findFileByName: (workspaceId, filename) => findFileByName(db, workspaceId, filename),
+      listFiles: (query) => listFileRows(db, query),
+      readFileUsage: (workspaceId) => readFileUsage(db, workspaceId),
+      deleteFile: (workspaceId, id, change) => deleteFileRow(db, workspaceId, id, change),
+      listExistingFiles: (ids) => listExistingFiles(db, ids),
     },
     migrate: () => migrate(db),
     compareSchema: () => compareSchema(db),

@@ -1,5 +1,6 @@
 import type { AccessStore } from './ports/access.ts';
 import type { ContentStore } from './ports/contents.ts';
+import type { FileStore } from './ports/files.ts';
 import type { LedgerStore } from './ports/ledger.ts';
 import type { ManagementStore } from './ports/management.ts';
 
@@ -16,6 +17,7 @@ export interface Storage {
   readonly ledger: LedgerStore;
   readonly management: ManagementStore;
   readonly contents: ContentStore;
+  readonly files: FileStore;
   /** Brings the schema up to date. Several processes can do so concurrently. */
   migrate(): Promise<void>;
   /** Compares the schema with that of this build. Changes nothing. */

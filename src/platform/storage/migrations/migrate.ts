@@ -17,6 +17,7 @@ import { counterEpochs } from './0013-counter-epochs.ts';
 import { rateLimits } from './0014-rate-limits.ts';
 import { parents } from './0015-parents.ts';
 import { presets } from './0016-presets.ts';
+import { files } from './0017-files.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
 const migrations: Record<string, Migration> = {
@@ -36,6 +37,7 @@ const migrations: Record<string, Migration> = {
   '0014-rate-limits': rateLimits,
   '0015-parents': parents,
   '0016-presets': presets,
+  '0017-files': files,
 };
 
 const migrationTable = 'headgate_migrations';

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { AuditEntry, FieldChange } from '../ports/audit.ts';
+import { createTimedId } from '../../../domain/ids.ts';
+import type { AuditEntry, AuditEvent, FieldChange } from '../ports/audit.ts';
 import type { Listed, Page } from '../ports/page.ts';
 import { type Integer, readNumber, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
@@ -18,8 +19,22 @@ export interface AuditTable {
   changes: string;
 }
 
-/** @param sequence of no other entry, above those of all earlier changes */
-export async function appendAudit(trx: Database, entry: AuditEntry, sequence: bigint): Promise<void> {
+/**
+ * Appends an entry after all others.
+ *
+ * @param trx a transaction that has serialized the changes of all processes
+ */
+export async function appendNextAudit(
+  trx: Database,
+  { atMs, actorKeyHash }: Pick<AuditEntry, 'atMs' | 'actorKeyHash'>,
+  event: AuditEvent,
+): Promise<void> {
+  const entry = { ...event, id: createTimedId('audit_'), atMs, actorKeyHash };
+  const { last } = await trx
+    .selectFrom('audit')
+    .select(sql<bigint | null>`max(sequence)`.as('last'))
+    .executeTakeFirstOrThrow();
+  const sequence = (last ?? 0n) + 1n;
   await trx
     .insertInto('audit')
     .values({

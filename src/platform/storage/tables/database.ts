@@ -4,6 +4,7 @@ import type { BudgetTable } from './budgets.ts';
 import type { ContentTable } from './contents.ts';
 import type { CreditTable } from './credits.ts';
 import type { FeedbackTable } from './feedback.ts';
+import type { FileTable } from './files.ts';
 import type { GuardrailAssignmentTable, GuardrailTable } from './guardrails.ts';
 import type { KeyTable } from './keys.ts';
 import type { LedgerTable } from './ledger.ts';
@@ -33,6 +34,7 @@ export interface Tables {
   audit: AuditTable;
   contents: ContentTable;
   feedback: FeedbackTable;
+  files: FileTable;
 }
 
 /** A connection, a pool or a transaction: what the functions of `tables/` run on. */

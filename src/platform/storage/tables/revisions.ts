@@ -34,6 +34,18 @@ export async function changeAccess(db: Database, change: (trx: Database) => Prom
   }
 }
 
+/**
+ * Runs the rest of a transaction after the changes of all other processes, and before their next one. Raises no revision,
+ * so that no process reads keys and workspaces again.
+ */
+export async function serializeChanges(trx: Database): Promise<void> {
+  await trx
+    .updateTable('revisions')
+    .set((eb) => ({ value: eb.ref('value') }))
+    .where('name', '=', 'access')
+    .execute();
+}
+
 /** Returns the number of corrections that reduced a cost. */
 export async function readReductions(db: Database): Promise<number> {
   const row = await db.selectFrom('revisions').select('value').where('name', '=', 'reductions').executeTakeFirst();

@@ -1,0 +1,114 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { GatewayError } from '../../domain/errors.ts';
+import { readUpload, type UploadedFile } from '../../http/read-upload.ts';
+import { createFile } from '../../management/files/create-file.ts';
+import { openFileContent } from '../../management/files/file-objects.ts';
+import { deleteFile, getFile, listFilePage } from '../../management/files/find-file.ts';
+import type { FileParts } from '../../management/files/parts.ts';
+import type { WorkspaceReader } from '../../platform/storage/ports/workspaces.ts';
+import { readQuery } from '../management/read-query.ts';
+import { actorOf, type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { findFileWorkspace, readFilePage, readFileTarget, readUploadFields } from './read-file-query.ts';
+import { findFileShape } from './file-shape.ts';
+
+export interface FileApiParts extends FileParts {
+  workspaces: Pick<WorkspaceReader, 'findWorkspace'>;
+  /** Maximum uploads that this process receives at once. */
+  maxUploads: () => number;
+}
+
+type FileHandlerName = 'listFiles' | 'uploadFile' | 'findFile' | 'deleteFile' | 'downloadFile';
+
+/** Bytes of a form beside its file. */
+const FORM_BYTES = 256 * 1024;
+
+/** The files of a workspace. @see docs/reference/files.md */
+export function createFileHandlers(parts: FileApiParts): Record<FileHandlerName, ManagementHandler> {
+  const { files, workspaces } = parts;
+  let uploads = 0;
+
+  /** Handles a request for one file. */
+  const withTarget =
+    (
+      handle: (request: FastifyRequest, reply: FastifyReply, workspaceId: string) => Promise<unknown>,
+    ): ManagementHandler =>
+    async (request, reply) => {
+      const target = readQuery(request, readFileTarget);
+      return handle(request, reply, await findFileWorkspace(workspaces, request, target));
+    };
+
+  function receive(request: FastifyRequest, workspaceId: string) {
+    const store = ({ filename, content, fields }: UploadedFile) => {
+      let purpose: string | null = null;
+      async function* checked() {
+        yield* content;
+        purpose = readUploadFields(fields); // they may follow the file
+      }
+      return createFile(parts, actorOf(request), {
+        ...{ workspaceId, filename, content: checked(), downloadable: false },
+        readPurpose: () => purpose,
+      });
+    };
+    const maxBytes = parts.limits().maxBytes + FORM_BYTES;
+    return readUpload(request.raw, { maxBytes, source: 'files.max_bytes, and the rest of the form', take: store });
+  }
+
+  return {
+    async listFiles(request) {
+      const { target, page } = readQuery(request, (reader) => ({
+        target: readFileTarget(reader),
+        page: readFilePage(reader),
+      }));
+      const workspaceId = await findFileWorkspace(workspaces, request, target);
+      return findFileShape(request.headers).writePage(await listFilePage(files, { workspaceId, ...page }));
+    },
+
+    uploadFile: withTarget(async (request, _reply, workspaceId) => {
+      if (uploads >= parts.maxUploads()) {
+        throw new GatewayError(
+          'rate_limited',
+          `This process already receives ${uploads} uploads (files.parallel_uploads). Retry later.`,
+          { retryAfterSeconds: 1 },
+        );
+      }
+      uploads++;
+      try {
+        return findFileShape(request.headers).writeFile(await receive(request, workspaceId));
+      } finally {
+        uploads--;
+      }
+    }),
+
+    findFile: withTarget(async (request, _reply, workspaceId) =>
+      findFileShape(request.headers).writeFile(await getFile(files, workspaceId, pathParam(request, 'id'))),
+    ),
+
+    deleteFile: withTarget(async (request, _reply, workspaceId) => {
+      const { id } = await deleteFile(parts, actorOf(request), workspaceId, pathParam(request, 'id'));
+      return findFileShape(request.headers).writeDeletion(id);
+    }),
+
+    downloadFile: withTarget(async (request, reply, workspaceId) => {
+      const file = await getFile(files, workspaceId, pathParam(request, 'id'));
+      if (!file.downloadable) {
+        throw new GatewayError(
+          'invalid_request',
+          `${file.id} was uploaded, and uploaded files cannot be downloaded. Only generated files can.`,
+        );
+      }
+      const { content, bytes } = await openFileContent(parts, file);
+      writeContentHeaders(reply, file.mimeType, file.filename, bytes);
+      return content;
+    }),
+  };
+}
+
+function writeContentHeaders(reply: FastifyReply, mimeType: string, filename: string, bytes: number): void {
+  const name = encodeURIComponent(filename.slice(filename.lastIndexOf('/') + 1)).replaceAll("'", '%27');
+  reply.headers({
+    'content-type': mimeType.startsWith('text/') ? `${mimeType}; charset=utf-8` : mimeType,
+    'content-length': bytes,
+    'content-disposition': `attachment; filename*=UTF-8''${name}`,
+    'x-content-type-options': 'nosniff',
+  });
+}

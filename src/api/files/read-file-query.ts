@@ -1,0 +1,81 @@
+import type { FastifyRequest } from 'fastify';
+import { GatewayError, invalidRequest, type Issue } from '../../domain/errors.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
+import type { WorkspaceReader } from '../../platform/storage/ports/workspaces.ts';
+import type { QueryReader } from '../management/read-query.ts';
+
+/** Vendors whose files API the parameter `provider` names. */
+export const fileVendors = ['openai', 'anthropic'] as const;
+export type FileVendor = (typeof fileVendors)[number];
+
+/** Where the files are. */
+export interface FileTarget {
+  /** Absent: the workspace of the key. */
+  workspaceId: string | undefined;
+  /** Absent: files of the gateway. */
+  vendor: FileVendor | undefined;
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Reads the parameters that all routes of files have. */
+export const readFileTarget = (reader: QueryReader): FileTarget => ({
+  workspaceId: reader.shaped('workspace_id', uuid, 'the id of a workspace: a UUID')?.toLowerCase(),
+  vendor: reader.word('provider', fileVendors),
+});
+
+/** Reads the parameters of a list. @throws {GatewayError} `invalid_request` if they exclude each other */
+export function readFilePage(reader: QueryReader): { after: string | undefined; limit: number } {
+  const limit = reader.integer('limit', { min: 1, max: 1000, byDefault: 100 });
+  const places = (['cursor', 'after', 'after_id'] as const).flatMap((name) => {
+    const id = reader.shaped(name, /^[\w-]{1,100}$/, 'the id of a file');
+    return id === undefined ? [] : [{ name, id }];
+  });
+  reader.word('order', ['asc']);
+  const before = reader.text('before_id');
+  if (before !== undefined) reader.refuse('before_id', before, 'supported; use after_id');
+  if (places.length > 1) {
+    const names = places.map(({ name }) => name);
+    reader.refuse(names[1]!, places[1]!.id, `allowed together with ${names[0]}; send one of them`);
+  }
+  return { after: places[0]?.id, limit };
+}
+
+/**
+ * Returns the workspace of a request.
+ *
+ * @throws {GatewayError} `permission_denied` if the key belongs to another one; `not_found` if it does not exist
+ */
+export async function findFileWorkspace(
+  workspaces: Pick<WorkspaceReader, 'findWorkspace'>,
+  request: FastifyRequest,
+  { workspaceId }: FileTarget,
+): Promise<string> {
+  const caller = request.caller!; // the route needs a key
+  if (workspaceId === undefined || workspaceId === caller.workspaceId) return caller.workspaceId;
+  if (caller.kind !== 'management') {
+    throw new GatewayError('permission_denied', 'The key belongs to another workspace than workspace_id names.');
+  }
+  if (await callStore(() => workspaces.findWorkspace(workspaceId))) return workspaceId;
+  throw new GatewayError('not_found', `There is no workspace ${workspaceId}.`);
+}
+
+const purposeShape = /^[a-z0-9_-]{1,64}$/;
+
+/** Reads the form fields beside a file. @returns the purpose @throws {GatewayError} `invalid_request` */
+export function readUploadFields(fields: ReadonlyMap<string, string>): string | null {
+  const issues: Issue[] = [];
+  for (const [name, value] of fields) {
+    if (name === 'purpose') {
+      if (!purposeShape.test(value)) {
+        issues.push({ path: name, message: 'must be 1 to 64 lower-case letters, digits, - and _.' });
+      }
+    } else if (name.startsWith('expires_after')) {
+      issues.push({ path: name, message: 'files do not expire; leave it out and delete the file instead.' });
+    } else {
+      issues.push({ path: name.slice(0, 100), message: 'there is no such field; send file and purpose.' });
+    }
+  }
+  if (issues.length > 0) throw invalidRequest(issues);
+  return fields.get('purpose') ?? null;
+}

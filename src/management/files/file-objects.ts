@@ -1,0 +1,45 @@
+import { GatewayError } from '../../domain/errors.ts';
+import type { ByteRange, ReadableObject } from '../../platform/objects/objects.ts';
+import type { FileRecord } from '../../platform/storage/ports/files.ts';
+import type { FileParts } from './parts.ts';
+
+/** Keys of the contents of files begin with it. */
+export const FILE_OBJECTS = 'files/';
+
+/** Returns the key of the content of a file. A folder per workspace keeps folders of a disk small. */
+export const nameFileObject = ({ workspaceId, id }: Pick<FileRecord, 'workspaceId' | 'id'>): string =>
+  `${FILE_OBJECTS}${workspaceId}/${id}`;
+
+/**
+ * Calls the store of objects. Does not change a GatewayError.
+ *
+ * @throws {GatewayError} `unavailable` if the store fails
+ */
+export async function callObjects<Result>(call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw cause;
+    const isFull = ['ENOSPC', 'EDQUOT'].includes((cause as NodeJS.ErrnoException).code ?? '');
+    const reason = isFull ? 'The disk of the files is full' : 'The folder of the files (files.folder) cannot be used';
+    throw new GatewayError('unavailable', `${reason}; try again later.`, { cause, retryAfterSeconds: 30 });
+  }
+}
+
+/**
+ * Opens the content of a file.
+ *
+ * @throws {GatewayError} `unavailable` if this host does not have it
+ */
+export async function openFileContent(
+  { objects }: Pick<FileParts, 'objects'>,
+  file: FileRecord,
+  range?: ByteRange,
+): Promise<ReadableObject> {
+  const found = await callObjects(() => objects.open(nameFileObject(file), range));
+  if (found) return found;
+  throw new GatewayError(
+    'unavailable',
+    `The content of ${file.id} is not in the folder of the files of this host. If several hosts serve, set files.folder to a folder that all of them share.`,
+  );
+}
