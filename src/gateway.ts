@@ -243,6 +243,7 @@ async function assemble(
     models: () => models,
     routingContext: () => routingContext,
     hashEndUser: createEndUserHash(readMasterKey(dataDir, live.secrets.master_key)),
+    files,
     accounting,
     accounts,
     modules: modules.plugins,

@@ -32,6 +32,8 @@ import type { Estimate } from '../metering/spending.ts';
 import { createModerationPort } from './create-moderation.ts';
 import { findSearchEngines } from './find-search-engines.ts';
 import type { ConfiguredModels } from './build-models.ts';
+import type { FileParts } from '../management/files/parts.ts';
+import { createWorkspaceFiles } from './create-workspace-files.ts';
 import { createFilePorts } from './create-file-ports.ts';
 import { listCallableModels } from './list-callable-models.ts';
 import { compilePattern } from './compile-pattern.ts';
@@ -43,6 +45,8 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   config: () => Config;
   models: () => ConfiguredModels;
   accounting: Accounting;
+  /** The stored files of workspaces. */
+  files: FileParts;
   accounts: Pick<Accounts, 'spending'>;
   contentGuardrails: InputFilterParts;
   /** The operator's plugins. */
@@ -129,6 +133,7 @@ export function assemblePipelines(parts: PipelinesParts): {
             readPage,
             listModels: listCallableModels(models, routingContext),
             compilePattern,
+            workspaceFiles: createWorkspaceFiles(parts.files),
           }),
           ...addedTools,
         ].map((tool) => [tool.type, tool]),

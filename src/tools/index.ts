@@ -1,6 +1,8 @@
 import type { FindSearchEngine } from '../domain/web-search.ts';
 import { advisor } from './advisor/index.ts';
 import { datetime } from './datetime/index.ts';
+import { createFiles } from './files/index.ts';
+import type { WorkspaceFiles } from './files/workspace-files.ts';
 import type { ServerTool } from './server-tool.ts';
 import { createSearchModels, type ListModels } from './search-models/index.ts';
 import { type CompilePattern, createToolSearch } from './tool-search/index.ts';
@@ -14,6 +16,7 @@ export interface ToolPorts {
   readPage: ReadPage;
   listModels: ListModels;
   compilePattern: CompilePattern;
+  workspaceFiles: WorkspaceFiles;
 }
 
 const creators = {
@@ -23,6 +26,7 @@ const creators = {
   'router:web_fetch': ({ readPage }) => createWebFetch(readPage),
   'router:experimental__search_models': ({ listModels }) => createSearchModels(listModels),
   'router:tool_search': ({ compilePattern }) => createToolSearch(compilePattern),
+  'router:files': ({ workspaceFiles }) => createFiles(workspaceFiles),
 } satisfies Record<string, (ports: ToolPorts) => ServerTool>;
 
 /** The types of the server tools of this build. */

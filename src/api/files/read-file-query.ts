@@ -49,8 +49,14 @@ export function readFilePage(reader: QueryReader): { after: string | undefined; 
 export async function findFileWorkspace(
   workspaces: Pick<WorkspaceReader, 'findWorkspace'>,
   request: FastifyRequest,
-  { workspaceId }: FileTarget,
+  { workspaceId, vendor }: FileTarget,
 ): Promise<string> {
+  if (vendor !== undefined) {
+    throw new GatewayError(
+      'not_offered',
+      '`provider` is not offered by this build. Call the files API of the provider itself.',
+    );
+  }
   const caller = request.caller!; // the route needs a key
   if (workspaceId === undefined || workspaceId === caller.workspaceId) return caller.workspaceId;
   if (caller.kind !== 'management') {

@@ -33,7 +33,7 @@ export async function callObjects<Result>(call: () => Promise<Result>): Promise<
  */
 export async function openFileContent(
   { objects }: Pick<FileParts, 'objects'>,
-  file: FileRecord,
+  file: Pick<FileRecord, 'workspaceId' | 'id'>,
   range?: ByteRange,
 ): Promise<ReadableObject> {
   const found = await callObjects(() => objects.open(nameFileObject(file), range));
