@@ -1,6 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Caller } from '../../domain/caller.ts';
-import type { Cancellation } from '../../domain/cancellation.ts';
 import {
   type AnnotationChunk,
   type Chunk,
@@ -22,31 +19,11 @@ import {
 } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
-import type { RequestSettings } from '../../domain/request.ts';
 import type { Reviser, RevisingSink } from '../../domain/reviser.ts';
-import type { StageRecord } from '../../domain/router-metadata.ts';
 import type { Sink } from '../../domain/sink.ts';
-import { FilterScan, Findings, SLICE_WORK } from '../filter-scan.ts';
-import type { FilterSet, FilterSets } from '../filter-sets.ts';
-import { FindingTally } from '../finding-tally.ts';
-import { JsonScan } from '../json-scan.ts';
-import { mapAnyItem, mapTexts } from '../map-texts.ts';
-import { createBlockError, createGuardrailStages, type FilterHit } from '../report-findings.ts';
-import type { TextEdits } from '../text-edits.ts';
-import type { TextScan } from '../text-scan.ts';
-import { GuardedText, keepLogprobs, moveAnnotation } from './guarded-text.ts';
-
-/** The parts of a run that the filters of its output need. */
-export interface GuardedRun {
-  readonly caller: Pick<Caller, 'contentFilters'>;
-  readonly request: Pick<RequestSettings, 'text'>;
-  readonly stages: { push(...stages: StageRecord[]): unknown };
-  readonly cancellation: Pick<Cancellation, 'reason'>;
-  /** Set if the gateway itself makes the request. What it does with the output is filtered where the client gets it. */
-  readonly parent?: object | undefined;
-  /** Its server tools: the client does not see calls of functions that they own. */
-  readonly toolLoop?: { owns(name: string, namespace: string | undefined): boolean } | undefined;
-}
+import type { FilterSets } from '../filter-sets.ts';
+import { GuardedText } from './guarded-text.ts';
+import { type GuardedRun, type OutputFilters, OutputScanner } from './output-scanner.ts';
 
 /**
  * Creates a function that returns the reviser for the content filters of a caller. It returns a promise only if they must be
@@ -61,8 +38,6 @@ export const createOutputGuard =
     if (found instanceof Promise) return found.then((filters) => filters && guardOutput(filters));
     return found && guardOutput(found);
   };
-
-type OutputFilters = Pick<FilterSet, 'combined' | 'compiled'>;
 
 /**
  * Creates the reviser that applies content filters to the output of a run.
@@ -104,14 +79,10 @@ interface GuardedItem {
  */
 class GuardingSink implements RevisingSink {
   private readonly run: GuardedRun;
-  private readonly filters: OutputFilters;
+  private readonly scanner: OutputScanner;
   private readonly out: Sink<Chunk>;
-  /** Whether filters change the output. Otherwise nothing waits. */
-  private readonly isChanging: boolean;
   /** Whether messages were requested as JSON. */
   private readonly isJson: boolean;
-  private found: Findings;
-  private readonly dropped = new Set<string>();
   /** The text in progress of a wire without items of its own. */
   private current: OpenText | undefined;
   private readonly calls = new Map<string, OpenText>();
@@ -119,25 +90,20 @@ class GuardingSink implements RevisingSink {
   /** Keys of calls that the gateway runs itself. */
   private readonly hidden = new Set<ItemKey>();
   private ready: Chunk[] = [];
-  /** Units of work until the next pause. */
-  private left = 0;
   private hasPassed = false;
   /** Whether text of the reasoning in progress was replaced. */
   private hasChangedReasoning = false;
-  private isAbandoned = false;
 
   constructor(run: GuardedRun, filters: OutputFilters, out: Sink<Chunk>) {
     this.run = run;
-    this.filters = filters;
+    this.scanner = new OutputScanner(run, filters);
     this.out = out;
-    this.isChanging = filters.combined.some(({ filter }) => filter.action !== 'flag');
     const format = run.request.text?.format?.type;
     this.isJson = format === 'json_object' || format === 'json_schema';
-    this.found = new Findings(filters.compiled);
   }
 
   write(chunks: Chunk[]): Promise<void> | undefined {
-    this.left = SLICE_WORK;
+    this.scanner.beginBatch();
     const waiting = this.takeFrom(chunks, 0);
     if (!waiting) return this.pass();
     const passing = waiting.then(() => this.pass());
@@ -146,14 +112,14 @@ class GuardingSink implements RevisingSink {
   }
 
   abandon(): void {
-    this.isAbandoned = true;
+    this.scanner.isAbandoned = true;
     this.ready = [];
-    if (this.hasPassed) this.report();
+    if (this.hasPassed && !this.scanner.isReported) this.scanner.report();
   }
 
   private pass(): Promise<void> | undefined {
     const { ready } = this;
-    if (ready.length === 0 || this.isAbandoned) return undefined;
+    if (ready.length === 0 || this.scanner.isAbandoned) return undefined;
     // The start of an item commits the attempt. It waits for the first text, so that a block before that is an HTTP error.
     if (!this.hasPassed && !ready.some(isOutput)) return undefined;
     this.hasPassed = true;
@@ -222,13 +188,8 @@ class GuardingSink implements RevisingSink {
     this.ready.push(chunk);
   }
 
-  private createScan(isJson: boolean): TextScan {
-    const { compiled } = this.filters;
-    return isJson ? new JsonScan(compiled, this.found) : new FilterScan(compiled, this.found);
-  }
-
   private openText(kind: OpenText['kind'], isJson: boolean, isKept: boolean, write: OpenText['write']): OpenText {
-    return { kind, text: new GuardedText(this.createScan(isJson), isKept), write };
+    return { kind, text: new GuardedText(this.scanner.createScan(isJson), isKept), write };
   }
 
   /** Returns the text that a chunk without key belongs to. The text before it ends, if it is another one. */
@@ -290,8 +251,8 @@ class GuardingSink implements RevisingSink {
 
   private addTo(open: OpenText, chunk: DeltaChunk | ToolCallArgumentsChunk): Promise<void> | undefined {
     const { text } = open;
-    text.add(chunk.delta, this.isChanging && chunk.type === 'text' ? chunk.logprobs : undefined);
-    const scanning = this.scan(text.scan);
+    text.add(chunk.delta, this.scanner.isChanging && chunk.type === 'text' ? chunk.logprobs : undefined);
+    const scanning = this.scanner.scan(text.scan);
     if (scanning) return scanning.then(() => this.passDelta(open, chunk));
     this.passDelta(open, chunk);
     return undefined;
@@ -299,7 +260,7 @@ class GuardingSink implements RevisingSink {
 
   private passDelta(open: OpenText, chunk: DeltaChunk | ToolCallArgumentsChunk): void {
     const ready = open.text.take();
-    if (!this.isChanging) {
+    if (!this.scanner.isChanging) {
       this.ready.push(chunk);
       return;
     }
@@ -326,7 +287,7 @@ class GuardingSink implements RevisingSink {
     const { text } = open;
     if (text.isEnded) return undefined;
     text.end();
-    const scanning = this.scan(text.scan);
+    const scanning = this.scanner.scan(text.scan);
     if (scanning) return scanning.then(() => this.passRest(open, key));
     this.passRest(open, key);
     return undefined;
@@ -334,11 +295,11 @@ class GuardingSink implements RevisingSink {
 
   private passRest(open: OpenText, key: ItemKey | undefined): void {
     const rest = open.text.take();
-    if (!this.isChanging) return;
+    if (!this.scanner.isChanging) return;
     const logprobs = open.text.takeLogprobs();
     if (rest !== '' || logprobs) this.ready.push({ ...open.write(rest), ...(logprobs && { logprobs }) } as Chunk); // of a text
     this.passAnnotations(open, key);
-    for (const field of open.text.dropped ?? []) this.dropped.add(field);
+    for (const field of open.text.dropped ?? []) this.scanner.dropped.add(field);
   }
 
   private endCurrent(): Promise<void> | undefined {
@@ -357,85 +318,20 @@ class GuardingSink implements RevisingSink {
     return item.current && this.end(item.current, key);
   }
 
-  /** Scans all that was added. Other work runs in between if that is much. */
-  private scan(scan: TextScan): Promise<void> | undefined {
-    return this.scanOn(scan) ? undefined : this.scanSlices(scan);
-  }
-
-  private async scanSlices(scan: TextScan): Promise<void> {
-    do {
-      await nextTurn();
-      if (this.run.cancellation.reason) throw this.run.cancellation.reason;
-      if (this.isAbandoned) throw new Error('The attempt has ended.'); // nothing waits for it
-      this.left = SLICE_WORK;
-    } while (!this.scanOn(scan));
-  }
-
-  private scanOn(scan: TextScan): boolean {
-    const before = scan.work;
-    const isDone = scan.advance(Math.max(1, this.left));
-    this.left -= scan.work - before + CALL_WORK;
-    if (scan.blocked) throw this.block();
-    return isDone;
-  }
-
-  /** Scans a whole text. */
-  private revise(text: string, isJson: boolean): MaybePromise<GuardedText> {
-    const whole = new GuardedText(this.createScan(isJson), true);
-    whole.add(text);
-    whole.end();
-    const scanning = this.scan(whole.scan);
-    const finish = (): GuardedText => {
-      whole.take();
-      return whole;
-    };
-    return scanning ? scanning.then(finish) : finish();
-  }
-
-  /** Revises all texts in a value. The value itself stays unchanged. */
-  private async reviseAll<Value>(value: Value, map = mapTexts<Value>): Promise<Value> {
-    const texts: { text: string; field: string }[] = [];
-    map(
-      value,
-      (text, field) => {
-        texts.push({ text, field });
-        return text;
-      },
-      '',
-    );
-    let changes: Map<number, string> | undefined;
-    for (const [at, { text, field }] of texts.entries()) {
-      if (text === '') continue;
-      const revised = this.revise(text, field === 'arguments');
-      const { whole } = revised instanceof Promise ? await revised : revised;
-      if (!this.isChanging || whole === text) continue;
-      changes ??= new Map();
-      changes.set(at, whole);
-    }
-    if (!changes) return value;
-    let at = 0;
-    return map(value, (text) => changes.get(at++) ?? text, '');
-  }
-
-  /** Revises the texts of an item of any kind. */
-  private reviseOther(item: OutputItem): Promise<OutputItem> {
-    return this.reviseAll(item, mapAnyItem);
-  }
-
   /** A signature is that of the text before it was replaced: the provider would reject it. */
   private dropSignature(chunk: ReasoningSealChunk): void {
     const isChanged = chunk.key === undefined ? this.hasChangedReasoning : isChangedItem(this.items.get(chunk.key));
     if (!isChanged || chunk.signature === undefined) return;
     delete chunk.signature;
-    this.dropped.add('signature');
+    this.scanner.dropped.add('signature');
   }
 
   private async takeAnnotation(chunk: AnnotationChunk): Promise<void> {
     const { key } = chunk;
     const about: DeltaChunk = { type: 'text', delta: '', ...(key !== undefined && { key }) };
     const open = await (key === undefined ? this.textFor(about) : this.textOf(key, about));
-    const annotation = await this.reviseAll(chunk.annotation);
-    if (!this.isChanging) {
+    const annotation = await this.scanner.reviseAll(chunk.annotation);
+    if (!this.scanner.isChanging) {
       this.ready.push(chunk);
       return;
     }
@@ -451,7 +347,7 @@ class GuardingSink implements RevisingSink {
     if (kind !== 'custom' && this.run.toolLoop?.owns(name, namespace)) this.hidden.add(callId);
     else {
       this.hidden.delete(callId);
-      if (fields) chunk.fields = await this.reviseAll(fields);
+      if (fields) chunk.fields = await this.scanner.reviseAll(fields);
       const write = (delta: string): Chunk => ({ type: 'tool_call_arguments', callId, delta });
       this.calls.set(callId, this.openText('call', kind !== 'custom', false, write));
     }
@@ -472,7 +368,7 @@ class GuardingSink implements RevisingSink {
     await this.endItem(key); // another item of that key
     if (!this.isHidden(key, item)) {
       if (item.type === 'function_call' || item.type === 'custom_tool_call') this.openCall(key, item);
-      chunk.item = await this.reviseOther(item);
+      chunk.item = await this.scanner.reviseOther(item);
     }
     this.ready.push(chunk);
   }
@@ -492,7 +388,7 @@ class GuardingSink implements RevisingSink {
     else {
       item.current = undefined;
       item.content.push(undefined);
-      chunk.part = await this.reviseAll(part);
+      chunk.part = await this.scanner.reviseAll(part);
     }
     this.ready.push(chunk);
   }
@@ -501,7 +397,7 @@ class GuardingSink implements RevisingSink {
     const { key, part, index } = chunk;
     const item = this.itemOf(key);
     const kind = part.type === 'summary_text' ? 'reasoning_summary' : kindOfPart(part.type);
-    if (!kind) chunk.part = await this.reviseAll(part);
+    if (!kind) chunk.part = await this.scanner.reviseAll(part);
     else {
       const list = kind === 'reasoning_summary' ? item.summary : item.content;
       const place = index ?? (item.current?.kind === kind ? list.length - 1 : list.length);
@@ -509,7 +405,7 @@ class GuardingSink implements RevisingSink {
       if (isNew) await this.endPart(item, key);
       const { revised, text } = await this.revisePart(item, list[place], part, key);
       if (isNew) this.addPart(item, { ...this.openDelta({ type: kind, delta: '', key }, true), text });
-      if (this.isChanging) chunk.part = revised as PartDoneChunk['part'];
+      if (this.scanner.isChanging) chunk.part = revised as PartDoneChunk['part'];
     }
     this.ready.push(chunk);
   }
@@ -523,33 +419,19 @@ class GuardingSink implements RevisingSink {
   ): Promise<{ revised: Record<string, unknown>; text: GuardedText }> {
     const field = part['type'] === 'refusal' ? 'refusal' : 'text';
     const { [field]: given, annotations, logprobs, ...others } = part;
-    const revised: Record<string, unknown> = await this.reviseAll(others);
+    const revised: Record<string, unknown> = await this.scanner.reviseAll(others);
     const text = typeof given === 'string' ? given : '';
     const isJson = part['type'] === 'output_text' && this.isJson;
     const whole = await this.finishText(item.current, known, text, isJson, key);
-    if (given !== undefined) revised[field] = typeof given === 'string' ? whole.whole : await this.reviseAll(given);
+    if (given !== undefined)
+      revised[field] = typeof given === 'string' ? whole.whole : await this.scanner.reviseAll(given);
     const { edits } = whole.scan;
     if (annotations !== undefined) {
-      const list: unknown = await this.reviseAll(annotations);
-      revised['annotations'] = Array.isArray(list) ? this.moveAnnotations(list, edits) : list;
+      const list: unknown = await this.scanner.reviseAll(annotations);
+      revised['annotations'] = Array.isArray(list) ? this.scanner.moveAnnotations(list, edits) : list;
     }
-    if (logprobs !== undefined) revised['logprobs'] = this.keepLogprobs(logprobs, text, whole);
+    if (logprobs !== undefined) revised['logprobs'] = this.scanner.keepLogprobs(logprobs, text, whole);
     return { revised, text: whole };
-  }
-
-  private moveAnnotations(annotations: readonly unknown[], edits: TextEdits): unknown[] {
-    return annotations.flatMap((each) => {
-      const moved = isObject(each) ? moveAnnotation(each, edits) : each;
-      if (moved === undefined) this.dropped.add('annotations');
-      return moved ?? [];
-    });
-  }
-
-  private keepLogprobs(logprobs: unknown, text: string, whole: GuardedText): unknown {
-    if (!Array.isArray(logprobs)) return logprobs;
-    const kept = keepLogprobs(logprobs, text, whole.scan.edits);
-    if (kept.length < logprobs.length) this.dropped.add('logprobs');
-    return kept;
   }
 
   /**
@@ -572,7 +454,7 @@ class GuardingSink implements RevisingSink {
       await this.end(open, key);
     }
     if (known?.isEnded && !known.differsFrom(whole)) return known;
-    return this.revise(whole, isJson);
+    return this.scanner.revise(whole, isJson);
   }
 
   private async takeRelay(chunk: RelayChunk): Promise<void> {
@@ -588,16 +470,16 @@ class GuardingSink implements RevisingSink {
     const { delta, ...others } = event;
     if (typeof delta !== 'string' || !event.type.endsWith('.delta')) {
       await this.endRelays(this.items.get(key ?? NO_ITEM));
-      chunk.event = await this.reviseAll(event);
+      chunk.event = await this.scanner.reviseAll(event);
       this.ready.push(chunk);
       return;
     }
-    const revised: RelayChunk['event'] = await this.reviseAll(others);
+    const revised: RelayChunk['event'] = await this.scanner.reviseAll(others);
     const open = this.relayOf(key, revised);
     open.text.add(delta);
-    await this.scan(open.text.scan);
+    await this.scanner.scan(open.text.scan);
     const ready = open.text.take();
-    if (!this.isChanging) this.ready.push(chunk);
+    if (!this.scanner.isChanging) this.ready.push(chunk);
     else if (ready !== '' || delta === '') this.ready.push(open.write(ready));
   }
 
@@ -633,7 +515,7 @@ class GuardingSink implements RevisingSink {
       await this.endRelays(known);
       const revised = await this.reviseItem(known, item, key);
       await this.endItem(key);
-      if (this.isChanging) chunk.item = revised;
+      if (this.scanner.isChanging) chunk.item = revised;
     }
     this.ready.push(chunk);
   }
@@ -642,7 +524,7 @@ class GuardingSink implements RevisingSink {
     const { type } = item;
     if (type === 'message' || type === 'reasoning') {
       const { content, summary, ...others } = item;
-      const revised = await this.reviseAll(others as OutputItem);
+      const revised = await this.scanner.reviseAll(others as OutputItem);
       if (summary !== undefined) revised['summary'] = await this.reviseParts(known, known.summary, summary, key);
       if (content !== undefined) revised['content'] = await this.reviseParts(known, known.content, content, key);
       if (
@@ -650,20 +532,20 @@ class GuardingSink implements RevisingSink {
         JSON.stringify([summary, content]) !== JSON.stringify([revised['summary'], revised['content']])
       ) {
         delete revised['signature'];
-        this.dropped.add('signature');
+        this.scanner.dropped.add('signature');
       }
       return revised;
     }
     if (type === 'function_call' || type === 'custom_tool_call') {
       const field = type === 'function_call' ? 'arguments' : 'input';
       const { [field]: text, ...others } = item;
-      const revised = await this.reviseAll(others as OutputItem);
+      const revised = await this.scanner.reviseAll(others as OutputItem);
       if (text === undefined) return revised;
-      if (typeof text !== 'string') return { ...revised, [field]: await this.reviseAll(text) };
+      if (typeof text !== 'string') return { ...revised, [field]: await this.scanner.reviseAll(text) };
       const whole = await this.finishText(known.call, known.call?.text, text, type === 'function_call', key);
       return { ...revised, [field]: whole.whole };
     }
-    return this.reviseOther(item);
+    return this.scanner.reviseOther(item);
   }
 
   private async reviseParts(
@@ -672,19 +554,19 @@ class GuardingSink implements RevisingSink {
     parts: unknown,
     key: ItemKey,
   ): Promise<unknown> {
-    if (!Array.isArray(parts)) return this.reviseAll(parts);
+    if (!Array.isArray(parts)) return this.scanner.reviseAll(parts);
     const revised: unknown[] = [];
     for (const [index, part] of parts.entries()) {
       const isKnown = isObject(part) && (part['type'] === 'summary_text' || kindOfPart(part['type']) !== undefined);
       revised.push(
-        isKnown ? (await this.revisePart(item, known[index], part, key)).revised : await this.reviseAll(part),
+        isKnown ? (await this.revisePart(item, known[index], part, key)).revised : await this.scanner.reviseAll(part),
       );
     }
     return revised;
   }
 
   private async takeFinish(chunk: FinishChunk): Promise<void> {
-    if (chunk.fields) chunk.fields = await this.reviseAll(chunk.fields);
+    if (chunk.fields) chunk.fields = await this.scanner.reviseAll(chunk.fields);
     await this.endAll();
     this.ready.push(chunk);
   }
@@ -693,7 +575,7 @@ class GuardingSink implements RevisingSink {
     await this.endCurrent();
     for (const call of this.calls.values()) await this.end(call);
     for (const key of this.items.keys()) await this.endItem(key);
-    this.report();
+    this.scanner.report();
   }
 
   private async endItem(key: ItemKey): Promise<void> {
@@ -704,33 +586,10 @@ class GuardingSink implements RevisingSink {
     await this.endRelays(item);
     this.items.delete(key);
   }
-
-  /** Records what the filters found since the last time. */
-  private report(): void {
-    const hits = this.listHits();
-    if (hits.length > 0) this.run.stages.push(...createGuardrailStages(hits, { dropped: [...this.dropped] }));
-    this.found = new Findings(this.filters.compiled);
-  }
-
-  private listHits(): FilterHit[] {
-    const tally = new FindingTally();
-    tally.add(this.filters.combined, { findings: this.found.list, counts: this.found.counts });
-    return tally.list();
-  }
-
-  private block(): Error {
-    const error = createBlockError(this.listHits(), 'Response');
-    this.report();
-    this.hasPassed = false; // it is reported
-    return error;
-  }
 }
 
 /** Stands for the item of events that belong to none. */
 const NO_ITEM = '';
-/** Units of work of one call of a scan. */
-const CALL_WORK = 100;
-
 const isReasoning = ({ kind }: OpenText): boolean => kind === 'reasoning' || kind === 'reasoning_summary';
 
 const isChangedItem = (item: GuardedItem | undefined): boolean =>
