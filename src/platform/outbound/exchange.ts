@@ -16,7 +16,7 @@ export interface ExchangeRequest {
 }
 
 /** A response whose body is still to be read. */
-export interface Exchange {
+export interface OutboundExchange {
   readonly status: number;
   /** In lower case. Repeated headers are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
@@ -29,14 +29,14 @@ export interface Exchange {
  *
  * @throws {OutboundError} with a message for the caller, or the reason of the signal
  */
-export type SendExchange = (url: string, request: ExchangeRequest) => Promise<Exchange>;
+export type SendExchange = (url: string, request: ExchangeRequest) => Promise<OutboundExchange>;
 
 /** Sends a request to a checked address, on a connection of its own. */
 export async function exchangeWith(
   target: CheckedUrl,
   request: ExchangeRequest,
   { dial, connectMs }: { dial: Dial; connectMs: number },
-): Promise<Exchange> {
+): Promise<OutboundExchange> {
   const { url } = target;
   const client = new Client(url.origin, {
     connect(_options, callback) {
@@ -75,7 +75,7 @@ async function send(
   dispatcher: Dispatcher,
   url: URL,
   { method, headers, body: sent, idleMs, signal }: ExchangeRequest,
-): Promise<Exchange> {
+): Promise<OutboundExchange> {
   try {
     const response = await dispatcher.request({
       ...{ origin: url.origin, path: url.pathname + url.search, method, signal },

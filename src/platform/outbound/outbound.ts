@@ -3,7 +3,7 @@ import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { type CheckedUrl, checkUrl } from './check-url.ts';
 import { connect, type Dial, dialAddress } from './connect.ts';
-import { type Exchange, type ExchangeRequest, exchangeWith } from './exchange.ts';
+import { type OutboundExchange, type ExchangeRequest, exchangeWith } from './exchange.ts';
 import { OutboundError } from './outbound-error.ts';
 import { isOwnAddress } from './own-addresses.ts';
 import { Semaphore } from './semaphore.ts';
@@ -77,7 +77,7 @@ export interface Outbound {
    *
    * @throws {OutboundError} with a message for the caller, or the reason of the signal
    */
-  exchange(url: string, request: ExchangeRequest): Promise<Exchange>;
+  exchange(url: string, request: ExchangeRequest): Promise<OutboundExchange>;
   /**
    * Checks a URL as for a request to it. Resolves its name.
    *
