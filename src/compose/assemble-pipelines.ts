@@ -107,6 +107,19 @@ export function assemblePipelines(parts: PipelinesParts): {
     mayFetch: () => config().outbound.fetch,
   });
   const moderation = createModerationPort({ config, call: callService, pipeline: () => pipeline, log });
+  const tools: ReadonlyMap<string, ServerTool> = new Map(
+    [
+      ...createTools({
+        findSearchEngine,
+        readPage,
+        listModels: listCallableModels(models, routingContext),
+        compilePattern,
+        workspaceFiles: createWorkspaceFiles(parts.files),
+        findTool: (type) => tools.get(type),
+      }),
+      ...addedTools,
+    ].map((tool) => [tool.type, tool]),
+  );
   const pipeline: ResponsePipeline = {
     ...everyRun,
     findTask(run) {
@@ -126,18 +139,7 @@ export function assemblePipelines(parts: PipelinesParts): {
     }),
     reserveInput,
     tools: createServerTools({
-      tools: new Map(
-        [
-          ...createTools({
-            findSearchEngine,
-            readPage,
-            listModels: listCallableModels(models, routingContext),
-            compilePattern,
-            workspaceFiles: createWorkspaceFiles(parts.files),
-          }),
-          ...addedTools,
-        ].map((tool) => [tool.type, tool]),
-      ),
+      tools,
       charge: (run, planned) => beginCharge(pipeline, run, planned),
       respond: (request, sink) => respond(pipeline, request, sink),
       report: (type, error) => log('tool failed', { tool: type, err: error }),

@@ -4,6 +4,8 @@ import { datetime } from './datetime/index.ts';
 import { createFiles } from './files/index.ts';
 import type { WorkspaceFiles } from './files/workspace-files.ts';
 import type { ServerTool } from './server-tool.ts';
+import { createSubagent } from './subagent/index.ts';
+import type { FindTool } from './subagent/check-worker-tools.ts';
 import { createSearchModels, type ListModels } from './search-models/index.ts';
 import { type CompilePattern, createToolSearch } from './tool-search/index.ts';
 import { createWebFetch } from './web-fetch/index.ts';
@@ -16,12 +18,15 @@ export interface ToolPorts {
   readPage: ReadPage;
   listModels: ListModels;
   compilePattern: CompilePattern;
+  /** Finds any server tool of the gateway, those of operators included. */
+  findTool: FindTool;
   workspaceFiles: WorkspaceFiles;
 }
 
 const creators = {
   'router:datetime': () => datetime,
   'router:advisor': () => advisor,
+  'router:subagent': ({ findTool }) => createSubagent(findTool),
   'router:web_search': ({ findSearchEngine }) => createWebSearch(findSearchEngine),
   'router:web_fetch': ({ readPage }) => createWebFetch(readPage),
   'router:experimental__search_models': ({ listModels }) => createSearchModels(listModels),

@@ -155,6 +155,11 @@ describe('`disabled_server_tools` of a workspace', () => {
   it.each<[what: string, fields: object, path: string]>([
     ['the tool', { tools: [{ type: 'router:web_search' }] }, 'tools[0].type'],
     ['another name of it', { tools: [{ type: 'web_search' }] }, 'tools[0].type'],
+    [
+      'the tool in a subagent',
+      { tools: [{ type: 'router:subagent', parameters: { tools: [{ type: 'router:web_search' }] } }] },
+      'tools[0].parameters.tools[0].type',
+    ],
     ['the plugin', { plugins: [{ id: 'web' }] }, 'plugins[0].id'],
     ['the suffix `:online`', { model: 'acme/cheap:online' }, 'model'],
     ['the suffix on a fallback', { models: ['acme/other:online'] }, 'models[0]'],

@@ -1,5 +1,6 @@
 import { isObject } from '../../schema/by-kind.ts';
 import { type Report, show } from '../../schema/report.ts';
+import { checkNames } from '../../tools/check-names.ts';
 
 /** A tool and its path. Its fields may have wrong shapes. Every problem must be found. */
 interface FoundTool {
@@ -59,22 +60,12 @@ function flatten(tools: FoundTool[]): FoundTool[] {
   );
 }
 
-/**
- * Checks that trimmed names are unique and that at most one entry has no name. Identity is positional
- * (docs/reference/items.md#replayed-output).
- */
+/** Checks the names of the entries of a tool. Identity is positional (docs/reference/items.md#replayed-output). */
 function checkInstanceNames(tools: FoundTool[], type: string, report: Report): void {
-  const names = new Set<string | undefined>();
-  for (const { path, tool } of tools) {
-    if (tool.type !== type) continue;
-    const given = isObject(tool.parameters) ? tool.parameters.name : undefined;
-    const name = typeof given === 'string' ? given.trim() : undefined;
-    if (names.has(name)) {
-      const says =
-        name === undefined ? `one \`${type}\` at most may go without a name` : `must be unique, got ${show(given)}`;
-      report.add(`${path}.parameters.name`, name === undefined ? `is missing; ${says}` : says);
-    }
-    names.add(name);
+  const entries = tools.filter(({ tool }) => tool.type === type);
+  const names = entries.map(({ tool }) => (isObject(tool.parameters) ? tool.parameters.name : undefined));
+  for (const { path, message } of checkNames(type, names)) {
+    report.take({ path: path.replace(/^\[(\d+)\]/, (_, at) => entries[Number(at)]!.path), message });
   }
 }
 

@@ -1,7 +1,7 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
-import { findTools } from './find-tools.ts';
+import { type AnyTool, findTools } from './find-tools.ts';
 import { findOnline } from './online.ts';
 
 /** Kinds of tools that do the same as a server tool, where the provider does not run them. */
@@ -44,6 +44,11 @@ export function rejectDisabledTools(request: ResponseRequest, disabled: readonly
   for (const { path, tool } of findTools(request, ({ type }) => isDisabled(serverToolOf(type)))) {
     report(`${path}.type`, `is ${show(tool.type)}`, serverToolOf(tool.type));
   }
+  for (const { path, tool } of findTools(request, ({ type }) => type.startsWith('router:'))) {
+    for (const [index, { type }] of listInnerTools(tool as ToolOfModel).entries()) {
+      if (isDisabled(type)) report(`${path}.parameters.tools[${index}].type`, `is ${show(type)}`, type);
+    }
+  }
   for (const [index, { id, enabled, ...settings }] of request.plugins?.entries() ?? []) {
     const type = enabled === false ? undefined : toolsOfPlugins.get(id);
     if (!isDisabled(type)) continue;
@@ -54,3 +59,11 @@ export function rejectDisabledTools(request: ResponseRequest, disabled: readonly
   const [first] = issues;
   if (first) throw new GatewayError('permission_denied', first.message, { metadata: { issues } });
 }
+
+/** A server tool that calls a model. */
+interface ToolOfModel extends AnyTool {
+  parameters?: { tools?: { type: string }[] };
+}
+
+/** The server tools of the model that a server tool calls, such as those of a subagent. */
+const listInnerTools = ({ parameters }: ToolOfModel): { type: string }[] => parameters?.tools ?? [];

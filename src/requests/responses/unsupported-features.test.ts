@@ -34,6 +34,10 @@ describe('refuses', () => {
       'input[1].tools[0].defer_loading',
       { tools: [search], input: [user, { type: 'additional_tools', role: 'tool', tools: [late] }] },
     ],
+    [
+      'tools[0].parameters.inherit_functions',
+      { tools: [{ type: 'router:subagent', parameters: { inherit_functions: true } }] },
+    ],
     ['model', { model: 'router/fusion' }],
     ['models[1]', { models: ['acme/mock', 'Router/fusion-flash'] }],
     ['reasoning.mode', { reasoning: { mode: 'pro' } }],

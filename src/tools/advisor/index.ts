@@ -2,6 +2,7 @@ import type { ResponseEvent } from '../../domain/events.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { ResponseObject } from '../../domain/response.ts';
+import { checkNames } from '../check-names.ts';
 import { checkInnerModel, createInnerSettings, explainEmpty, MESSAGE_GAP, readText } from '../inner-model.ts';
 import { defineServerTool, type ServerTool, type ToolCallContext } from '../server-tool.ts';
 import { type Consultation, findConsultations, writeConsultations } from './consultations.ts';
@@ -28,7 +29,11 @@ export const advisor: ServerTool = defineServerTool({
   canFail: true,
   isNested: false,
   check: checkInnerModel,
-  checkEntries: () => [], // `check-tools.ts` has checked the names
+  checkEntries: (entries) =>
+    checkNames(
+      'router:advisor',
+      entries.map(({ name }) => name),
+    ),
   show: (parameters) => ({
     description: describe(parameters),
     arguments: showArguments(parameters),

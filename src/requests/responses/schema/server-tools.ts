@@ -3,8 +3,9 @@ import { byKind } from '../../../schema/by-kind.ts';
 import { anyObject, cacheControl, oneOf } from '../../../schema/shapes.ts';
 import { advisorParameters } from '../../../tools/advisor/parameters.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
-import { innerModelParameters, innerReasoning } from '../../../tools/inner-model.ts';
+import { innerReasoning } from '../../../tools/inner-model.ts';
 import { searchModelsParameters } from '../../../tools/search-models/parameters.ts';
+import { subagentFields } from '../../../tools/subagent/parameters.ts';
 import { toolSearchParameters } from '../../../tools/tool-search/parameters.ts';
 import { addedToolPattern } from '../../../tools/server-tool.ts';
 import { webFetchParameters } from '../../../tools/web-fetch/parameters.ts';
@@ -82,7 +83,13 @@ const advisor = tool('router:advisor', advisorParameters);
 
 const noParameters = Type.Unsafe<Record<string, never>>({ type: 'object', properties: {}, ...closed });
 
-/** The tools of a subagent: every server tool except another subagent. */
+/** A tool that the operator has added. Whether there is one of this type is known only to the gateway. */
+export const addedTool = {
+  other: Type.Object({ type: Type.String(), parameters: Type.Optional(anyObject()) }, closed),
+  takesOther: (type: string) => addedToolPattern.test(type),
+};
+
+/** The tools of a subagent that the interface has. */
 const workerTools = {
   'router:web_search': webSearch,
   'router:web_fetch': tool('router:web_fetch', webFetchParameters),
@@ -104,16 +111,17 @@ const workerTools = {
   ),
 };
 
-const subagent = tool(
-  'router:subagent',
-  parameters({
-    inherit_functions: Type.Optional(Type.Boolean()),
-    inherited_function_names: Type.Optional(Type.Array(Type.String({ pattern: '\\S', says: 'must not be blank' }))),
-    max_tool_calls: Type.Optional(Type.Integer({ minimum: 1, maximum: 25 })),
-    ...innerModelParameters,
-    tools: Type.Optional(Type.Array(byKind('a tool of a subagent', 'type', workerTools))),
-  }),
+/** The tools of a subagent: every server tool except another subagent, and those of the operator. */
+const tools = Type.Optional(
+  Type.Array(
+    byKind('a tool of a subagent', 'type', workerTools, {
+      ...addedTool,
+      takesOther: (type) => type !== 'router:subagent' && addedTool.takesOther(type),
+    }),
+  ),
 );
+
+const subagent = tool('router:subagent', parameters({ ...subagentFields, tools }));
 
 /** The gateway's own tools, and the alias `tool_search`. @see docs/reference/tools.md#server-tools */
 export const serverTools = {
@@ -124,12 +132,6 @@ export const serverTools = {
 
 /** Their types, without the alias. */
 export const serverToolTypes: readonly string[] = Object.keys(serverTools).filter((type) => type !== 'tool_search');
-
-/** A tool that the operator has added. Whether there is one of this type is known only to the gateway. */
-export const addedTool = {
-  other: Type.Object({ type: Type.String(), parameters: Type.Optional(anyObject()) }, closed),
-  takesOther: (type: string) => addedToolPattern.test(type),
-};
 
 /** The type of a server tool, such as `router:web_search`. */
 export type ServerToolType = Static<(typeof serverTools)[keyof typeof serverTools]>['type'];
