@@ -121,6 +121,20 @@ describe('a bearer key', () => {
     });
   });
 
+  it('is checked again on the same connection, and may be another one', async () => {
+    const other = `${text}0`;
+    const { access, store } = await openWith(key({ name: 'app' }), key({ name: 'other', hash: hashKey(other) }));
+    const connection = {};
+    expect(access.authenticate(`Bearer ${text}`, connection).keyName).toBe('app');
+    expect(access.authenticate(`Bearer ${other}`, connection).keyName).toBe('other');
+    expect(access.authenticate(`Bearer ${text}`, connection).keyName).toBe('app');
+    expect(() => access.authenticate('Bearer', connection)).toThrow('Invalid or missing API key.');
+    store.keys = [key({ name: 'app', disabled: true })];
+    store.revision++;
+    await nextPoll();
+    expect(() => access.authenticate(`Bearer ${text}`, connection)).toThrow('Invalid or missing API key.');
+  });
+
   it.each([undefined, ''])('that is missing is reported as missing: %j', async (sent) => {
     const { access } = await openWith(key());
     expect(() => access.authenticate(sent)).toThrow(

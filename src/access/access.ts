@@ -10,7 +10,8 @@ import type { MemberRecord } from '../platform/storage/ports/members.ts';
 import type { AccessPresets } from '../platform/storage/ports/presets.ts';
 import type { AppliedSettings } from '../platform/storage/ports/workspaces.ts';
 import { type GuardrailAssignments, applyGuardrails } from './apply-guardrails.ts';
-import { hashKey, deriveKeyNumber } from './key-text.ts';
+import { ConnectionHashes } from './connection-hashes.ts';
+import { deriveKeyNumber } from './key-text.ts';
 import { PresetMemory } from './load-presets.ts';
 import { type RefusedKey, RefusedKeys } from './refused-keys.ts';
 
@@ -35,9 +36,10 @@ export type KnownKey = Pick<
 export interface Access {
   /**
    * @param authorization the header as received
+   * @param connection on which it was received. Most clients send the same key again, which is then not hashed again
    * @throws {GatewayError} `authentication`, with one of the two messages of the interface
    */
-  authenticate(authorization: string | undefined): Caller;
+  authenticate(authorization: string | undefined, connection?: object): Caller;
   /**
    * Checks that the store has responded recently. Keys in memory stay valid for `graceMs` without it.
    *
@@ -81,6 +83,7 @@ export async function openAccess(
   const refused = new RefusedKeys(onRefused);
   const memory = new PresetMemory();
   let callers = new Map<string, { caller: Caller; disabled: boolean; expiresAtMs: number | null }>();
+  const hashes = new ConnectionHashes();
   let revision = Number.NaN;
   let troubled = false;
   let started = 0;
@@ -186,12 +189,11 @@ export async function openAccess(
   timer = setTimeout(poll, POLL_MS).unref();
 
   return {
-    authenticate(authorization) {
+    authenticate(authorization, connection) {
       if (authorization === undefined || authorization === '') {
         throw new GatewayError('authentication', 'Missing authentication header: send `Authorization: Bearer <key>`.');
       }
-      const text = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
-      const hash = text === undefined ? undefined : hashKey(text);
+      const hash = hashes.find(authorization, connection);
       const known = hash === undefined ? undefined : callers.get(hash);
       if (!known || known.disabled || (known.expiresAtMs !== null && known.expiresAtMs <= currentTimeMs())) {
         if (hash !== undefined) refused.refuse(hash, known && { name: known.caller.keyName, disabled: known.disabled });

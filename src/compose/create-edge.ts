@@ -96,7 +96,8 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     const level = error.kind === 'internal' ? 'error' : 'warn';
     parts.log('request failed', { ...request, ...describeFailure(error) }, level);
   };
-  const authenticate = (authorization: string | undefined) => access.authenticate(authorization);
+  const authenticate = (authorization: string | undefined, connection?: object) =>
+    access.authenticate(authorization, connection);
   const catalog = () => models().catalog;
   const latest = () => parts.routingContext().routers.latest;
   const everyRun = {

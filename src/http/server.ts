@@ -21,7 +21,7 @@ import { admittedKeyKinds, type BodyLimit, type Permission, type Route } from '.
 export interface EdgeOptions {
   routes: readonly Route[];
   /** @throws {GatewayError} `authentication` */
-  authenticate: (authorization: string | undefined) => Caller;
+  authenticate: (authorization: string | undefined, connection: object) => Caller;
   /** Whether the gateway is shutting down. New requests then get a 503. */
   isDraining: () => boolean;
   /** Registers requests with a key, until the response is sent or the client has disconnected. */
@@ -113,13 +113,15 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
     const { permission = 'none', watch = watchOther } = settingOf(request);
-    reply.raw.once('close', () => {
+    let end: (() => void) | undefined; // absent without a key
+    reply.raw.on('close', () => {
       watch(request, reply.raw);
       request.bodyShare?.free();
+      end?.();
     });
     try {
       if (permission !== 'none') {
-        request.caller = options.authenticate(request.headers.authorization);
+        request.caller = options.authenticate(request.headers.authorization, request.raw.socket);
         checkPermission(permission, request.caller);
         if (options.isDraining()) {
           reply.header('connection', 'close');
@@ -127,7 +129,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
             retryAfterSeconds: 1,
           });
         }
-        reply.raw.once('close', options.open.begin());
+        end = options.open.begin();
       }
       if (request.is404) throw notFound(request, reply, findMethods); // before the body is read
       checkExpectation(request.raw);
