@@ -1,6 +1,5 @@
 import { hash, randomFillSync } from 'node:crypto';
 import { currentTimeMs } from './clock.ts';
-import { flatten } from './flatten.ts';
 
 const alphabet = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 'latin1');
 
@@ -9,13 +8,23 @@ const pool = Buffer.allocUnsafe(8192);
 let used = pool.length;
 
 /** `length` random base62 characters (5.95 bits each), at most 8,192. */
-export function randomText(length: number): string {
-  if (used + length > pool.length) fillPool();
-  used += length;
-  return pool.toString('latin1', used - length, used);
+export const randomText = (length: number): string => takeText('', length);
+
+/**
+ * Returns a prefix and random characters as one flat string. `+` would create a tree, and one such tree in a body makes
+ * `JSON.stringify` use its slow path for the whole body. The prefix therefore replaces characters of the pool.
+ *
+ * @param prefix of ASCII
+ */
+function takeText(prefix: string, length: number): string {
+  const start = used + prefix.length + length > pool.length ? fillPool() : used;
+  for (let at = 0; at < prefix.length; at++) pool[start + at] = prefix.charCodeAt(at);
+  used = start + prefix.length + length;
+  return pool.toString('latin1', start, used);
 }
 
-function fillPool(): void {
+/** @returns the position of the first character */
+function fillPool(): 0 {
   const random = Buffer.allocUnsafe(pool.length * 2);
   for (let filled = 0; filled < pool.length; ) {
     randomFillSync(random);
@@ -24,11 +33,11 @@ function fillPool(): void {
       if (letter < 62) pool[filled++] = alphabet[letter]!; // skips 62 and 63: all characters are equally likely
     }
   }
-  used = 0;
+  return 0;
 }
 
 /** An id of the interface: prefix + 24 random base62 characters, as in `resp_…`, `msg_…`, `gen-…`. */
-export const createId = (prefix: string): string => flatten(prefix, randomText(24));
+export const createId = (prefix: string): string => takeText(prefix, 24);
 
 let lastMs = 0;
 let lastPrefix = '';
@@ -47,7 +56,7 @@ export function createTimedId(prefix: string): string {
       rest = Math.floor(rest / 62);
     }
   }
-  return flatten(prefix, lastPrefix, randomText(16));
+  return takeText(prefix + lastPrefix, 16);
 }
 
 /** Derives a UUID (RFC 9562, version 8): the same parts have the same UUID everywhere. */
