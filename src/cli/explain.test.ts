@@ -199,7 +199,7 @@ describe('headgate explain', () => {
   it.each([
     ['{', /--body body\.json: /],
     [{ model: 'acme/one', input: 7 }, /400 {2}input/],
-    [{ model: 'router/fusion', input: 'hi' }, /not offered/],
+    [{ model: 'acme/one', input: 'hi', reasoning: { mode: 'pro' } }, /not offered/],
   ])('exits with 1 and prints what is wrong with %j', async (body, says) => {
     const { code, stdout, stderr } = await explain(body);
     expect(code).toBe(1);

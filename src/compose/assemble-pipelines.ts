@@ -34,6 +34,7 @@ import { findSearchEngines } from './find-search-engines.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import { createWorkspaceFiles } from './create-workspace-files.ts';
+import { createFusionPorts } from './create-fusion-ports.ts';
 import { createFilePorts } from './create-file-ports.ts';
 import { listCallableModels } from './list-callable-models.ts';
 import { compilePattern } from './compile-pattern.ts';
@@ -107,6 +108,12 @@ export function assemblePipelines(parts: PipelinesParts): {
     mayFetch: () => config().outbound.fetch,
   });
   const moderation = createModerationPort({ config, call: callService, pipeline: () => pipeline, log });
+  const fusion = createFusionPorts({
+    routingContext,
+    findSearchEngine,
+    mayFetch: () => config().outbound.fetch,
+    findTool: (type) => tools.get(type),
+  });
   const tools: ReadonlyMap<string, ServerTool> = new Map(
     [
       ...createTools({
@@ -116,6 +123,7 @@ export function assemblePipelines(parts: PipelinesParts): {
         compilePattern,
         workspaceFiles: createWorkspaceFiles(parts.files),
         findTool: (type) => tools.get(type),
+        fusion,
       }),
       ...addedTools,
     ].map((tool) => [tool.type, tool]),
@@ -132,6 +140,7 @@ export function assemblePipelines(parts: PipelinesParts): {
       modules: parts.modules,
       countTokens: (model, texts) => tokenCounter.count(model, texts),
       ...filePorts,
+      ...fusion,
       moderation,
       findSearchEngine,
       charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs

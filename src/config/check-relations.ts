@@ -1,5 +1,6 @@
 import { MAX_PHRASE_BYTES } from '../domain/content-filter.ts';
 import { MAX_USD_PER_PIECE, MAX_USD_PER_TOKEN } from '../domain/endpoint.ts';
+import { findFusionSlug } from '../domain/fusion.ts';
 import { rateLimitNames } from '../domain/rate-limits.ts';
 import { readEntry } from '../platform/outbound/rules.ts';
 import type { Problem } from './interpolate.ts';
@@ -47,7 +48,15 @@ function checkContents({ max_bytes, max_pending_bytes }: Config['io_logging']): 
 }
 
 /** The gateway's own requests must not use a router. */
-function checkModels({ routers: { auto, bodybuilder }, plugins: { moderation } }: Config): Problem[] {
+function checkModels({ routers: { auto, bodybuilder, fusion }, plugins: { moderation } }: Config): Problem[] {
+  const panels = Object.entries(fusion.panels).flatMap(([name, panel]) =>
+    [...panel.models, ...(panel.model === undefined ? [] : [panel.model])].map((model) => ({ name, model })),
+  );
+  const nested = panels.find(({ model }) => findFusionSlug({ model }) !== undefined);
+  if (nested) {
+    const message = `names ${nested.model}, which runs a panel itself; use a model`;
+    return [{ path: ['routers', 'fusion', 'panels', nested.name], message }];
+  }
   const named: [Path, string | undefined][] = [
     [['routers', 'auto', 'classifier', 'model'], auto.classifier?.model],
     [['routers', 'bodybuilder', 'model'], bodybuilder.model],

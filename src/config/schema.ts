@@ -474,6 +474,16 @@ const bootstrap = Type.Object({
 const patterns = (description: string) =>
   Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), { description, maxItems: 1024 }));
 
+const fusionPanel = (description: string) =>
+  Type.Optional(
+    Type.Object({
+      models: Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), { description, minItems: 1, maxItems: 8 }),
+      model: Type.Optional(
+        text('The model that compares the responses, and writes the response of a router slug. Absent: the first one.'),
+      ),
+    }),
+  );
+
 const routers = Type.Object({
   latest: Type.Array(
     Type.Object({
@@ -540,6 +550,18 @@ const routers = Type.Object({
   bodybuilder: Type.Object({
     model: Type.Optional(
       text('Model that writes request bodies. Absent: the cheapest one that supports JSON schemas.'),
+    ),
+  }),
+  fusion: Type.Object({
+    panels: Type.Object({
+      quality: fusionPanel('The panel of requests that name no preset.'),
+      general_high: fusionPanel('The panel of the preset `general-high`.'),
+      general_budget: fusionPanel('The panel of the preset `general-budget`.'),
+      general_fast: fusionPanel('The panel of the preset `general-fast` and of `router/fusion-flash`.'),
+    }),
+    model_timeout_ms: milliseconds(
+      'Time limit of each model of a panel, and of the analysis. A model that exceeds it counts as failed.',
+      180_000,
     ),
   }),
 });

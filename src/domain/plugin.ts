@@ -11,6 +11,7 @@ import type { Reviser } from './reviser.ts';
  * @see docs/reference/plugins.md#order
  */
 export const pluginOrder = [
+  'fusion',
   'file-parser',
   'moderation',
   'web',

@@ -3,6 +3,7 @@ import type { Plugin } from './plugin.ts';
 import { type CompressionPorts, createContextCompression } from './context-compression/index.ts';
 import type { FilePorts } from './file-parser/file-reading.ts';
 import { createFileParser } from './file-parser/index.ts';
+import { createFusion, type FusionPluginPorts } from './fusion/index.ts';
 import { createModeration, type ModerationPorts } from './moderation/index.ts';
 import { responseHealing } from './response-healing/index.ts';
 import { createWeb, type WebPorts } from './web/index.ts';
@@ -12,7 +13,7 @@ import { webFetch } from './web-fetch/index.ts';
  * What plugins get when the gateway starts: a function for everything outside of the request, such as a search. Each
  * plugin adds the ones that it needs. They read settings when they are called, so that a reload takes effect.
  */
-export type PluginPorts = CompressionPorts & FilePorts & ModerationPorts & WebPorts;
+export type PluginPorts = CompressionPorts & FilePorts & FusionPluginPorts & ModerationPorts & WebPorts;
 
 /** The plugins of the operator's modules, in their order. */
 export interface OperatorPlugins {
@@ -21,6 +22,7 @@ export interface OperatorPlugins {
 
 /** Creates each plugin of this build. */
 const creators: Record<PluginId, (ports: PluginPorts) => Plugin> = {
+  fusion: createFusion,
   'file-parser': createFileParser,
   moderation: createModeration,
   web: createWeb,

@@ -44,6 +44,16 @@ const routerModels: readonly { id: string; name: string; description: string; is
     name: 'Body Builder',
     description: 'Writes request bodies from a description. Does not send them.',
   },
+  {
+    id: 'router/fusion',
+    name: 'Fusion',
+    description: 'Consults a panel of models, compares their responses, and writes the final one.',
+  },
+  {
+    id: 'router/fusion-flash',
+    name: 'Fusion Flash',
+    description: 'Fusion with a panel of fast models.',
+  },
 ];
 
 const routerIds = new Set(routerModels.map(({ id }) => id));

@@ -1,4 +1,5 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
+import type { FusionPanel, PanelName } from '../domain/fusion.ts';
 import { Health } from './health.ts';
 import { InFlight } from './in-flight.ts';
 import type { RoutingContext } from './plan-route.ts';
@@ -81,11 +82,47 @@ export interface RoutersConfig {
     price_source?: 'prompt' | 'weighted_avg' | undefined;
   };
   bodybuilder: { model?: string | undefined };
+  fusion?:
+    | {
+        panels: Readonly<Record<string, { models: readonly string[]; model?: string | undefined } | undefined>>;
+        model_timeout_ms: number;
+      }
+    | undefined;
+}
+
+const opus = '~anthropic/claude-opus-latest';
+const gpt = '~openai/gpt-latest';
+const gemini = '~google/gemini-pro-latest';
+
+/** The panels of fusion that the operator does not replace. */
+const builtinPanels: Readonly<Record<PanelName, FusionPanel>> = {
+  quality: { models: [opus, gpt, gemini], model: opus },
+  'general-high': { models: [opus, gpt, gemini, '~x-ai/grok-latest'], model: opus },
+  'general-budget': {
+    models: ['~openai/gpt-luna-latest', '~google/gemini-flash-latest', '~deepseek/deepseek-latest'],
+    model: opus,
+  },
+  'general-fast': {
+    models: ['~anthropic/claude-haiku-latest', '~openai/gpt-luna-latest', '~google/gemini-flash-latest'],
+    model: opus,
+  },
+};
+
+const DEFAULT_MODEL_TIMEOUT_MS = 180_000;
+
+/** A panel without a model of its own is analyzed by its first one. Keys of the file have underscores. */
+function readPanels({ panels }: NonNullable<RoutersConfig['fusion']>): Record<PanelName, FusionPanel> {
+  const names = Object.keys(builtinPanels) as PanelName[]; // the record names its keys
+  const rows = names.map((name) => {
+    const own = panels[name.replace('-', '_')];
+    return [name, own ? { models: own.models, model: own.model ?? own.models[0]! } : builtinPanels[name]] as const;
+  });
+  return Object.fromEntries(rows) as Record<PanelName, FusionPanel>;
 }
 
 /** @param traffic statistics of the ledger */
 export function readRouterSettings(config: RoutersConfig, traffic: Traffic): RouterSettings {
-  const { auto, pareto_code: pareto, bodybuilder } = config;
+  const { auto, pareto_code: pareto, bodybuilder, fusion } = config;
   return {
     latest: listAliases(config.latest),
     auto: {
@@ -103,6 +140,10 @@ export function readRouterSettings(config: RoutersConfig, traffic: Traffic): Rou
       priceSource: pareto.price_source,
     },
     bodybuilder: { model: bodybuilder.model },
+    fusion: {
+      panels: fusion ? readPanels(fusion) : builtinPanels,
+      modelTimeoutMs: fusion?.model_timeout_ms ?? DEFAULT_MODEL_TIMEOUT_MS,
+    },
     traffic,
   };
 }

@@ -3,6 +3,7 @@ import { advisor } from './advisor/index.ts';
 import { datetime } from './datetime/index.ts';
 import { createFiles } from './files/index.ts';
 import type { WorkspaceFiles } from './files/workspace-files.ts';
+import { createFusionTool, type FusionPorts } from './fusion/index.ts';
 import type { ServerTool } from './server-tool.ts';
 import { createSubagent } from './subagent/index.ts';
 import type { FindTool } from './subagent/check-worker-tools.ts';
@@ -21,6 +22,7 @@ export interface ToolPorts {
   /** Finds any server tool of the gateway, those of operators included. */
   findTool: FindTool;
   workspaceFiles: WorkspaceFiles;
+  fusion: FusionPorts;
 }
 
 const creators = {
@@ -32,6 +34,7 @@ const creators = {
   'router:experimental__search_models': ({ listModels }) => createSearchModels(listModels),
   'router:tool_search': ({ compilePattern }) => createToolSearch(compilePattern),
   'router:files': ({ workspaceFiles }) => createFiles(workspaceFiles),
+  'router:fusion': ({ fusion }) => createFusionTool(fusion),
 } satisfies Record<string, (ports: ToolPorts) => ServerTool>;
 
 /** The types of the server tools of this build. */

@@ -236,8 +236,7 @@ describe('a request that breaks a rule', () => {
 
   it.each([
     [{ ...good, tools: [{ type: 'router:bash' }] }, 'router:bash'],
-    [{ ...good, plugins: [{ id: 'fusion' }] }, 'fusion'],
-    [{ ...good, model: 'router/fusion' }, 'router/fusion'],
+    [{ ...good, plugins: [{ id: 'switchyard-router' }] }, 'switchyard-router'],
     [{ ...good, reasoning: { mode: 'pro' } }, 'reasoning.mode'],
   ])('reports an unsupported feature: %j', async (body, named) => {
     const answer = await refusal(body);

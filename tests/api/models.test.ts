@@ -125,14 +125,22 @@ async function get(path: string, key?: string) {
     body: (await response.json()) as { data: Record<string, unknown>; error: { message: string } },
   };
 }
-const routers = ['router/auto', 'router/auto-beta', 'router/bodybuilder', 'router/free', 'router/pareto-code'];
+const routers = [
+  'router/auto',
+  'router/auto-beta',
+  'router/bodybuilder',
+  'router/free',
+  'router/fusion',
+  'router/fusion-flash',
+  'router/pareto-code',
+];
 const everyone = ['~acme/latest', 'acme/two', 'acme/one', 'bolt/free', 'bolt/free:free'];
 
 describe('GET /models', () => {
   it('lists models for text, newest first: models, aliases with a target, routers', async () => {
     const listed = await list();
     expect(idsOf(listed)).toEqual(['acme/two', '~acme/latest', 'acme/one', 'bolt/free', 'bolt/free:free', ...routers]);
-    expect(listed.total_count).toBe(10);
+    expect(listed.total_count).toBe(12);
     expect(listed.links).toEqual({ next: null });
   });
 
@@ -291,7 +299,7 @@ describe('GET /models', () => {
     }
     expect(seen).toEqual(all);
     expect(idsOf(await list('?offset=1&output_modalities=all'))).toEqual(all.slice(1));
-    expect(await list('?offset=1000')).toEqual({ data: [], total_count: 10, links: { next: null } });
+    expect(await list('?offset=1000')).toEqual({ data: [], total_count: 12, links: { next: null } });
   });
 
   it.each([
@@ -366,7 +374,7 @@ describe('GET /model/{author}/{slug}', () => {
     ['nobody/has', 'its providers (elsewhere) are not configured here'],
     ['wild/thing', 'Second passes on every name of its shape'],
     ['~gone/latest', 'There is no model ~gone/latest here'],
-    ['router/fusion', 'There is no model router/fusion here'],
+    ['router/fission', 'There is no model router/fission here'],
     ['__proto__', 'There is no model __proto__ here'],
   ])('returns 404 for %s', async (slug, message) => {
     const { status, body } = await get(`/model/${slug}`);

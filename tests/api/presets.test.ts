@@ -251,7 +251,12 @@ describe('GET, POST, PATCH and DELETE /presets', () => {
     ['a conversation', { slug: 'x', config: { input: 'Hello' } }, 'config.input', 'conversation'],
     ['instructions', { slug: 'x', config: { instructions: 'Hi' } }, 'config.instructions', 'system_prompt'],
     ['another preset', { slug: 'x', config: { model: '@preset/mine' } }, 'config.model', 'must name models'],
-    ['a feature that is not offered', { slug: 'x', config: { model: 'router/fusion' } }, 'config.model', 'not offered'],
+    [
+      'a feature that is not offered',
+      { slug: 'x', config: { plugins: [{ id: 'switchyard-router' }] } },
+      'config.plugins[0].id',
+      'not offered',
+    ],
     [
       'too many bytes',
       { slug: 'x', config: { tools: [{ ...weather, description: 'x'.repeat(300_000) }] } },

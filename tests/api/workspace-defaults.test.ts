@@ -136,7 +136,7 @@ describe('a request that names no model', () => {
   it.each([
     ['that nobody has', 'acme/onne', 400, 'model_not_found'],
     ['that the catalog alone knows', 'openai/gpt-5', 404, 'no_endpoints'],
-    ['that this build does not offer', 'router/fusion', 400, undefined],
+    ['whose panel has no route', 'router/fusion', 404, 'constraint_filtered'],
   ])('fails like one that names it if the default is one %s, and the error names its origin', async (_, slug, status, code) => {
     const [place, plain] = [await open({ default_text_model: slug }), await open()];
     for (const stream of [false, true]) {
@@ -309,7 +309,7 @@ describe('an unknown default', () => {
     ]);
     const odd = await ask('PATCH', path, { default_text_model: 'router/fusion', default_image_model: 'acme/one' });
     expect(odd.body.warnings).toEqual([
-      expect.stringMatching(/^default_text_model: .*not offered by this build/),
+      expect.stringMatching(/^default_text_model: .*no route to any model of the panel/),
       expect.stringMatching(/^default_image_model: acme\/one cannot serve this route/),
     ]);
   });

@@ -117,7 +117,7 @@ describe('the plugins that a workspace saves', () => {
 
   it.each<[what: string, plugins: unknown, path: string, says: string]>([
     ['an unknown plugin', [{ id: 'healing' }], 'default_plugins[0].id', 'response-healing'],
-    ['a plugin that is not offered', [{ id: 'fusion' }], 'default_plugins[0].id', 'fusion'],
+    ['a plugin that is not offered', [{ id: 'switchyard-router' }], 'default_plugins[0].id', 'switchyard-router'],
     ['a value of the wrong kind', [{ id: 'auto-router', cost_tier: 'free' }], 'default_plugins[0].cost_tier', 'low'],
     ['an unknown field', [{ id: 'auto-router', cost: 1 }], 'default_plugins[0].cost', 'not known'],
     ['the same plugin twice', [{ id: 'auto-router' }, { id: 'auto-router' }], 'default_plugins', 'two entries'],

@@ -43,6 +43,8 @@ export interface ToolLab {
   scriptOther(wire: WireName, ...turns: Turn[]): void;
   /** Scripts every turn of the first server that has no other script. */
   always(wire: WireName, next: () => Turn): void;
+  /** Scripts every turn that has no other script, by its request. */
+  answer(next: (request: ScriptedRequest, wire: WireName) => Turn): void;
   /** Sends a request, and checks the events of a stream. */
   respond(wire: WireName, mode: Mode, request?: object, options?: RequestOptions): Promise<Served>;
   /** Returns the requests at the first server since the last call. */
@@ -81,6 +83,14 @@ export async function openToolLab(
     script: (wire, ...turns) => script(upstreams[0], wire, turns),
     scriptOther: (wire, ...turns) => script(upstreams[1], wire, turns),
     always: (wire, next) => upstreams[0].always((request) => speakers[wire](next(), request)),
+    answer(next) {
+      for (const upstream of upstreams) {
+        upstream.always((request) => {
+          const wire = findWire(request);
+          return speakers[wire](next(request, wire), request);
+        });
+      }
+    },
     async respond(wire, mode, request = {}, options = {}) {
       const body = {
         model: `acme/${wire}`,
@@ -109,6 +119,13 @@ export async function openToolLab(
       for (const upstream of upstreams) await upstream.close();
     },
   };
+}
+
+/** Returns the wire that sends to the path of a request. */
+function findWire({ path }: ScriptedRequest): WireName {
+  if (path.includes('/chat/completions')) return 'openai-chat';
+  if (path.includes('/messages')) return 'anthropic-messages';
+  return path.includes('enerateContent') ? 'gemini' : 'openai-responses';
 }
 
 /** Items other than reasoning. */

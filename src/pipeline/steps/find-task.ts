@@ -1,4 +1,5 @@
 import type { InputItem } from '../../domain/items.ts';
+import { keepRestrictions } from '../../domain/keep-restrictions.ts';
 import { findSetting, type RequestSettings, type ResponseRequest } from '../../domain/request.ts';
 import { findPinnedModel } from '../../routing/routers/auto.ts';
 import { isTask, tasks } from '../../routing/routers/classify.ts';
@@ -51,18 +52,12 @@ function writeQuestion(request: ResponseRequest, model: string): ResponseRequest
   };
   return {
     model,
-    ...(request.provider ? { provider: narrow(request.provider) } : undefined),
+    ...(request.provider ? { provider: keepRestrictions(request.provider) } : undefined),
     instructions: `Say what the last question of this conversation is about. Answer with JSON: {"task": one of ${tasks.join(', ')}}.`,
     input: [{ type: 'message', role: 'user', content: writeTranscript(request) }],
     text: { format: { type: 'json_schema', name: 'task', schema, strict: true } },
     max_output_tokens: 200,
   };
-}
-
-/** A forbidden provider must not classify the conversation either. Other preferences do not apply. */
-function narrow(provider: Record<string, unknown>): Record<string, unknown> {
-  const { order: _, sort: __, allow_fallbacks: ___, require_parameters: ____, ...rest } = provider;
-  return rest;
 }
 
 /** The turns as truncated texts, and the names of the tools. */

@@ -14,6 +14,7 @@ import { mayNamePreset, mergePreset } from './merge-preset.ts';
 import { addSavedPlugins } from './saved-plugins.ts';
 import { checkRequest } from './check-request.ts';
 import { dropNulls } from './drop-nulls.ts';
+import { readFusion } from './fusion.ts';
 import { readOnline } from './online.ts';
 import { pluginFields } from './schema/plugins.ts';
 import { knownRequestFields, type RequestBody } from './schema.ts';
@@ -72,7 +73,9 @@ export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
   checked.input = readInput(checked.input);
   const request = checked as ResponseRequest; // the input and the tier are normalized above
   readOnline(request);
+  readFusion(request);
   const pluginDefaults = savedPlugins && saveInto(request, savedPlugins);
+  if (savedPlugins) readFusion(request);
   return { request, ignoredFields: ignored.list(), clamped, hasDefaultModel, preset, pluginDefaults, hadNulls };
 }
 

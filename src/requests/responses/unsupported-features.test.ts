@@ -23,8 +23,8 @@ const late = { type: 'function', name: 'late', parameters: null, defer_loading: 
 
 describe('refuses', () => {
   it.each<[path: string, fields: object]>([
-    ['plugins[0].id', { plugins: [{ id: 'fusion' }] }],
-    ['plugins[1].id', { plugins: [{ id: 'response-healing' }, { id: 'fusion', enabled: true }] }],
+    ['plugins[0].id', { plugins: [{ id: 'switchyard-router' }] }],
+    ['plugins[1].id', { plugins: [{ id: 'response-healing' }, { id: 'switchyard-router', enabled: true }] }],
     ['tools[0].type', { tools: [{ type: 'router:shell' }] }],
     [
       'input[1].tools[0].type',
@@ -38,8 +38,6 @@ describe('refuses', () => {
       'tools[0].parameters.inherit_functions',
       { tools: [{ type: 'router:subagent', parameters: { inherit_functions: true } }] },
     ],
-    ['model', { model: 'router/fusion' }],
-    ['models[1]', { models: ['acme/mock', 'Router/fusion-flash'] }],
     ['reasoning.mode', { reasoning: { mode: 'pro' } }],
   ])('%s in %j', (path, fields) => {
     expect(paths(fields)).toEqual([path]);
@@ -74,9 +72,12 @@ describe('lets pass', () => {
 });
 
 it('names the field, the value and the build, and all of them in the metadata', () => {
-  const { request } = readRequest({ model: 'router/fusion', input: 'hi', reasoning: { mode: 'pro' } }, {});
+  const { request } = readRequest(
+    { model: 'acme/one', input: 'hi', plugins: [{ id: 'switchyard-router' }], reasoning: { mode: 'pro' } },
+    {},
+  );
   expect(() => rejectUnsupportedFeatures(request)).toThrow(
-    '`model` with the value "router/fusion" is not offered by this build. Name a model. (and 1 more: see error.metadata.issues)',
+    '`plugins[0].id` with the value "switchyard-router" is not offered by this build. Leave the plugin out. (and 1 more: see error.metadata.issues)',
   );
 });
 

@@ -77,12 +77,6 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
         .map(({ path }) => ({ path: `${path}.defer_loading`, value: true })),
   },
   {
-    field: 'model: router slug',
-    refused: '`router/fusion` and `router/fusion-flash`, here and in `models`',
-    instead: 'Name a model.',
-    find: (request) => findSlugs(request, (slug) => slug.toLowerCase().startsWith('router/fusion')),
-  },
-  {
     field: 'reasoning.mode',
     refused: '`pro`',
     instead: 'Leave it out, or name the pro model itself.',
@@ -106,13 +100,4 @@ export function rejectUnsupportedFeatures(request: ResponseRequest): void {
   }
   const issues = hits.slice(0, maxIssues);
   if (issues.length > 0) throw unsupportedRequest(issues);
-}
-
-function findSlugs({ model, models }: ResponseRequest, isMeant: (slug: string) => boolean): Hit[] {
-  const found: Hit[] = [];
-  if (model !== undefined && isMeant(model)) found.push({ path: 'model', value: model });
-  for (const [index, slug] of models?.entries() ?? []) {
-    if (isMeant(slug)) found.push({ path: `models[${index}]`, value: slug });
-  }
-  return found;
 }

@@ -1,5 +1,6 @@
 import type { Slug } from '../../catalog/slug.ts';
 import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
+import type { FusionSettings } from '../../domain/fusion.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { RouterMetadata, StageRecord } from '../../domain/router-metadata.ts';
 import type { Exclusion } from '../filters.ts';
@@ -68,6 +69,7 @@ export interface RouterSettings {
   pareto: ParetoSettings;
   /** The model that writes the bodies. Undefined: the cheapest one that supports JSON schemas. */
   bodybuilder: { model: string | undefined };
+  fusion: FusionSettings;
   traffic: Traffic;
 }
 

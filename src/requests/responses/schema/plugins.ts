@@ -3,8 +3,8 @@ import { quantizations } from '../../../domain/endpoint.ts';
 import { sortKeys } from '../../../domain/request-defaults.ts';
 import { byKind, findKinds } from '../../../schema/by-kind.ts';
 import { characterCount, mapOf, maybe, notNegative, oneOf, strings } from '../../../schema/shapes.ts';
+import { fusionLimits } from '../../../tools/fusion/parameters.ts';
 import { searchMode, typedUserLocation, xSearch } from '../../../tools/web-search/shapes.ts';
-import { fusionLimits } from './server-tools.ts';
 
 const plugin = <const Id extends string, Fields extends TProperties>(id: Id, fields: Fields) =>
   Type.Object({ id: Type.Literal(id), enabled: Type.Optional(Type.Boolean()), ...fields });

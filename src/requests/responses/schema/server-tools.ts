@@ -1,9 +1,9 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { byKind } from '../../../schema/by-kind.ts';
-import { anyObject, cacheControl, oneOf } from '../../../schema/shapes.ts';
+import { anyObject, oneOf } from '../../../schema/shapes.ts';
 import { advisorParameters } from '../../../tools/advisor/parameters.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
-import { innerReasoning } from '../../../tools/inner-model.ts';
+import { fusionParameters } from '../../../tools/fusion/parameters.ts';
 import { searchModelsParameters } from '../../../tools/search-models/parameters.ts';
 import { subagentFields } from '../../../tools/subagent/parameters.ts';
 import { toolSearchParameters } from '../../../tools/tool-search/parameters.ts';
@@ -12,7 +12,6 @@ import { webFetchParameters } from '../../../tools/web-fetch/parameters.ts';
 import { webSearchParameters } from '../../../tools/web-search/parameters.ts';
 
 const closed = { additionalProperties: false };
-const text = () => Type.Optional(Type.String());
 const integer = () => Type.Optional(Type.Integer());
 
 /** Exactly two keys, and `parameters` has none but those listed (docs/reference/responses.md#request-body). */
@@ -48,14 +47,6 @@ const environment = byKind('an environment', 'type', {
 
 const sandbox = { environment: Type.Optional(environment), sleep_after_seconds: integer() };
 
-/** The analysis models, budget and tools of a fusion run, for the plugin and the tool. */
-export const fusionLimits = {
-  analysis_models: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 8 })),
-  max_tool_calls: Type.Optional(Type.Integer({ minimum: 1, maximum: 16 })),
-  model: text(),
-  preset: Type.Optional(oneOf('general-high', 'general-budget', 'general-fast')),
-};
-
 const webSearch = tool('router:web_search', webSearchParameters);
 
 /** Any image setting is passed to the image model: a string, a number or a list. */
@@ -65,19 +56,7 @@ const imageSettings = Type.Unsafe<Record<string, string | number | unknown[]>>({
   additionalProperties: Type.Union([Type.String(), Type.Number(), Type.Array(Type.Unknown())]),
 });
 
-const fusion = tool(
-  'router:fusion',
-  parameters({
-    ...fusionLimits,
-    cache_control: Type.Optional(cacheControl),
-    max_completion_tokens: integer(),
-    reasoning: Type.Optional(innerReasoning),
-    temperature: Type.Optional(Type.Number()),
-    tools: Type.Optional(
-      Type.Array(Type.Object({ type: Type.String(), parameters: Type.Optional(anyObject()) }), { maxItems: 8 }),
-    ),
-  }),
-);
+const fusion = tool('router:fusion', fusionParameters);
 
 const advisor = tool('router:advisor', advisorParameters);
 
