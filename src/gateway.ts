@@ -237,20 +237,24 @@ async function assemble(
   });
   let routingContext = createContext();
 
-  const pipelines = assemblePipelines({
-    addedTools: await loadTools(live.tools.modules),
-    config,
-    models: () => models,
-    routingContext: () => routingContext,
-    hashEndUser: createEndUserHash(readMasterKey(dataDir, live.secrets.master_key)),
-    files,
-    accounting,
-    accounts,
-    modules: modules.plugins,
-    contentGuardrails,
-    telemetry,
-    log,
-  });
+  const pipelines = assemblePipelines(
+    {
+      addedTools: await loadTools(live.tools.modules),
+      config,
+      models: () => models,
+      routingContext: () => routingContext,
+      hashEndUser: createEndUserHash(readMasterKey(dataDir, live.secrets.master_key)),
+      files,
+      accounting,
+      accounts,
+      modules: modules.plugins,
+      contentGuardrails,
+      telemetry,
+      log,
+      version,
+    },
+    resources,
+  );
   let draining = false;
   const app = await createEdge({
     ...pipelines,

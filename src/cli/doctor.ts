@@ -5,6 +5,7 @@ import { checkContentFilters } from './checks/content-filters.ts';
 import { checkCounters } from './checks/counters.ts';
 import type { Finding } from './checks/finding.ts';
 import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
+import { checkMcpServers } from './checks/mcp-servers.ts';
 import { checkModels } from './checks/models.ts';
 import { checkModeration } from './checks/moderation.ts';
 import { checkOrphanedKeys } from './checks/orphaned-keys.ts';
@@ -18,7 +19,7 @@ import { checkStorage } from './checks/storage.ts';
 import { type Color, colorize, type Terminal } from './terminal.ts';
 
 export interface DoctorOptions {
-  /** Requests the models of each provider, with each of its keys, makes a search with each search engine, and a moderation, and analyzes a sentence. */
+  /** Requests the models of each provider, with each of its keys, makes a search with each search engine, and a moderation, analyzes a sentence, and lists the tools of each MCP server. */
   probe?: boolean;
 }
 
@@ -58,6 +59,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     );
     findings.push(...byProvider.flat(), ...checkPrices(loaded));
     findings.push(...(await checkSearchEngines(config, { probe: options.probe ?? false })));
+    findings.push(...(await checkMcpServers(config, { probe: options.probe ?? false })));
     findings.push(...(await checkContentFilters(config, { probe: options.probe ?? false })));
     findings.push(...(await checkModeration(loaded, { probe: options.probe ?? false })));
   }

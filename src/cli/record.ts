@@ -55,7 +55,7 @@ export async function recordExchange(terminal: Terminal, config: Config, options
   explainFiles(writing, () => prepareFolder(folder, name, writing.force));
 
   const own = [entry.api_key ?? [], Object.values(entry.headers ?? {})].flat(); // including short ones
-  const mask = new Mask([...listSecrets(config), ...own, ...findPeople(request)]);
+  const mask = new Mask([...listSecrets(config), ...own, ...findPeople(request), ...findMcpSecrets(request)]);
   const { endpoint, provider } = findEndpoint(config, entry, request.model);
   const files = new Map<string, Buffer | string>();
   const sent: SentRequest[] = [];
@@ -140,6 +140,14 @@ function findEndpoint(
 /** Returns ids of end users, which are neither sent to a provider nor stored in a file. */
 const findPeople = ({ user, safety_identifier, session_id }: ResponseRequest): string[] =>
   [user, safety_identifier, session_id].filter((id) => typeof id === 'string');
+
+/** Returns the secrets of MCP servers, which are in the body. */
+const findMcpSecrets = ({ tools = [] }: ResponseRequest): string[] =>
+  tools.flatMap((tool) => {
+    if (tool.type !== 'mcp') return [];
+    const { authorization, headers } = tool as { authorization?: string; headers?: Record<string, string> | null };
+    return [authorization ?? [], Object.values(headers ?? {})].flat();
+  });
 
 function tryCapture(
   endpoint: Endpoint,

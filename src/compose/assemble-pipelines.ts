@@ -7,6 +7,7 @@ import { ByteBudget } from '../pipeline/images/byte-budget.ts';
 import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
 import { beginCharge } from '../pipeline/accounting/charge-run.ts';
 import { respond } from '../pipeline/respond.ts';
+import { createOpenMcp } from '../pipeline/tools/mcp/mcp-tools.ts';
 import { createServerTools } from '../pipeline/tools/open-tools.ts';
 import { estimateCost, estimateImagesCost, estimateInputCost } from '../pipeline/accounting/estimate-cost.ts';
 import { findTask } from '../pipeline/steps/find-task.ts';
@@ -30,6 +31,7 @@ import type { Plugin } from '../plugins/plugin.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
 import type { Estimate } from '../metering/spending.ts';
 import { createModerationPort } from './create-moderation.ts';
+import { createMcp } from './create-mcp.ts';
 import { findSearchEngines } from './find-search-engines.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import type { FileParts } from '../management/files/parts.ts';
@@ -56,16 +58,25 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   log: WriteLog;
   /** Server tools of the operator. */
   addedTools: readonly ServerTool[];
+  /** Of the gateway. */
+  version: string;
 }
 
-/** Assembles the pipelines of responses and of image generations, with the same models and the same ledger. */
-export function assemblePipelines(parts: PipelinesParts): {
+/**
+ * Assembles the pipelines of responses and of image generations, with the same models and the same ledger.
+ *
+ * @param resources is extended by what must be closed
+ */
+export function assemblePipelines(
+  parts: PipelinesParts,
+  resources: AsyncDisposableStack,
+): {
   pipeline: ResponsePipeline;
   imagePipeline: ImagePipeline;
 } {
   const { config, models, routingContext, hashEndUser, accounting, accounts, contentGuardrails, telemetry, log } =
     parts;
-  const { addedTools } = parts;
+  const { addedTools, version } = parts;
   const { ledger, contents } = accounting;
   const callService = createCallService();
   const tokenCounter = new TokenCounter();
@@ -149,6 +160,9 @@ export function assemblePipelines(parts: PipelinesParts): {
     reserveInput,
     tools: createServerTools({
       tools,
+      openMcp: createOpenMcp(
+        resources.use(createMcp({ config, servers: () => models().mcpServers, outbound, version, log })),
+      ),
       charge: (run, planned) => beginCharge(pipeline, run, planned),
       respond: (request, sink) => respond(pipeline, request, sink),
       report: (type, error) => log('tool failed', { tool: type, err: error }),

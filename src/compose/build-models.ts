@@ -3,12 +3,16 @@ import { loadCatalogRecords } from '../catalog/load-catalog.ts';
 import type { Config } from '../config/schema.ts';
 import type { WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import type { Provider } from '../providers/provider.ts';
+import type { ConfiguredMcpServer } from '../domain/mcp.ts';
 import { buildEndpoints } from './build-endpoints.ts';
+import { buildMcpServers } from './build-mcp-servers.ts';
 
-/** The models of a configuration. A reload rebuilds them. */
+/** The models of a configuration, and its MCP servers. A reload rebuilds them. */
 export interface ConfiguredModels {
   providers: readonly Provider[];
   catalog: Catalog;
+  /** By label. */
+  mcpServers: ReadonlyMap<string, ConfiguredMcpServer>;
 }
 
 export interface ModelsOptions {
@@ -33,5 +37,6 @@ export function buildModels(
     return found.id;
   };
   const { providers, endpoints, models } = buildEndpoints(config, records, findWorkspace, before);
-  return { providers, catalog: createCatalog(endpoints, models, records) };
+  const mcpServers = buildMcpServers(config.mcp, findWorkspace);
+  return { providers, catalog: createCatalog(endpoints, models, records), mcpServers };
 }

@@ -5,7 +5,7 @@ import { rateLimitNames } from '../domain/rate-limits.ts';
 import { readEntry } from '../platform/outbound/rules.ts';
 import type { Problem } from './interpolate.ts';
 import { formatPath, type Path } from './path.ts';
-import type { BootstrapConfig, Config, ModelConfig, ProviderConfig } from './schema.ts';
+import type { BootstrapConfig, Config, McpConfig, ModelConfig, ProviderConfig } from './schema.ts';
 
 /** A problem that involves several values. */
 export interface RelationProblem extends Problem {
@@ -22,6 +22,7 @@ export function checkRelations(config: Config): RelationProblem[] {
     ...checkModels(config),
     ...checkBudgets(config.budgets),
     ...checkHosts(config.outbound),
+    ...checkMcp(config.mcp),
     ...checkPhrases(config.guardrails.injection_allowlist),
     ...checkContents(config.io_logging),
   ];
@@ -89,6 +90,24 @@ function checkHosts(outbound: Config['outbound']): Problem[] {
       }
     }),
   );
+}
+
+/** A server is a URL or a program, and has the settings of only one of them. */
+function checkMcp({ servers }: McpConfig): Problem[] {
+  return Object.entries(servers).flatMap(([name, server]): Problem[] => {
+    const path = ['mcp', 'servers', name];
+    const { url, command } = server;
+    if (url === undefined && command === undefined) return [{ path, message: 'needs `url` or `command`' }];
+    if (url !== undefined && command !== undefined) return [{ path, message: 'has `url` and `command`; remove one' }];
+    const foreign = (url === undefined ? (['headers'] as const) : (['args', 'env', 'cwd'] as const)).filter(
+      (key) => server[key] !== undefined,
+    );
+    const needed = url === undefined ? 'url' : 'command';
+    return foreign.map((key) => ({
+      path: [...path, key],
+      message: `has an effect only with \`${needed}\`; remove it`,
+    }));
+  });
 }
 
 function checkStorage(url: string): Problem[] {

@@ -26,6 +26,7 @@ const about: Record<string, string> = {
   guardrails: 'Parts of content filters that all guardrails share. Reference: [content filters](guardrails.md).',
   tools:
     'Search engines, and server tools of your own. Guides: [web search](../guides/web-search.md), [server tools](../guides/server-tools.md).',
+  mcp: 'MCP servers whose tools models may call. Guide: [MCP](../guides/mcp.md).',
   retry:
     'Retries at the same endpoint. A provider may override each setting. Guide: [routing](../guides/routing.md#retries).',
   timeouts: 'Timeouts in milliseconds. A provider may override all except `request_ms` and `receive_ms`.',
@@ -100,6 +101,8 @@ function rows(node: SchemaNode, path: string): string[] {
       property.default === undefined ? (needed ? 'required' : '') : `\`${JSON.stringify(property.default)}\``;
     const own = `| \`${here}\` | ${isList ? 'list' : nameType(property)} | ${fallback} | ${description} |`;
     if (isList && property.items) return [own, ...rows(property.items, `${here}[].`)];
+    const [entry] = Object.values(property.patternProperties ?? {});
+    if (entry?.properties) return [own, ...rows(entry, `${here}.<name>.`)];
     return property.properties ? rows(property, `${here}.`) : [own];
   });
 }

@@ -303,6 +303,16 @@ export const toolTypes: ReadonlySet<string> = new Set<string>([
 /** Whether the tool is not a function. Only some protocols and providers have such a tool. */
 export const isHosted = (tool: { type: string }): boolean => !clientTools.has(tool.type) && !isServerTool(tool);
 
+/** Whether the tool names an MCP server of the operator, which no provider can reach. */
+export const isGatewayMcp = (tool: { type: string; server_url?: unknown; connector_id?: unknown }): boolean =>
+  tool.type === 'mcp' && tool.server_url === undefined && tool.connector_id === undefined;
+
+/** Returns an `mcp` tool without the headers for its server. */
+export function hideMcpSecrets<T extends object>(tool: T): T {
+  const { authorization: _, headers: __, ...shown } = tool as T & { authorization?: unknown; headers?: unknown };
+  return shown as T; // both are optional
+}
+
 /** Whether the provider runs the tool. The other hosted kinds (a shell, patches, a computer) run at the client. */
 export const isProviderRun = ({ type }: { type: string }): boolean => providerRun.has(type);
 

@@ -2,7 +2,15 @@ import type { EndpointFacts, Special } from '../domain/endpoint.ts';
 import { isSmallContext, mayShorten } from '../domain/compression.ts';
 import { estimateMedia } from '../domain/estimate-media.ts';
 import { estimateTokens } from '../domain/estimate-tokens.ts';
-import { type InputItem, isHosted, isKnownPart, isServerItem, itemTypes, partHolders } from '../domain/items.ts';
+import {
+  type InputItem,
+  isGatewayMcp,
+  isHosted,
+  isKnownPart,
+  isServerItem,
+  itemTypes,
+  partHolders,
+} from '../domain/items.ts';
 import { findSetting, type ResponseRequest, switchOf } from '../domain/request.ts';
 import { blendedPrice } from '../metering/price.ts';
 import type { Exclusion } from './filters.ts';
@@ -96,7 +104,8 @@ export class Needs {
    * Kinds of tools, items and parts that not every wire supports. Endpoints whose wires support them are preferred.
    */
   get specials(): readonly Special[] {
-    const tools = (this.request.tools ?? []).filter(isHosted).map(({ type }): Special => ({ what: 'tool', type }));
+    const hosted = (this.request.tools ?? []).filter((tool) => isHosted(tool) && !isGatewayMcp(tool));
+    const tools = hosted.map(({ type }): Special => ({ what: 'tool', type }));
     return [...tools.slice(0, MAX_SPECIALS), ...this.walk().specials];
   }
 
@@ -150,7 +159,7 @@ interface Walked {
 /** Planning, reserving and sending look at the same input, which is never changed in place. */
 const walkedInputs = new WeakMap<readonly InputItem[], Walked>();
 
-/** Whether the input contains calls of the gateway's own tools. */
+/** Whether the input contains calls of the gateway's own tools, or of MCP servers. */
 export const hasServerItems = (input: readonly InputItem[]): boolean => walkInput(input).hasServerItems;
 
 function walkInput(input: readonly InputItem[]): Walked {
@@ -190,7 +199,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
   };
   for (const item of input as { type: string; content?: unknown; output?: unknown; arguments?: unknown }[]) {
     const isOther = !itemTypes.has(item.type);
-    if (isOther && isServerItem(item)) isCalled = true;
+    if (isOther ? isServerItem(item) : item.type.startsWith('mcp_')) isCalled = true;
     else if (isOther) {
       note('item', item.type);
       texts.push(JSON.stringify(item, omitData)); // only the provider knows how much of it the model reads

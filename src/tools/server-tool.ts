@@ -102,6 +102,8 @@ export interface ToolOutcome {
   readonly sources?: readonly CitableSource[];
   /** Whether the caller must act now: the response ends with this turn, and the model does not see the result. */
   readonly endsResponse?: boolean;
+  /** Whether the call has failed, with an error in `item` that is more than a text. */
+  readonly hasFailed?: boolean;
 }
 
 /** The tools of providers that do the same as a server tool. */
@@ -111,7 +113,15 @@ export interface HostedForm {
   /** Type of the output items if the gateway runs the tool for one of them. */
   readonly itemType: string;
   /** The events of such an item while it runs, and when it is complete: `response.<itemType>.<word>`. */
-  readonly progress: { readonly started: readonly string[]; readonly completed: readonly string[] };
+  readonly progress: {
+    readonly started: readonly string[];
+    readonly completed: readonly string[];
+    readonly failed?: readonly string[];
+  };
+  /** The prefix of the events with the arguments of a call: `<prefix>.delta` and `<prefix>.done`. Absent: none. */
+  readonly argumentsEvent?: `response.${string}`;
+  /** Whether its items have no `status` and no `call_id`. */
+  readonly isPlain?: boolean;
   /** @returns undefined if the gateway cannot run it: only the provider can */
   readParameters(tool: HostedTool): Record<string, unknown> | undefined;
 }

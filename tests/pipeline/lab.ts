@@ -50,11 +50,12 @@ export const serverToolsOf = (loop: Partial<ToolLoop> & Pick<ToolLoop, 'run'>): 
     use: { requested: 0, executed: 0 },
     owns: () => true,
     offers: () => true,
+    callsMcp: () => false,
     adapt: (request) => request,
     reviser: { open: (_run, out) => ({ write: (chunks) => out.write(chunks), abandon() {} }) },
     ...loop,
   }),
-  replay: (input) => [...input],
+  replay: (_run, input) => [...input],
 });
 
 export interface PipelineLab {

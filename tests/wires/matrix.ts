@@ -68,7 +68,7 @@ export const rows: readonly Row[] = [
   { name: '`parallel_tool_calls: false`', request: { tools: [fn], parallel_tool_calls: false } },
   { name: 'hosted `web_search`', request: { tools: [{ type: 'web_search' }] } },
   {
-    name: 'hosted `file_search`, `code_interpreter`, `mcp`',
+    name: 'hosted `file_search`, `code_interpreter`',
     request: { tools: [{ type: 'file_search', vector_store_ids: ['v'] }] },
   },
   { name: 'hosted `image_generation`', request: { tools: [{ type: 'image_generation', partial_images: 2 }] } },
@@ -157,7 +157,7 @@ export const rows: readonly Row[] = [
     request: item({ type: 'additional_tools', role: 'developer', tools: [fn] }),
   },
   { name: '`configuration_update`', request: item({ type: 'configuration_update', reasoning: { effort: 'low' } }) },
-  { name: 'replay: shell, patch, MCP and computer calls', request: item({ type: 'mcp_call', id: 'm' }) },
+  { name: 'replay: shell, patch and computer calls', request: item({ type: 'shell_call', id: 'm' }) },
   { name: 'items of unknown kinds', request: item({ type: 'quantum_call', id: 'q' }) },
   { name: 'content parts of unknown kinds', request: part({ type: 'input_hologram' }) },
   { name: '`max_output_tokens`, `temperature`', request: { max_output_tokens: 5000, temperature: 0.5 } },

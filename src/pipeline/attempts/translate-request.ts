@@ -28,7 +28,7 @@ export function translateRequest(
   const choice = step?.plan.choiceOf(endpoint);
   const isAlias = choice?.isAlias === true;
   const built = buildRequest(run);
-  if (tools && hasServerItems(built.input)) built.input = tools.replay(built.input);
+  if (tools && hasServerItems(built.input)) built.input = tools.replay(run, built.input, endpoint);
   const shown = step?.settings ? { ...built, ...step.settings } : built;
   const settled = run.toolLoop ? run.toolLoop.adapt(shown, endpoint) : shown;
   const rewritten = choice?.rewrite ? choice.rewrite(settled) : settled;

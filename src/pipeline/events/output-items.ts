@@ -84,6 +84,7 @@ export function createEmptyItem(item: OutputItem): OutputItem {
       delete bare['signature'];
       break;
     case 'function_call':
+    case 'mcp_call':
       bare['arguments'] = '';
       break;
     case 'custom_tool_call':
@@ -91,6 +92,9 @@ export function createEmptyItem(item: OutputItem): OutputItem {
       break;
     case 'image_generation_call':
       bare['result'] = null;
+      break;
+    case 'mcp_list_tools':
+      bare['tools'] = [];
       break;
   }
   return bare;
@@ -119,6 +123,17 @@ export function hostedProgress(item: OutputItem): { type: string; [field: string
         { type: 'response.code_interpreter_call.completed' },
       ];
     }
+    case 'mcp_list_tools':
+      return ['in_progress', item['error'] ? 'failed' : 'completed'].map((step) => ({
+        type: `response.mcp_list_tools.${step}`,
+      }));
+    case 'mcp_call':
+      return [
+        { type: 'response.mcp_call.in_progress' },
+        { type: 'response.mcp_call_arguments.delta', delta: item['arguments'] },
+        { type: 'response.mcp_call_arguments.done', arguments: item['arguments'] },
+        { type: `response.mcp_call.${item['error'] ? 'failed' : 'completed'}` },
+      ];
     case 'apply_patch_call': {
       // Only a create or update has a diff.
       const diff = (item['operation'] as { diff?: unknown } | undefined)?.diff;

@@ -3,6 +3,7 @@ import type { GatewayError } from '../../domain/errors.ts';
 import { responseErrorCode } from '../../domain/errors.ts';
 import {
   type FunctionTool,
+  hideMcpSecrets,
   isServerTool,
   nameFunction,
   type OutputItem,
@@ -81,8 +82,12 @@ const showChoice = (choice: ToolChoice): ToolChoice =>
 
 const plainText = { type: 'text' } as const;
 
-/** Writes a function with all fields of its type, because clients that validate responses strictly require them. */
+/**
+ * Writes a function with all fields of its type, because clients that validate responses strictly require them. Omits
+ * the secrets of an MCP server.
+ */
 function showTool(tool: Tool): Tool {
+  if (tool.type === 'mcp') return hideMcpSecrets(tool);
   if (tool.type !== 'function') return tool;
   const { description = null, parameters = null, strict = null } = tool as FunctionTool;
   return { ...(tool as FunctionTool), description, parameters, strict };

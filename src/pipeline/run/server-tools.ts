@@ -7,7 +7,8 @@ import type { Reviser } from '../../domain/reviser.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from './run.ts';
-import type { ResponseStep } from './step.ts';
+import type { OfferedServerTool } from '../tools/planned-call.ts';
+import type { CallingStep, ResponseStep } from './step.ts';
 
 /** Maximum number of steps of a run, regardless of its tools. */
 export const MAX_STEPS = 32;
@@ -19,6 +20,65 @@ export interface NextStep {
   /** Settings of the request that are different in the next step, such as `tool_choice`. */
   readonly settings?: Partial<RequestSettings>;
 }
+
+/** A run after its tools were prepared. */
+export interface PreparedTools {
+  /** The first step, with the settings of the tools. */
+  readonly step: ResponseStep;
+  /** Takes the place of the sink for the output of the run. */
+  readonly out: Sink<Chunk>;
+  /** Calls that have run, and their results. They are appended to the input. */
+  readonly calls: readonly InputItem[];
+  readonly results: readonly InputItem[];
+}
+
+/**
+ * Lists MCP servers, and runs the calls that the caller has approved.
+ *
+ * @param step the first one, which is planned
+ * @param out receives the output of the run
+ * @param filter opens a sink that filters what tools return; it ends with `step_end`
+ * @returns undefined if the provider runs all tools of the request
+ * @throws {GatewayError} `invalid_request` if a server cannot be used
+ */
+export type PrepareTools = (
+  step: ResponseStep,
+  out: Sink<Chunk>,
+  filter: ((out: Sink<Chunk>) => Sink<Chunk>) | undefined,
+) => Promise<PreparedTools | undefined>;
+
+/** Runs calls for the MCP servers of a run. */
+export interface ApprovedCalls {
+  /** Whether no tool of the request may run. */
+  readonly isOff: boolean;
+  /** Settings of the request with which the model sees the tools. */
+  readonly settings: Partial<RequestSettings>;
+  /** @returns the results, in the order of the calls */
+  run(step: CallingStep, out: Sink<Chunk>): Promise<readonly InputItem[]>;
+}
+
+/** The MCP servers of a run. */
+export interface McpPart {
+  /** Whether the gateway calls the server of this label. */
+  calls(label: string): boolean;
+  /** Replaces the servers that the gateway calls by functions. */
+  show(settings: Partial<RequestSettings>): Partial<RequestSettings>;
+  prepare(loop: ApprovedCalls, ...args: Parameters<PrepareTools>): ReturnType<PrepareTools>;
+}
+
+/**
+ * Opens the MCP servers that the request of a run names.
+ *
+ * @param clientNames names of the caller's own tools
+ * @param offered gets the tools of the servers, by the name that the model sees
+ * @returns undefined if it names none
+ * @throws {GatewayError} `invalid_request` for an unknown server, or fields that no request may have
+ */
+export type OpenMcp = (
+  run: Run,
+  clientNames: ReadonlySet<string>,
+  offered: Map<string, OfferedServerTool>,
+) => McpPart | undefined;
 
 /** The server tools that one run offers. */
 export interface ToolLoop {
@@ -34,6 +94,10 @@ export interface ToolLoop {
    * @throws {GatewayError} `invalid_request` if a tool cannot run at this endpoint
    */
   adapt(request: ResponseRequest, endpoint: EndpointFacts): ResponseRequest;
+  /** Prepares its tools after the first step was planned. Absent: the request names no MCP server. */
+  readonly prepare?: PrepareTools | undefined;
+  /** Whether the gateway calls the MCP server of this label. */
+  callsMcp(label: string): boolean;
   /** Whether the gateway responds to calls of this name. The client then does not see the call itself. */
   owns(name: string, namespace: string | undefined): boolean;
   /** Whether the name is one of its tools. */
@@ -56,6 +120,9 @@ export interface ServerTools {
    * @throws {GatewayError} `invalid_request` for an unknown tool, wrong parameters, or a name that is used twice
    */
   open(run: Run): ToolLoop | undefined;
-  /** Replaces items of server tools by the calls and results that they show. Called only if there are such items. */
-  replay(input: readonly InputItem[]): InputItem[];
+  /**
+   * Replaces items of server tools and MCP servers by the calls and results that they show. Called only if there are such
+   * items.
+   */
+  replay(run: Run, input: readonly InputItem[], endpoint: EndpointFacts): InputItem[];
 }

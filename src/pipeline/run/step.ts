@@ -40,6 +40,11 @@ export interface Step<A extends Attempt = Attempt> {
 /** A model call of a response. */
 export type ResponseStep = Step<TextAttempt>;
 
+/** A step that has ended with calls. */
+export interface CallingStep extends Pick<Step, 'number' | 'toolCalls'> {
+  readonly committed: { readonly endpoint: Pick<Endpoint, 'model'> } | undefined;
+}
+
 /** Anything that consists of steps: a run, or an observer's view of it. */
 interface Steps<A> {
   readonly steps: readonly { readonly attempts: readonly A[]; readonly committed: A | undefined }[];

@@ -1,4 +1,8 @@
+import type { Chunk } from '../../domain/chunks.ts';
+import { estimateTokens } from '../../domain/estimate-tokens.ts';
 import type { InputItem, OutputItem } from '../../domain/items.ts';
+import type { Reviser } from '../../domain/reviser.ts';
+import type { Sink } from '../../domain/sink.ts';
 import { Needs } from '../../routing/needs.ts';
 import type { TextAttempt } from '../run/attempt.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
@@ -32,6 +36,38 @@ export async function addStep(
   return next;
 }
 
+/**
+ * Prepares the tools of a run whose first step is planned: lists MCP servers, and runs the calls that the caller has
+ * approved. Their results are part of the input of the first step. A run without any tool afterwards has no tool loop.
+ *
+ * @param guard filters what tools return
+ * @returns the first step, and the sink for the output of the run
+ * @throws {GatewayError} if a server cannot be used, an inspector blocks a result, or the cost exceeds a spending limit
+ */
+export async function prepareTools(
+  { inspectors, reserveInput }: Pick<ResponsePipeline, 'inspectors' | 'reserveInput'>,
+  run: Run,
+  step: ResponseStep,
+  guard: Reviser<Run> | undefined,
+  out: Sink<Chunk>,
+): Promise<{ step: ResponseStep; out: Sink<Chunk> }> {
+  const prepared = await run.toolLoop!.prepare!(step, out, guard && ((sink) => guard.open(run, sink))); // see the caller
+  if (run.cancellation.reason) throw run.cancellation.reason;
+  if (!prepared) {
+    run.toolLoop = undefined;
+    return { step, out };
+  }
+  const { calls, results } = prepared;
+  const added = calls.length === 0 ? [] : [...calls, ...(await inspectAdded(run, inspectors, results))];
+  run.input.append(added);
+  if (run.reservation) {
+    const tools = prepared.step.settings?.tools ?? [];
+    const tokens = estimateTokens([JSON.stringify(tools)]) + new Needs({ input: added }).inputTokens;
+    await reserveInput?.(run, Math.ceil(tokens));
+  }
+  return prepared;
+}
+
 /** Returns the output of a step in order, including its calls of server tools. */
 export function listOutput({ builder }: Run, { firstItem, toolCalls }: ResponseStep): InputItem[] {
   const items = builder?.items ?? [];
@@ -39,7 +75,7 @@ export function listOutput({ builder }: Run, { firstItem, toolCalls }: ResponseS
   let from = firstItem;
   for (const { item, index } of toolCalls) {
     output.push(...items.slice(from, index), item);
-    from = index;
+    from = Math.max(from, index);
   }
   output.push(...items.slice(from));
   return output as InputItem[]; // callers send output items back unchanged, and so does the gateway

@@ -1,7 +1,7 @@
 import { type Chunk, isIncomplete } from '../../domain/chunks.ts';
 import type { Sink } from '../../domain/sink.ts';
 import { AttemptOutput } from '../attempts/attempt-output.ts';
-import { addStep, listOutput } from './next-step.ts';
+import { addStep, listOutput, prepareTools } from './next-step.ts';
 import { planResponse } from './plan-response.ts';
 import { responseKind } from '../attempts/response-kind.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
@@ -19,8 +19,7 @@ import { walkPlan } from './walk-plan.ts';
  * @throws {GatewayError} of the step that failed
  */
 export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<Chunk>): Promise<void> {
-  const tools = pipeline.tools?.open(run);
-  if (tools) run.toolLoop = tools;
+  run.toolLoop = pipeline.tools?.open(run);
   const planned = planResponse(pipeline, run);
   let step = planned instanceof Promise ? await planned : planned;
   if (step.plan.plugins) {
@@ -29,22 +28,25 @@ export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<C
   }
   const guarding = pipeline.guardOutput?.(run);
   const guard = guarding instanceof Promise ? await guarding : guarding;
+  let sink = out;
+  if (run.toolLoop?.prepare) ({ step, out: sink } = await prepareTools(pipeline, run, step, guard, out));
+  const tools = run.toolLoop;
   const revisers = listRevisers(run, guard);
   for (;;) {
     const current = step;
     const { finish } = await walkPlan(pipeline, run, current, responseKind, (attempt) => {
-      return new AttemptOutput(run, current, attempt, { revisers, tools }, out);
+      return new AttemptOutput(run, current, attempt, { revisers, tools }, sink);
     });
     if (!tools || step.toolCalls.length === 0) return;
     settleStep(run, step);
     const output = listOutput(run, step);
-    const shown = guard ? guard.open(run, out) : out;
+    const shown = guard ? guard.open(run, sink) : sink;
     const running = isIncomplete(finish!) ? undefined : tools.run(step, shown); // incomplete calls are not run
     const next = running instanceof Promise ? await running : running;
     if (guard) await shown.write([{ type: 'step_end' }]);
     if (run.cancellation.reason) throw run.cancellation.reason;
     if (!next || run.steps.length === MAX_STEPS) {
-      await out.write([finish!]); // the step has ended with one
+      await sink.write([finish!]); // the step has ended with one
       return;
     }
     step = await addStep(pipeline, run, step, output, next);

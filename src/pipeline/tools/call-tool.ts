@@ -59,7 +59,10 @@ export async function callTool(run: Run, call: PlannedCall, ports: CallPorts, ro
 }
 
 /** @returns why it is too large, for the model */
-function writeOutcome({ result, item, sources, endsResponse }: ToolOutcome, room: ResultRoom): CallOutcome | string {
+function writeOutcome(
+  { result, item, sources, endsResponse, hasFailed }: ToolOutcome,
+  room: ResultRoom,
+): CallOutcome | string {
   const text = JSON.stringify(result);
   const fields = item ?? { result: text };
   const sizes = [text, JSON.stringify(fields)].map((json) => Buffer.byteLength(json));
@@ -72,7 +75,7 @@ function writeOutcome({ result, item, sources, endsResponse }: ToolOutcome, room
   return {
     result: text,
     item: fields,
-    status: 'completed',
+    status: hasFailed ? 'failed' : 'completed',
     ...(sources && { sources }),
     ...(endsResponse && { endsResponse }),
   };

@@ -15,7 +15,7 @@ import {
 import type { RequestSettings } from '../../domain/request.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
-import type { ServerTools } from '../run/server-tools.ts';
+import type { OpenMcp, ServerTools } from '../run/server-tools.ts';
 import { DeferredTools } from './deferred-tools.ts';
 import { useNativeTools } from './native-tools.ts';
 import { replayItems } from './replay-items.ts';
@@ -25,10 +25,11 @@ import { ServerToolLoop } from './tool-loop.ts';
 export interface ServerToolsParts extends CallPorts {
   /** All tools of the gateway, by type. */
   tools: ReadonlyMap<string, ServerTool>;
+  openMcp: OpenMcp;
 }
 
 /** Creates the server tools of a gateway. */
-export function createServerTools({ tools, ...ports }: ServerToolsParts): ServerTools {
+export function createServerTools({ tools, openMcp, ...ports }: ServerToolsParts): ServerTools {
   const replacing = new Map(
     [...tools.values()].flatMap((tool) => [...(tool.hosted?.types ?? [])].map((type) => [type, tool])),
   );
@@ -40,23 +41,30 @@ export function createServerTools({ tools, ...ports }: ServerToolsParts): Server
       const clientNames = listClientNames(run, named);
       const deferred = new DeferredTools(run.request, run.input.read());
       const offered = checkTools(named, { tools, replacing, deferred }, clientNames);
-      if (offered.size === 0 && named === all) return undefined;
+      const mcp = openMcp(run, clientNames, offered);
+      if (offered.size === 0 && !mcp && named === all) return undefined;
       const found: CitableSource[] = [];
       const { max_tool_calls: limit, stop_server_tools_when: conditions } = run.request;
       const isOff = limit === 0 && conditions === undefined;
       const settings = showTools(run.request, named, isOff ? new Map() : offered);
+      const visible = () => (deferred.list.length === 0 ? settings : deferred.show(settings));
       return new ServerToolLoop({
         run,
         offered,
         clientNames,
-        settings: () => (deferred.list.length === 0 ? settings : deferred.show(settings)),
+        mcp,
+        settings: mcp ? () => mcp.show(visible()) : visible,
         adapt: (request, endpoint) => useNativeTools(request, endpoint, offered),
         reviser: citeSources({ sources: () => (found.length > 0 ? found : undefined), named: new Set() }),
         addSources: (sources) => void found.push(...sources),
         ports,
       });
     },
-    replay: (input) => replayItems(input, tools),
+    replay(run, input, { carries }) {
+      // A provider that runs MCP reads the items of servers that it has called.
+      const isNative = carries?.({ what: 'tool', type: 'mcp' }) === true;
+      return replayItems(input, tools, (label) => !isNative || run.toolLoop?.callsMcp(label) === true);
+    },
   };
 }
 
@@ -71,7 +79,8 @@ function hideTools({ stages }: Run, within: readonly string[], all: readonly Too
 /** Whether some tool runs at the gateway. Every request with tools asks, and most have only functions. */
 function namesTool(named: readonly Tool[], replacing: ReadonlyMap<string, ServerTool>): boolean {
   for (const tool of named) {
-    if (tool.type !== 'function' && (isServerTool(tool) || replacing.has(tool.type))) return true;
+    if (tool.type === 'function') continue;
+    if (isServerTool(tool) || replacing.has(tool.type) || tool.type === 'mcp') return true;
   }
   return false;
 }
@@ -89,7 +98,7 @@ function checkTools(
   named: readonly Tool[],
   { tools, replacing, deferred }: KnownTools,
   clientNames: ReadonlySet<string>,
-): ReadonlyMap<string, OfferedServerTool> {
+): Map<string, OfferedServerTool> {
   const offered = new Map<string, OfferedServerTool>();
   const issues: Issue[] = [];
   const entries = new Map<ServerTool, { paths: string[]; parameters: Record<string, unknown>[] }>();

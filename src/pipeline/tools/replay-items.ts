@@ -1,19 +1,35 @@
 import type { InputItem, OutputItem } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import type { ReplayedCall, ServerTool } from '../../tools/server-tool.ts';
+import { McpReplay } from './mcp/replay-mcp.ts';
 
 /**
  * Replaces the items of server tools by function calls and their outputs, as the model saw them. Calls that follow one
  * another become one turn: first all calls, then all outputs. Items without a result stay, and no wire sends them.
  *
+ * @param isOurs whether the gateway calls an MCP server, so that the model sees its items as functions, too
  * @see docs/reference/tools.md#replay
  */
-export function replayItems(input: readonly InputItem[], tools: ReadonlyMap<string, ServerTool>): InputItem[] {
+export function replayItems(
+  input: readonly InputItem[],
+  tools: ReadonlyMap<string, ServerTool>,
+  isOurs: (label: string) => boolean,
+): InputItem[] {
   const replayed: InputItem[] = [];
   const outputs: InputItem[] = [];
   const taken = new Set<unknown>();
+  const mcp = new McpReplay(input, isOurs);
   for (let index = 0; index < input.length; index++) {
     const item = input[index]!;
+    const shown = item.type.startsWith('mcp_') ? mcp.translate(item as OutputItem) : undefined; // a carried item
+    if (shown === 'nothing') continue;
+    if (shown) {
+      const { name, arguments: written, result } = shown;
+      const callId = nameCall({ ...(item as OutputItem), call_id: shown.callId }, index, taken);
+      replayed.push({ type: 'function_call', call_id: callId, name, arguments: written });
+      outputs.push({ type: 'function_call_output', call_id: callId, output: JSON.stringify(result) });
+      continue;
+    }
     const tool = tools.get(item.type);
     const call = tool && readCall(tool, item as OutputItem); // a carried item
     if (!tool || !call) {

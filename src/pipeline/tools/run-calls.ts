@@ -7,14 +7,14 @@ import { parseObject } from '../../domain/parse-object.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from '../run/run.ts';
-import type { ResponseStep, ToolCall } from '../run/step.ts';
+import type { CallingStep, ToolCall } from '../run/step.ts';
 import { type CallOutcome, callTool, describeCall, type ResultRoom, writeError } from './call-tool.ts';
 import type { CallPorts, OfferedServerTool, PlannedCall } from './planned-call.ts';
 import type { ToolStage } from './tool-stage.ts';
 
 export interface CallParts {
   readonly run: Run;
-  readonly step: ResponseStep;
+  readonly step: CallingStep;
   /** By the name that the model sees. */
   readonly offered: ReadonlyMap<string, OfferedServerTool>;
   /** Number of calls that may run. The others get an error. */
@@ -113,18 +113,24 @@ async function execute(parts: CallParts, each: RunningCall, out: Sink<Chunk>): P
   const { item, sources, status } = outcome;
   if (sources) parts.addSources(sources);
   use.executed++;
-  const { error } = item;
-  const shown = typeof error === 'string' ? error.slice(0, MAX_ERROR_CHARACTERS) : undefined;
-  stage.addCall(offered.tool.type, performance.now() - startedAt, shown);
+  stage.addCall(offered.tool.type, performance.now() - startedAt, readError(item)?.slice(0, MAX_ERROR_CHARACTERS));
   const done: Chunk = { type: 'item_done', key, item: writeItem(each, item, status) };
-  await out.write(status === 'failed' ? [done] : [...writeProgress(each, 'completed'), done]);
+  await out.write([...writeProgress(each, status), done]);
   if (run.cancellation.reason) throw run.cancellation.reason;
   return outcome;
+}
+
+/** Returns the error of an item as text. An error of the interface has a message, or at least a type. */
+function readError({ error }: CallOutcome['item']): string | undefined {
+  if (typeof error !== 'object' || error === null) return typeof error === 'string' ? error : undefined;
+  const { message, type } = error as { message?: unknown; type?: unknown };
+  return String(message ?? type);
 }
 
 /** Writes the item. The call id and the arguments let a later request repeat the call exactly. */
 function writeItem({ call, offered, id }: RunningCall, fields: object, status: string): OutputItem {
   const type = offered.hosted ? offered.tool.hosted!.itemType : offered.tool.type; // a hosted tool was read by it
+  if (offered.hosted && offered.tool.hosted!.isPlain) return { ...fields, id, type, arguments: call.arguments || '{}' };
   const own = { id, type, status };
   const instance = offered.shared.entries > 1 ? { instance_name: offered.name } : undefined;
   // first and last: the fields of a tool come after them, and cannot replace them
@@ -132,10 +138,16 @@ function writeItem({ call, offered, id }: RunningCall, fields: object, status: s
 }
 
 /** Writes the events of a hosted tool that the gateway runs. Server tools have none. */
-function writeProgress({ offered, key }: RunningCall, moment: 'started' | 'completed'): Chunk[] {
+function writeProgress({ call, offered, key }: RunningCall, moment: 'started' | 'completed' | 'failed'): Chunk[] {
   const { hosted } = offered.tool;
   if (!offered.hosted || !hosted) return [];
-  return hosted.progress[moment].map((word) => writeEvent(key, `response.${hosted.itemType}.${word}`));
+  const { progress, itemType, argumentsEvent } = hosted;
+  const chunks = (progress[moment] ?? []).map((word) => writeEvent(key, `response.${itemType}.${word}`));
+  if (moment !== 'started' || !argumentsEvent) return chunks;
+  const written = call.arguments || '{}';
+  chunks.push(writeEvent(key, `${argumentsEvent}.delta`, { delta: written }));
+  chunks.push(writeEvent(key, `${argumentsEvent}.done`, { arguments: written }));
+  return chunks;
 }
 
 /** Writes an event of an item. The event builder fills in the id. */

@@ -4,10 +4,10 @@ import type { RequestSettings, StopCondition } from '../../domain/request.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from '../run/run.ts';
-import { MAX_STEPS, type NextStep, type ToolLoop } from '../run/server-tools.ts';
-import type { ResponseStep } from '../run/step.ts';
+import { type ApprovedCalls, MAX_STEPS, type McpPart, type NextStep, type ToolLoop } from '../run/server-tools.ts';
+import type { CallingStep, ResponseStep } from '../run/step.ts';
 import { createRoom } from './call-tool.ts';
-import { type CallParts, overLimit, runCalls } from './run-calls.ts';
+import { type CallParts, type CallResults, overLimit, runCalls } from './run-calls.ts';
 import { findReason, measureRun } from './stop-conditions.ts';
 import { ToolStage } from './tool-stage.ts';
 
@@ -26,6 +26,8 @@ const LAST_TURNS = 2;
 export interface ToolLoopParts {
   run: Run;
   offered: CallParts['offered'];
+  /** Undefined: the request has no MCP servers. */
+  mcp: McpPart | undefined;
   /** Names of the caller's own tools. */
   clientNames: ReadonlySet<string>;
   /** Returns the settings with which the model sees the tools now. */
@@ -41,6 +43,7 @@ export class ServerToolLoop implements ToolLoop {
   readonly use: ToolUse = { requested: 0, executed: 0 };
   readonly reviser: ToolLoop['reviser'];
   readonly adapt: ToolLoop['adapt'];
+  readonly prepare: ToolLoop['prepare'];
   private readonly parts: ToolLoopParts;
   private readonly conditions: readonly StopCondition[];
   private readonly maxCalls: number;
@@ -59,6 +62,19 @@ export class ServerToolLoop implements ToolLoop {
     this.conditions = conditions === undefined ? [] : Array.isArray(conditions) ? conditions : [conditions];
     this.maxCalls =
       conditions === undefined ? Math.min(limit ?? MAX_TOOL_CALLS, MAX_TOOL_CALLS) : MAX_CONDITIONAL_CALLS;
+    const { mcp } = parts;
+    this.prepare = mcp && ((...args) => mcp.prepare(this.approvedCalls, ...args));
+  }
+
+  private get approvedCalls(): ApprovedCalls {
+    const { settings } = this.parts;
+    return {
+      isOff: this.maxCalls === 0,
+      get settings() {
+        return settings();
+      },
+      run: (step, out) => this.runApproved(step, out),
+    };
   }
 
   get settings(): Partial<RequestSettings> {
@@ -73,6 +89,30 @@ export class ServerToolLoop implements ToolLoop {
     return this.parts.offered.has(name);
   }
 
+  callsMcp(label: string): boolean {
+    return this.parts.mcp?.calls(label) === true;
+  }
+
+  /** Runs calls that the caller has approved. */
+  private async runApproved(step: CallingStep, out: Sink<Chunk>): Promise<readonly InputItem[]> {
+    this.use.requested += step.toolCalls.length;
+    this.note(undefined);
+    const { items } = await this.runCalls(step, this.maxCalls, out);
+    return items;
+  }
+
+  /** @param reason why the model gets only one more turn, or none */
+  private note(reason: string | undefined): void {
+    this.stage ??= new ToolStage(this.parts.run.stages, this.parts.offered);
+    this.stage.note(this.use.requested, reason);
+  }
+
+  private runCalls(step: CallingStep, left: number, out: Sink<Chunk>): Promise<CallResults> {
+    const { run, offered, ports, addSources } = this.parts;
+    const stage = this.stage!; // `note` creates it
+    return runCalls({ run, step, offered, left, use: this.use, stage, ports, room: this.room, addSources }, out);
+  }
+
   async run(step: ResponseStep, out: Sink<Chunk>): Promise<NextStep | undefined> {
     if (this.isLast) return this.insist(step);
     const { run } = this.parts;
@@ -81,15 +121,8 @@ export class ServerToolLoop implements ToolLoop {
     this.use.requested += calls.length;
     const isShared = hasClientCalls(run, step);
     const reason = this.findReason(step);
-    this.stage ??= new ToolStage(run.stages, this.parts.offered);
-    this.stage.note(this.use.requested, isShared ? 'client_calls' : reason);
-
-    const { use, stage } = this;
-    const { offered, ports, addSources } = this.parts;
-    const { items, endsResponse } = await runCalls(
-      { run, step, offered, left, use, stage, ports, room: this.room, addSources },
-      out,
-    );
+    this.note(isShared ? 'client_calls' : reason);
+    const { items, endsResponse } = await this.runCalls(step, left, out);
     if (isShared || endsResponse) return undefined; // the client acts, and sends all calls back
     return { items, settings: reason === undefined ? this.nextSettings() : this.lastSettings() };
   }

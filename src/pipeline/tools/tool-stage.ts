@@ -10,7 +10,7 @@ export class ToolStage {
   private readonly data: Record<string, unknown>;
 
   constructor(stages: StageRecord[], offered: ReadonlyMap<string, OfferedServerTool>) {
-    const tools = [...offered.values()].map(({ tool }) => tool.type);
+    const tools = [...new Set([...offered.values()].map(({ tool }) => tool.type))];
     this.data = { mode: 'sdk', tools, steps: 0, calls: this.calls };
     stages.push({ type: 'server_tools', name: 'server-tools', data: this.data });
   }

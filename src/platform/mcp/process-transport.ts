@@ -78,10 +78,9 @@ export class ProcessTransport implements Transport {
 
   send(message: JSONRPCMessage): Promise<void> {
     const { stdin } = this.child ?? {};
-    if (!stdin?.writable)
-      return Promise.reject(new McpError('unavailable', 'The process of the MCP server has ended.'));
+    if (!stdin?.writable) return Promise.reject(ended());
     return new Promise((sent, failed) => {
-      stdin.write(serializeMessage(message), (error) => (error ? failed(error) : sent()));
+      stdin.write(serializeMessage(message), (error) => (error ? failed(ended()) : sent()));
     });
   }
 
@@ -160,17 +159,25 @@ export class ProcessTransport implements Transport {
   }
 }
 
+const ended = (): McpError => new McpError('unavailable', 'The process of the MCP server has ended.');
+
 /** Processes that have not ended. */
 const running = new Set<ProcessTransport>();
 process.once('exit', () => {
   for (const transport of running) transport.killNow();
 });
 
-/** Returns the absolute path of a program. The process may have another `PATH`, and a shell is never used. */
+/**
+ * Returns the absolute path of a program. A shell is never used.
+ *
+ * @throws {McpError} if it is not in the path
+ */
 function find(command: string, path: string, cwd: string | undefined): string {
   if (isAbsolute(command)) return command;
   if (command.includes('/')) return resolve(cwd ?? '', command);
-  return findIn(path, command) ?? command; // starting it fails with ENOENT
+  const found = findIn(path, command);
+  if (found === undefined) throw new McpError('unavailable', 'The program of the MCP server is not in PATH.');
+  return found;
 }
 
 function findIn(path: string, name: string): string | undefined {

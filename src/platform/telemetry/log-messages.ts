@@ -95,6 +95,8 @@ export const logMessages = {
   'file sweep failed': { levels: ['warn'], fields: ['err'] },
   'texts not analyzed': { levels: ['warn'], fields: ['detail', 'count'] },
   'outbound fetch failed': { levels: ['warn'], fields: ['reason', 'origin', 'detail'] },
+  'mcp server failed': { levels: ['warn'], fields: ['server', 'tool', 'fault', 'code'] },
+  'mcp server exited': { levels: ['warn'], fields: ['server', 'code', 'signal', 'stderr'] },
   'web search failed': { levels: ['warn'], fields: ['engine', 'driver', 'reason', 'status'] },
   'moderation failed': { levels: ['warn'], fields: ['generation_id', 'engine', 'reason', 'status'] },
   'file parser failed': { levels: ['warn'], fields: ['detail'] },

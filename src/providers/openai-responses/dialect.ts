@@ -54,6 +54,10 @@ export const dialectSchema = Type.Object(
       default: true,
       description: 'Send the tool `web_search`, which runs at the provider.',
     }),
+    native_mcp: Type.Boolean({
+      default: true,
+      description: 'Send the tool `mcp`, which runs at the provider. If not, the gateway calls MCP servers.',
+    }),
     cache_control: Type.Boolean({
       default: true,
       description: 'Send cache breakpoints of parts, as `prompt_cache_breakpoint`.',

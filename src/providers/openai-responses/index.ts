@@ -17,6 +17,7 @@ export const openaiResponses = {
     probePath: '/responses',
     carries({ what, type }, dialect) {
       if (what === 'native_search' && type === 'exclude') return false;
+      if (what === 'tool' && type === 'mcp') return readDialect(dialect).native_mcp;
       const isSearch = what === 'native_search' || (what === 'tool' && searchTypes.has(type));
       return !isSearch || readDialect(dialect).native_search;
     },

@@ -373,8 +373,9 @@ describe('tools', () => {
     expect(paths(withTool({ type: 'router:subagent', parameters }))).toEqual(['tools[0].parameters.tools[0].type']);
   });
 
-  it('needs a server URL or a connector for MCP', () => {
-    expect(paths(withTool({ type: 'mcp', server_label: 's' }))).toEqual(['tools[0]']);
+  it('needs the label of an MCP server, which may be one of the gateway', () => {
+    expect(paths(withTool({ type: 'mcp', server_url: 'https://mcp.example' }))).toEqual(['tools[0].server_label']);
+    expect(paths(withTool({ type: 'mcp', server_label: 's' }))).toEqual([]);
     expect(paths(withTool({ type: 'mcp', server_label: 's', connector_id: 'connector_gmail' }))).toEqual([]);
   });
 

@@ -72,42 +72,38 @@ const codeInterpreter = Type.Object({
 
 const namedTools = Type.Object({ tool_names: Type.Optional(strings()) });
 
-const mcp = Type.Refine(
-  Type.Object({
-    type: Type.Literal('mcp'),
-    server_label: Type.String(),
-    allowed_tools: maybe(
-      Type.Union([
-        strings(),
-        Type.Object({ tool_names: Type.Optional(strings()), read_only: Type.Optional(Type.Boolean()) }),
-      ]),
+const mcp = Type.Object({
+  type: Type.Literal('mcp'),
+  server_label: Type.String(),
+  allowed_tools: maybe(
+    Type.Union([
+      strings(),
+      Type.Object({ tool_names: Type.Optional(strings()), read_only: Type.Optional(Type.Boolean()) }),
+    ]),
+  ),
+  authorization: Type.Optional(Type.String()),
+  connector_id: Type.Optional(
+    oneOf(
+      'connector_dropbox',
+      'connector_gmail',
+      'connector_googlecalendar',
+      'connector_googledrive',
+      'connector_microsoftteams',
+      'connector_outlookcalendar',
+      'connector_outlookemail',
+      'connector_sharepoint',
     ),
-    authorization: Type.Optional(Type.String()),
-    connector_id: Type.Optional(
-      oneOf(
-        'connector_dropbox',
-        'connector_gmail',
-        'connector_googlecalendar',
-        'connector_googledrive',
-        'connector_microsoftteams',
-        'connector_outlookcalendar',
-        'connector_outlookemail',
-        'connector_sharepoint',
-      ),
-    ),
-    headers: maybe(mapOf(Type.String())),
-    require_approval: maybe(
-      Type.Union([
-        oneOf('always', 'never'),
-        Type.Object({ always: Type.Optional(namedTools), never: Type.Optional(namedTools) }),
-      ]),
-    ),
-    server_description: Type.Optional(Type.String()),
-    server_url: Type.Optional(Type.String()),
-  }),
-  (tool) => tool.server_url !== undefined || tool.connector_id !== undefined,
-  () => 'needs `server_url` or `connector_id`',
-);
+  ),
+  headers: maybe(mapOf(Type.String())),
+  require_approval: maybe(
+    Type.Union([
+      oneOf('always', 'never'),
+      Type.Object({ always: Type.Optional(namedTools), never: Type.Optional(namedTools) }),
+    ]),
+  ),
+  server_description: Type.Optional(Type.String()),
+  server_url: Type.Optional(Type.String()),
+});
 
 const imageGeneration = Type.Object({
   type: Type.Literal('image_generation'),

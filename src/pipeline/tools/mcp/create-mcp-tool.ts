@@ -1,0 +1,118 @@
+import type { McpAccess, McpError, McpResult, McpTool } from '../../../domain/mcp.ts';
+import type { HostedForm, ServerTool, ToolOutcome } from '../../../tools/server-tool.ts';
+import type { OfferedServerTool } from '../planned-call.ts';
+import type { McpEntry } from './read-entry.ts';
+import { writeMcpResult } from './write-result.ts';
+
+/** A tool of a server, as a request offers it. */
+export interface McpOffer {
+  readonly entry: McpEntry;
+  readonly tool: McpTool;
+  /** The function that the model sees. */
+  readonly name: string;
+  readonly description: string;
+}
+
+/** Time for the handshake of a session that was closed, in addition to the time limit of a call. */
+const RECONNECT_MS = 15_000;
+
+const types: HostedForm['types'] = new Set(['mcp']);
+const readParameters: HostedForm['readParameters'] = () => undefined; // the entry has been read
+
+const call: HostedForm = {
+  ...{ types, readParameters },
+  itemType: 'mcp_call',
+  progress: { started: ['in_progress'], completed: ['completed'], failed: ['failed'] },
+  isPlain: true,
+  argumentsEvent: 'response.mcp_call_arguments',
+};
+const approval: HostedForm = {
+  ...{ types, readParameters },
+  itemType: 'mcp_approval_request',
+  progress: { started: [], completed: [] },
+  isPlain: true,
+};
+
+/** Creates a tool whose calls run at the server. @param approvalId of the request that the caller has approved */
+export function offerCall(
+  { entry, tool, name, description }: McpOffer,
+  access: McpAccess,
+  approvalId?: string,
+): OfferedServerTool {
+  const fields = {
+    ...{ server_label: entry.label, name: tool.name },
+    ...(approvalId !== undefined && { approval_request_id: approvalId }),
+  };
+  const server = entry.server!; // an entry without a server has no tools
+  return offer(entry, name, {
+    ...describeTool(tool, description),
+    ...{ name, timeoutMs: server.timeoutMs + RECONNECT_MS, itemPrefix: 'mcp_', hosted: call },
+    item: () => ({ ...fields, output: null, error: null }),
+    async execute(input, _parameters, { signal }) {
+      const given = { name: tool.name, arguments: input as Record<string, unknown> }; // checked: a JSON object
+      try {
+        return writeOutcome(await access.client.callTool(server, given, signal), fields);
+      } catch (error) {
+        if (!isMcpError(error)) throw error;
+        const { fault, code } = error;
+        if (entry.isConfigured)
+          access.report({ server: entry.label, tool: tool.name, fault, ...(code !== undefined && { code }) });
+        const { message } = error;
+        return {
+          result: { error: message },
+          item: { ...fields, output: null, error: writeError(error) },
+          hasFailed: true,
+        };
+      }
+    },
+  });
+}
+
+/** Creates a tool whose calls become requests for approval. They end the response. */
+export const offerApproval = ({ entry, tool, name, description }: McpOffer): OfferedServerTool =>
+  offer(entry, name, {
+    ...describeTool(tool, description),
+    ...{ name, timeoutMs: RECONNECT_MS, itemPrefix: 'mcpr_', hosted: approval },
+    item: () => ({ server_label: entry.label, name: tool.name }),
+    execute: () => ({ result: {}, item: { server_label: entry.label, name: tool.name }, endsResponse: true }),
+  });
+
+function writeOutcome(result: McpResult, fields: object): ToolOutcome {
+  const text = writeMcpResult(result);
+  if (!result.isError) return { result: { output: text }, item: { ...fields, output: text, error: null } };
+  const error = { type: 'mcp_tool_execution_error', content: [{ type: 'text', text }] };
+  return { result: { error: text }, item: { ...fields, output: null, error }, hasFailed: true };
+}
+
+/** Writes an error as the interface has it. @see docs/reference/items.md */
+function writeError({ fault, code, message }: McpError): object | string {
+  if (code === undefined) return message;
+  return { type: fault === 'http' ? 'http_error' : 'mcp_protocol_error', code, message };
+}
+
+const isMcpError = (error: unknown): error is McpError => error instanceof Error && error.name === 'McpError';
+
+const describeTool = (
+  { input_schema: { $schema: _, ...schema } }: McpTool,
+  description: string,
+): Pick<ServerTool, 'show'> => ({
+  show: () => ({ description, arguments: schema }),
+});
+
+type Own = Pick<ServerTool, 'name' | 'timeoutMs' | 'itemPrefix' | 'hosted' | 'item' | 'execute' | 'show'>;
+
+const offer = ({ hosted }: McpEntry, name: string, own: Own): OfferedServerTool => ({
+  tool: {
+    ...own,
+    type: 'router:mcp',
+    canFail: true,
+    isNested: true,
+    writeFailure: (error) => ({ error }),
+    checkEntries: undefined,
+    checkParameters: () => [],
+    checkArguments: () => undefined, // the server checks them
+    replay: () => undefined, // replay-mcp.ts does it
+    native: undefined,
+  },
+  ...{ name, hosted, instance: 0, parameters: {}, deferred: [], shared: { entries: 1, begun: 0, memory: {} } },
+});

@@ -1,0 +1,81 @@
+import type { InputItem, OutputItem } from '../../../domain/items.ts';
+import { parseObject } from '../../../domain/parse-object.ts';
+import { nameMcpFunction } from './name-function.ts';
+
+/** What a model gets of an MCP item: a call and its result, or nothing. */
+export type ReplayedMcpItem =
+  | { readonly name: string; readonly arguments: string; readonly result: object; readonly callId: string | undefined }
+  | 'nothing';
+
+/** Translates the MCP items of an input that no provider sent or that a provider cannot read. */
+export class McpReplay {
+  private readonly isOurs: (label: string) => boolean;
+  private readonly responses = new Map<unknown, { approve: unknown; reason: unknown }>();
+  private readonly requests = new Map<unknown, unknown>();
+  /** Requests whose call the input shows. */
+  private readonly called = new Set<unknown>();
+
+  /** @param isOurs whether the items of this server are translated; others pass unchanged */
+  constructor(input: readonly InputItem[], isOurs: (label: string) => boolean) {
+    this.isOurs = isOurs;
+    for (const item of input as readonly OutputItem[]) {
+      const { type, id, call_id: callId } = item;
+      if (type === 'mcp_approval_request') this.requests.set(id, item['server_label']);
+      if (type === 'mcp_approval_response') {
+        const { approve, reason } = item;
+        this.responses.set(item['approval_request_id'], { approve, reason });
+      }
+      if (type === 'mcp_call') this.called.add(item['approval_request_id']);
+      if (type === 'function_call') this.called.add(callId); // of a call that has just run
+    }
+  }
+
+  /** @returns undefined if the item passes unchanged */
+  translate(item: OutputItem): ReplayedMcpItem | undefined {
+    const { type, id, server_label: label } = item;
+    if (type === 'mcp_approval_response') {
+      const asked = this.requests.get(item['approval_request_id']);
+      return typeof asked === 'string' && this.isOurs(asked) ? 'nothing' : undefined;
+    }
+    if (typeof label !== 'string' || !this.isOurs(label)) return undefined;
+    switch (type) {
+      case 'mcp_list_tools':
+        return 'nothing';
+      case 'mcp_approval_request':
+        return this.called.has(id) ? 'nothing' : { ...readCall(item, label), result: this.explainRequest(id) };
+      case 'mcp_call':
+        return { ...readCall(item, label), result: readResult(item) };
+      default:
+        return undefined;
+    }
+  }
+
+  /** The result of a call that has not run. */
+  private explainRequest(id: unknown): object {
+    const response = this.responses.get(id);
+    if (!response) return { error: 'The user has not decided about this call.' };
+    const { reason } = response;
+    return {
+      error: `The user has rejected this call.${typeof reason === 'string' && reason !== '' ? ` ${reason}` : ''}`,
+    };
+  }
+}
+
+function readCall({ name, arguments: written, id }: OutputItem, label: string) {
+  const isObject = typeof written === 'string' && parseObject(written) !== undefined;
+  return {
+    name: nameMcpFunction(label, String(name)),
+    arguments: isObject ? written : '{}',
+    callId: typeof id === 'string' ? `call_${id}` : undefined,
+  };
+}
+
+function readResult({ output, error }: OutputItem): object {
+  if (error === null || error === undefined) return { output: typeof output === 'string' ? output : '' };
+  if (typeof error === 'string') return { error };
+  const { message, content } = error as { message?: unknown; content?: unknown };
+  if (typeof message === 'string') return { error: message };
+  const texts = Array.isArray(content) ? content.map((block: { text?: unknown } | null) => block?.text) : [];
+  const text = texts.filter((each) => typeof each === 'string').join('\n');
+  return { error: text === '' ? 'The tool failed.' : text };
+}
