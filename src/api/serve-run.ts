@@ -104,7 +104,8 @@ export async function serveRun<R extends RunBase>(
   const { stream } = response;
   try {
     await response.run();
-    const body = await response.end();
+    const ended = response.end();
+    const body = ended instanceof Promise ? await ended : ended;
     if (body !== undefined) return body;
   } catch (error) {
     const failure = asGatewayError(error);

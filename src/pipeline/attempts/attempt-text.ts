@@ -1,5 +1,6 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import type { Sink } from '../../domain/sink.ts';
+import type { UpstreamRequest } from '../../providers/wire.ts';
 import type { TextAttempt } from '../run/attempt.ts';
 import { beginAttempt } from '../accounting/close-run.ts';
 import { shortenForDebug } from './debug-body.ts';
@@ -16,18 +17,39 @@ import { translateRequest } from './translate-request.ts';
  * @param out receives chunks up to exactly one `finish`
  * @throws {GatewayError} `retryable` if another endpoint may succeed
  */
-export async function attemptText(
+export function attemptText(
   pipeline: ResponsePipeline,
   run: Run,
   attempt: TextAttempt,
   out: Sink<Chunk>,
 ): Promise<void> {
   const translated = translateRequest(run, attempt, pipeline);
-  const written = translated instanceof Promise ? await translated : translated;
-  if (run.request.stream === true && run.request.debug?.echo_upstream_body) {
-    await out.write([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
-  }
+  if (translated instanceof Promise) return translated.then((written) => show(pipeline, run, attempt, written, out));
+  return show(pipeline, run, attempt, translated, out);
+}
+
+/** Shows the translated request to the caller if it asked for that, and sends it. */
+function show(
+  pipeline: ResponsePipeline,
+  run: Run,
+  attempt: TextAttempt,
+  written: UpstreamRequest,
+  out: Sink<Chunk>,
+): Promise<void> {
+  if (run.request.stream !== true || !run.request.debug?.echo_upstream_body)
+    return send(pipeline, run, attempt, written, out);
+  const shown = out.write([{ type: 'debug', upstreamBody: shortenForDebug(written.body) }]);
+  return Promise.resolve(shown).then(() => send(pipeline, run, attempt, written, out));
+}
+
+function send(
+  pipeline: ResponsePipeline,
+  run: Run,
+  attempt: TextAttempt,
+  written: UpstreamRequest,
+  out: Sink<Chunk>,
+): Promise<void> {
   if (attempt.isLast && !run.toolLoop) releaseMedia(run);
   beginAttempt(pipeline, run, attempt, () => writeInFlightResponse(run, attempt));
-  await exchangeText(run, attempt, written, pipeline.upstreamBodyLimit(), out);
+  return exchangeText(run, attempt, written, pipeline.upstreamBodyLimit(), out);
 }

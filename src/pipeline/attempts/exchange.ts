@@ -42,15 +42,19 @@ export function takeKey(attempt: Attempt): number {
  *
  * @throws {GatewayError} the provider's error if the status is not 2xx, and those of `readResponse`
  */
-export async function receive<C extends { type: string }>(
+export function receive<C extends { type: string }>(
   response: UpstreamResponse,
   how: ReadResponseOptions<C>,
   readError: Wire['readError'],
   out: Sink<C>,
 ): Promise<void> {
+  if (response.status >= 200 && response.status <= 299) return readResponse(response, how, out);
+  return throwFailure(response, readError);
+}
+
+async function throwFailure(response: UpstreamResponse, readError: Wire['readError']): Promise<never> {
   try {
-    if (response.status < 200 || response.status > 299) throw await readFailure(response, readError);
-    await readResponse(response, how, out);
+    throw await readFailure(response, readError);
   } finally {
     response.release();
   }

@@ -54,8 +54,8 @@ export interface ReadResponseOptions<C> extends AnswerLimit {
 }
 
 /**
- * Reads a response of status 2xx into chunks, a batch for each network read. It may be streamed or whole, whichever was
- * requested.
+ * Reads a response of status 2xx into chunks, a batch for each network read, and releases it. It may be streamed or
+ * whole, whichever was requested.
  *
  * @param out receives chunks up to the first `finish`, which precedes the fulfillment of the promise
  * @throws {GatewayError} if the response is invalid, too large, interrupted, or reports a failure of the provider
@@ -69,12 +69,15 @@ export async function readResponse<C extends { type: string }>(
   const readerContext = new BodyReading(answer, how, pass);
   try {
     await answer.each(readerContext);
-    if (!pass.isFinished) await readerContext.end();
+    const ended = pass.isFinished ? undefined : readerContext.end();
+    if (ended) await ended;
     pass.end();
   } catch (error) {
     if (isOfProvider(error) && (await readerContext.endEarly())) return;
     how.broken?.(readerContext.counted());
     throw error;
+  } finally {
+    answer.release();
   }
 }
 
@@ -262,21 +265,21 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
   }
 
   /** The body has ended regularly. */
-  async end(): Promise<void> {
+  end(): Promise<void> | undefined {
     this.isTaking = true;
     const { wire, readerContext, name, lift } = this.how;
     if (this.kind === 'unknown') this.begin(this.saysStream);
-    if (this.reader && this.cutter) {
-      await this.pass.readFrames(this.reader, this.cutter.end());
-      await this.pass.readEnd(this.reader);
-      return;
+    const { reader, cutter, pass } = this;
+    if (reader && cutter) {
+      const held = pass.readFrames(reader, cutter.end());
+      return held ? held.then(() => pass.readEnd(reader)) : pass.readEnd(reader);
     }
     const pieces = lift ? [lift(this.pieces)] : this.pieces;
     this.pieces = [];
     const text = textOf(pieces);
     const body = parseWhole(text, name);
     this.body = body;
-    await this.pass.readWhole(() => wire.readWhole(body, readerContext), text.length);
+    return pass.readWhole(() => wire.readWhole(body, readerContext), text.length);
   }
 
   /**
