@@ -1,9 +1,8 @@
 import type { Config } from '../config/schema.ts';
-import { type ConfiguredMcpServer, McpError, type McpAccess } from '../domain/mcp.ts';
+import type { ConfiguredMcpServer, McpAccess } from '../domain/mcp.ts';
 import { createMcpClient } from '../platform/mcp/mcp-client.ts';
 import { createServiceExchange } from '../platform/outbound/exchange.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
-import { OutboundError } from '../platform/outbound/outbound-error.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 
 export interface McpParts {
@@ -30,14 +29,6 @@ export function createMcp({ config, servers, outbound, version, log }: McpParts)
     },
     sendOutbound: outbound.exchange,
     sendService: createServiceExchange(CONNECT_MS),
-    async checkUrl(url, signal) {
-      try {
-        await outbound.checkUrl(url, signal);
-      } catch (error) {
-        if (error instanceof OutboundError) throw new McpError('blocked', error.message);
-        throw error;
-      }
-    },
     version,
     exited: (server, { code, signal, stderr }) => log('mcp server exited', { server, code, signal, stderr }),
   });
@@ -45,8 +36,10 @@ export function createMcp({ config, servers, outbound, version, log }: McpParts)
     client,
     servers,
     limits() {
-      const { caller_servers, max_servers, max_tools, timeout_ms } = config().mcp;
-      return { callerServers: caller_servers, maxServers: max_servers, maxTools: max_tools, timeoutMs: timeout_ms };
+      const { mcp, outbound } = config();
+      const { caller_servers, max_servers, max_tools, timeout_ms } = mcp;
+      const callerServers = caller_servers && outbound.fetch;
+      return { callerServers, maxServers: max_servers, maxTools: max_tools, timeoutMs: timeout_ms };
     },
     report: (failure) => log('mcp server failed', failure),
     [Symbol.asyncDispose]: () => client.close(),

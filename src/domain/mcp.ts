@@ -83,12 +83,6 @@ export interface McpClient {
     call: { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> },
     signal: AbortSignal,
   ): Promise<McpResult>;
-  /**
-   * Checks the URL of a caller before anything is sent.
-   *
-   * @throws {McpError} `blocked` if the gateway must not connect to it
-   */
-  checkUrl(url: string, signal: AbortSignal): Promise<void>;
 }
 
 /** Tools that need no approval of the caller. The others need it. */

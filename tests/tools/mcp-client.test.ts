@@ -27,7 +27,6 @@ const open = (): ClosableMcpClient => {
     settings: () => settings,
     sendOutbound: outbound.exchange,
     sendService: createServiceExchange(5000),
-    checkUrl: outbound.checkUrl,
     version: 'test',
     exited: (label, { stderr }) => void exits.push(`${label} ${stderr.trim()}`),
   });

@@ -16,7 +16,7 @@ export async function checkMcpServers({ mcp }: Config, { probe }: { probe: boole
       ...{ maxBytes: mcp.max_bytes, maxTools: mcp.max_tools, connectMs: mcp.connect_ms },
       ...{ maxSessions: servers.length, idleMs: mcp.idle_ms, parallel: servers.length },
     }),
-    ...{ sendOutbound: send, sendService: send, checkUrl: () => Promise.resolve(), version: 'doctor' },
+    ...{ sendOutbound: send, sendService: send, version: 'doctor' },
     exited(_label, end) {
       stderr = end.stderr.trim().split('\n').at(-1) ?? '';
     },

@@ -20,8 +20,6 @@ export interface McpClientParts {
   sendOutbound: SendExchange;
   /** Reaches servers of the operator. */
   sendService: SendExchange;
-  /** @throws {McpError} `blocked` */
-  checkUrl: McpClient['checkUrl'];
   version: string;
   /** Called when the process of a server has ended by itself. */
   exited: (label: string, end: ProcessEnd) => void;
@@ -54,7 +52,7 @@ export interface ClosableMcpClient extends McpClient {
  * library is loaded for the first server.
  */
 export function createMcpClient(parts: McpClientParts): ClosableMcpClient {
-  const { settings, checkUrl } = parts;
+  const { settings } = parts;
   const entries = new Map<string, Entry>(); // the one used last is the last
   let active = 0;
   let isClosed = false;
@@ -166,7 +164,6 @@ export function createMcpClient(parts: McpClientParts): ClosableMcpClient {
   };
 
   return {
-    checkUrl,
     listTools: (server, signal) => use(server, signal, (session) => session.listTools(signal)),
     callTool: (server, call, signal) =>
       use(server, signal, (session) => session.callTool(call, server.timeoutMs, signal)),

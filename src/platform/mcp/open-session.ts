@@ -71,7 +71,7 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
   let lastError: unknown; // of the transport, which reports some failures only here
   if (target.type === 'http') {
     const link = new SessionFetch({
-      ...{ send, headers: target.headers, maxBytes, idleMs: Math.max(connectMs, MAX_IDLE_MS) },
+      ...{ send, headers: target.headers, maxBytes, idleMs: MAX_IDLE_MS, acceptMs: connectMs },
       ended: (id, failure) => setImmediate(() => failRequest(transport, id, failure)),
     });
     const http = new StreamableHTTPClientTransport(new URL(target.url), {
@@ -118,11 +118,12 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
       const tools: McpTool[] = [];
       if (!client.getServerCapabilities()?.tools) return tools;
       let cursor: string | undefined;
+      const endsAt = performance.now() + connectMs;
       for (let page = 0; page < MAX_PAGES; page++) {
         const params = cursor === undefined ? {} : { cursor };
         const listed = await ask(
           (options) => client.request({ method: 'tools/list', params }, ListToolsResultSchema, options),
-          connectMs,
+          Math.max(1, endsAt - performance.now()),
           signal,
         );
         for (const { name, description, inputSchema, annotations } of listed.tools) {

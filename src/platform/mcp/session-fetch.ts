@@ -9,8 +9,10 @@ export interface SessionFetchParts {
   headers: Readonly<Record<string, string>>;
   /** Maximum bytes of one response. */
   maxBytes: number;
-  /** Maximum idle time before a response, and within it. */
+  /** Maximum idle time before the response to a request, and within it. */
   idleMs: number;
+  /** The same for notifications and the end of a session, which have no result. */
+  acceptMs: number;
   /** Called when the response to a JSON-RPC request has ended, and nothing can resume it. */
   ended: (id: number | string, failure: McpError | undefined) => void;
 }
@@ -97,7 +99,7 @@ export class SessionFetch {
   }
 
   private async exchange(url: string | URL, init: RequestInit, id: number | string | undefined): Promise<Response> {
-    const { send, headers, idleMs } = this.parts;
+    const { send, headers, idleMs, acceptMs } = this.parts;
     if (this.parallel >= MAX_PARALLEL) {
       throw new McpError('limit', `The session has ${MAX_PARALLEL} requests in flight. Try again later.`);
     }
@@ -116,7 +118,7 @@ export class SessionFetch {
         method: init.method as 'GET' | 'POST' | 'DELETE', // the methods of the protocol
         headers: { ...Object.fromEntries(new Headers(init.headers)), ...headers },
         body: typeof init.body === 'string' ? init.body : undefined,
-        idleMs,
+        idleMs: id === undefined && init.method !== 'GET' ? acceptMs : idleMs,
         signal,
       });
       const { status, body } = response;

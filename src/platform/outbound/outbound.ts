@@ -78,12 +78,6 @@ export interface Outbound {
    * @throws {OutboundError} with a message for the caller, or the reason of the signal
    */
   exchange(url: string, request: ExchangeRequest): Promise<OutboundExchange>;
-  /**
-   * Checks a URL as for a request to it. Resolves its name.
-   *
-   * @throws {OutboundError} if it must not be requested
-   */
-  checkUrl(url: string, signal: AbortSignal): Promise<void>;
 }
 
 const MAX_REDIRECTS = 5;
@@ -103,20 +97,17 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const { reason, detail } = error;
     report?.({ reason, origin: originOf(url), ...(detail === undefined ? undefined : { detail }) });
   };
-  const checked = (url: string, signal: AbortSignal): Promise<CheckedUrl> =>
-    abortable(checkUrl(url, rulesOf(settings()), resolve, signal), signal);
-
   return {
     async exchange(url, request) {
+      const limits = settings();
+      const { signal } = request;
       try {
-        return await exchangeWith(await checked(url, request.signal), request, { dial, connectMs: settings().idleMs });
+        const target = await abortable(checkUrl(url, rulesOf(limits), resolve, signal), signal);
+        return await exchangeWith(target, request, { dial, connectMs: limits.idleMs });
       } catch (error) {
         if (error instanceof OutboundError) reportFailure(error, url);
         throw error;
       }
-    },
-    async checkUrl(url, signal) {
-      await checked(url, signal);
     },
     async fetchUrl(url, options = {}) {
       const { maxBytes = Number.POSITIVE_INFINITY, timeoutMs, budget, accept = '*/*', cancellation } = options;

@@ -1,3 +1,4 @@
+import { isGatewayMcp } from '../../domain/items.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { type Report, show } from '../../schema/report.ts';
 import { checkNames } from '../../tools/check-names.ts';
@@ -22,10 +23,17 @@ export function checkTools(body: Record<string, unknown>, report: Report): void 
   checkInstanceNames(tools, 'router:advisor', report);
   checkInstanceNames(tools, 'router:subagent', report);
   checkInheritedFunctions(tools, announced, report);
+  for (const { path, tool } of announced) {
+    if (isGatewayMcp(tool as AnnouncedTool)) report.add(path, LATE_SERVER);
+  }
   const hasToolSearch = [...tools, ...announced].some(({ tool }) => isToolSearch(tool.type));
   if (hasToolSearch) checkSearchChoice(body.tool_choice, report);
   else checkDeferredTools(tools, announced, report);
 }
+
+type AnnouncedTool = Parameters<typeof isGatewayMcp>[0];
+
+const LATE_SERVER = 'needs `server_url` or `connector_id`; name an MCP server of the gateway in `tools`';
 
 /** Whether all tools are functions that the model sees at once, as in most requests. No rule is about these. */
 function hasPlainToolsOnly({ tools, input }: Record<string, unknown>): boolean {

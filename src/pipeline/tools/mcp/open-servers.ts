@@ -67,7 +67,7 @@ function refuse({ server, isConfigured, path }: McpEntry, access: McpAccess): Is
   }
   if (isConfigured || access.limits().callerServers) return [];
   const message =
-    'is not allowed: this gateway calls only the MCP servers of its operator (mcp.caller_servers). Send `server_label` alone.';
+    'is not allowed: this gateway calls only the MCP servers of its operator (mcp.caller_servers, outbound.fetch). Send `server_label` alone.';
   return [{ path: `${path}.server_url`, message }];
 }
 
