@@ -187,6 +187,22 @@ describe('headgate explain', () => {
     expect(refused.error).toMatchObject({ code: 400, availability: { code: 'model_not_found' } });
   });
 
+  it.each([
+    [{ model: 'router/fusion', plugins: [{ id: 'fusion', model: 'acme/one', analysis_models: ['acme/one', 'none'] }] }],
+    [{ model: 'acme/one', plugins: [{ id: 'fusion', analysis_models: ['acme/one', 'none'] }] }],
+    [{ model: 'acme/one', tools: [{ type: 'router:fusion', parameters: { analysis_models: ['acme/one', 'none'] } }] }],
+  ])('shows the panel of %j', async (body) => {
+    const { code, stdout } = await explain({ ...body, input: 'hi' });
+    expect(code).toBe(0);
+    expect(stdout).toContain('panel: analysis_models acme/one, none; without_route none\n');
+  });
+
+  it('says why a panel of the gateway has no route', async () => {
+    const { code, stdout } = await explain({ model: 'router/fusion-flash', input: 'hi' });
+    expect(code).toBe(1);
+    expect(stdout).toContain('no route to any model of the panel of router/fusion-flash');
+  });
+
   it('prints all issues of a body, a line each', async () => {
     const { code, stdout } = await explain({ model: 7, input: 7, stream: 'no' });
     expect(code).toBe(1);

@@ -22,6 +22,7 @@ import { readRequest } from '../requests/responses/request.ts';
 import { rejectUnsupportedFeatures } from '../requests/responses/unsupported-features.ts';
 import { type Plan, planRoute, type RoutingCaller, type RoutingContext } from '../routing/plan-route.ts';
 import { resolveKey } from './change-keys.ts';
+import { describePanel } from './describe-panel.ts';
 import { findStoreFile } from './describe-store.ts';
 import { withReadOnlyStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
@@ -69,9 +70,12 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     checkMeaning(request);
     if (asker.defaults?.disabledTools) rejectDisabledTools(request, asker.defaults.disabledTools);
     rejectUnsupportedFeatures(request);
-    const plan = planRoute(request, asker, routingContext, {}, (partial) => {
+    const planned = planRoute(request, asker, routingContext, {}, (partial) => {
       refused = partial;
     });
+    const { panels } = routingContext.routers.fusion;
+    const hasRoute = (model: string) => isRoutable(model, asker, routingContext);
+    const plan = { ...planned, stages: [...planned.stages, ...describePanel(request, { panels, hasRoute })] };
     const shares = countFirsts(request, asker, routingContext);
     if (options.json) stdout.write(`${JSON.stringify(writeJson(plan, shares, defaultModel), undefined, 2)}\n`);
     else print(terminal, plan, shares);
@@ -85,6 +89,14 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
       if (refused) printExcluded(terminal, refused);
     }
     return 1;
+  }
+}
+
+function isRoutable(model: string, asker: RoutingCaller, routingContext: RoutingContext<Endpoint>): boolean {
+  try {
+    return planRoute({ model, input: [] }, asker, routingContext).endpoints.length > 0;
+  } catch {
+    return false;
   }
 }
 

@@ -22,8 +22,8 @@ export interface FilteredRun {
   readonly caller: Pick<Caller, 'contentFilters'>;
   readonly stages: StageRecord[];
   readonly cancellation: Pick<Cancellation, 'reason' | 'signal'>;
-  /** Set if the gateway itself makes the request, of texts that have been inspected. */
-  readonly parent?: object | undefined;
+  /** Set if the gateway itself makes the request. */
+  readonly parent?: { readonly isInspected: boolean } | undefined;
 }
 
 export interface InputFilterParts {
@@ -51,7 +51,7 @@ export const createInputFilter =
   (parts: InputFilterParts) =>
   (run: FilteredResponse, added?: InputItem[]): MaybePromise<Verdict> => {
     const { contentFilters } = run.caller;
-    if (contentFilters === undefined || run.parent) return pass;
+    if (contentFilters === undefined || run.parent?.isInspected) return pass;
     return filterTexts(parts, contentFilters, run, (replace) =>
       added
         ? { input: mapItems(added, (text, field) => replace(text, field, false)) } // no user has written it
@@ -64,7 +64,7 @@ export const createPromptFilter =
   (parts: InputFilterParts) =>
   (run: FilteredRun & { readonly request: PromptChange }): MaybePromise<Verdict<PromptChange>> => {
     const { contentFilters } = run.caller;
-    if (contentFilters === undefined || run.parent) return pass;
+    if (contentFilters === undefined || run.parent?.isInspected) return pass;
     const { prompt, provider } = run.request;
     return filterTexts(parts, contentFilters, run, (replace) => {
       const replaceOfUser = (text: string, field: string) => replace(text, field, true);

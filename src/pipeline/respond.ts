@@ -21,6 +21,8 @@ export interface InnerRequest {
   cancellation?: RunBase['cancellation'];
   /** The server tool that sends it, if the tool must not be available in it. */
   within?: string | undefined;
+  /** Whether its input can contain texts that guardrails have not inspected, such as those that a model has written. */
+  isNew?: boolean;
   /** Whether the response of the parent adds its tokens. Its cost is always added. */
   addsUsage?: boolean;
 }
@@ -38,7 +40,15 @@ export const MAX_DEPTH = 4;
  */
 export async function respond(
   pipeline: ResponsePipeline,
-  { request, timeoutMs, parent, within, cancellation: outer = parent.cancellation, addsUsage = false }: InnerRequest,
+  {
+    request,
+    timeoutMs,
+    parent,
+    within,
+    cancellation: outer = parent.cancellation,
+    isNew = false,
+    addsUsage = false,
+  }: InnerRequest,
   sink: Sink<ResponseEvent>,
 ): Promise<void> {
   const depth = (parent.parent?.depth ?? 0) + 1;
@@ -58,7 +68,7 @@ export async function respond(
     ignoredFields: [],
     clamped: [],
     modelLimits,
-    parent: { generationId: parent.generationId, depth },
+    parent: { generationId: parent.generationId, depth, isInspected: !isNew },
     within: within === undefined ? parent.within : [...(parent.within ?? []), within],
   });
   try {

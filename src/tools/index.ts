@@ -6,7 +6,7 @@ import type { WorkspaceFiles } from './files/workspace-files.ts';
 import { createFusionTool, type FusionPorts } from './fusion/index.ts';
 import type { ServerTool } from './server-tool.ts';
 import { createSubagent } from './subagent/index.ts';
-import type { FindTool } from './subagent/check-worker-tools.ts';
+import type { FindTool } from './check-inner-tools.ts';
 import { createSearchModels, type ListModels } from './search-models/index.ts';
 import { type CompilePattern, createToolSearch } from './tool-search/index.ts';
 import { createWebFetch } from './web-fetch/index.ts';

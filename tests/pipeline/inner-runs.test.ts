@@ -108,7 +108,7 @@ describe('an inner run', () => {
   });
 
   it('is nested to a maximum depth', async () => {
-    serve = (parent) => inner({ ...parent, parent: { generationId: 'gen-0', depth: MAX_DEPTH } });
+    serve = (parent) => inner({ ...parent, parent: { generationId: 'gen-0', depth: MAX_DEPTH, isInspected: true } });
     const { error } = await lab.respond('openai-chat', 'buffered');
     expect(error).toMatchObject({ status: 422 });
     expect(lab.upstreams[0]!.requests).toEqual([]);

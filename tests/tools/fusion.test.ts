@@ -2,17 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ScriptedRequest } from '../../src/testing/scripted-upstream.ts';
 import { newSession, readRows, rowsOf } from '../api/ledger-rows.ts';
 import { defaultCounts, type Turn } from '../clients/turn.ts';
-import {
-  call,
-  modes,
-  openToolLab,
-  type Served,
-  shownItems,
-  stageOf,
-  type ToolLab,
-  type WireName,
-  wireNames,
-} from './lab.ts';
+import { call, modes, openToolLab, type Served, shownItems, stageOf, type ToolLab, wireNames } from './lab.ts';
+import { analysis, fusing, panelItemOf, type PanelRole, type PanelScript, playPanel, roleOf } from './fusion-script.ts';
 import { readSent } from './sent.ts';
 
 /* Fusion on every wire. The models of a panel run at the same time, so each turn is scripted by its request. */
@@ -43,47 +34,9 @@ afterEach(() => void seen.splice(0));
 const seen: ScriptedRequest[] = [];
 const takeSeen = () => seen.splice(0);
 
-const analysis = {
-  consensus: ['It is blue.'],
-  contradictions: [{ topic: 'Why', stances: [{ model: 'acme/gemini', stance: 'Scattering.' }] }],
-  partial_coverage: [{ models: ['acme/gemini'], point: 'Sunsets.' }],
-  unique_insights: [{ model: 'acme/gemini', insight: 'Ozone.' }],
-  blind_spots: ['Other planets.'],
-};
-
-type Role = 'outer' | 'member' | 'analyst';
-
-/** The role of a request. Only the outer model sees the tool. */
-function roleOf({ text }: ScriptedRequest): Role {
-  if (text.includes('You compare the answers')) return 'analyst';
-  return text.includes('"router_fusion"') ? 'outer' : 'member';
-}
-
-/** What has the outer model called before. */
-const hasResult = ({ text }: ScriptedRequest): boolean =>
-  text.includes('blind_spots') || /\\?"status\\?":\s*\\?"(ok|error)/.test(text);
-
-interface Script {
-  outer?: Turn;
-  member?: (wire: WireName, request: ScriptedRequest) => Turn;
-  analyst?: Turn;
-}
-
-const fusing: Turn = { calls: [call('router_fusion', { prompt: 'Why is the sky blue?' })] };
-
-function play({ outer = fusing, member = (wire) => ({ text: `Blue, says ${wire}.` }), analyst }: Script = {}): void {
-  lab.answer((request, wire) => {
-    seen.push(request);
-    const role = roleOf(request);
-    if (role === 'outer') return hasResult(request) ? { text: 'It scatters.' } : outer;
-    return role === 'member' ? member(wire, request) : (analyst ?? { text: JSON.stringify(analysis) });
-  });
-}
+const play = (script: PanelScript = {}): void => playPanel(lab, seen, script);
 
 const tools = [{ type: 'router:fusion', parameters: { analysis_models: panel, tools: [] } }];
-
-/** The item of the panel. */
-const itemOf = (served: Served) => shownItems(served).find(({ type }) => type === 'router:fusion');
 
 interface PanelEvent {
   type: string;
@@ -96,7 +49,7 @@ const eventsOf = ({ events }: Served): PanelEvent[] =>
   (events as unknown as PanelEvent[]).filter(({ type }) => type.startsWith('response.fusion_call.'));
 
 /** The requests at both servers since the last call of `takeSeen`. */
-const requestsOf = (role: Role): ScriptedRequest[] => takeSeen().filter((request) => roleOf(request) === role);
+const requestsOf = (role: PanelRole): ScriptedRequest[] => takeSeen().filter((request) => roleOf(request) === role);
 
 describe.each(wireNames)('fusion on %s', (wire) => {
   describe.each(modes)('%s', (mode) => {
@@ -107,13 +60,13 @@ describe.each(wireNames)('fusion on %s', (wire) => {
 
       expect(served.status, JSON.stringify(served.body)).toBe(200);
       expect(served.body).toMatchObject({ status: 'completed', model: `acme/${wire}` });
-      expect(itemOf(served)).toMatchObject({
+      expect(panelItemOf(served)).toMatchObject({
         status: 'completed',
         analysis,
         responses: panel.map((model) => ({ model, content: `Blue, says ${model.slice(5)}.` })),
         arguments: JSON.stringify({ prompt: 'Why is the sky blue?' }),
       });
-      expect(itemOf(served)).not.toHaveProperty('failed_models');
+      expect(panelItemOf(served)).not.toHaveProperty('failed_models');
       expect(shownItems(served).at(-1)).toMatchObject({ type: 'message', content: [{ text: 'It scatters.' }] });
       expect(served.body.usage).toMatchObject({ total_tokens: 6 * turnTokens });
       expect(served.body.usage!.cost).toBeCloseTo(6 * turnUsd, 12);
@@ -139,7 +92,7 @@ describe.each(wireNames)('fusion on %s', (wire) => {
       const served = await lab.respond(wire, mode, { tools });
 
       expect(served.body.status).toBe('completed');
-      expect(itemOf(served)).toMatchObject({
+      expect(panelItemOf(served)).toMatchObject({
         responses: [{ model: panel[0] }, { model: panel[2] }],
         failed_models: [{ model: 'acme/gemini', error: expect.stringContaining('Out of order.'), status_code: 502 }],
         analysis,
@@ -154,7 +107,7 @@ describe.each(wireNames)('fusion on %s', (wire) => {
       const served = await lab.respond(wire, mode, { tools });
 
       expect(served.body).toMatchObject({ status: 'completed' });
-      expect(itemOf(served)).toMatchObject({
+      expect(panelItemOf(served)).toMatchObject({
         status: 'completed',
         error: expect.stringContaining('No model of the panel has responded.'),
         failure_reason: reason,
@@ -173,8 +126,8 @@ describe.each(wireNames)('fusion on %s', (wire) => {
       play({ analyst });
       const served = await lab.respond(wire, mode, { tools });
 
-      expect(itemOf(served)).toMatchObject({ failure_reason: reason, responses: [{}, {}, {}] });
-      expect(itemOf(served)).not.toHaveProperty('analysis');
+      expect(panelItemOf(served)).toMatchObject({ failure_reason: reason, responses: [{}, {}, {}] });
+      expect(panelItemOf(served)).not.toHaveProperty('analysis');
       const { value } = readSent(wire, takeSeen().at(-1)!).results.at(-1)!;
       expect(value).toMatchObject({ status: 'ok' });
       expect(value).not.toHaveProperty('analysis');
@@ -199,7 +152,7 @@ describe.each(wireNames)('fusion on %s', (wire) => {
       ];
       const served = await lab.respond(wire, mode, { tools, input });
 
-      expect(itemOf(served)).toMatchObject({ analysis });
+      expect(panelItemOf(served)).toMatchObject({ analysis });
       for (const member of requestsOf('member')) {
         expect(member.text).toContain('Why is grass green?');
         expect(member.text).not.toContain('First.');
@@ -234,7 +187,7 @@ describe.each(wireNames)('fusion on %s', (wire) => {
     const types = events.map(({ type }) => type.replace('response.fusion_call.', ''));
     expect(types.slice(0, 4)).toEqual(['in_progress', 'panel.added', 'panel.added', 'panel.added']);
     expect(types.slice(-3)).toEqual(['analysis.in_progress', 'analysis.completed', 'completed']);
-    const item = itemOf(served)!;
+    const item = panelItemOf(served)!;
     for (const event of events) expect(event).toMatchObject({ item_id: item.id, output_index: expect.any(Number) });
     for (const model of [panel[0], panel[2]]) {
       const own = events.filter((event) => event.model === model);
@@ -265,7 +218,7 @@ describe.each(modes)('the parameters of fusion, %s', (mode) => {
       ...{ max_completion_tokens: 777, temperature: 0.7 },
     });
 
-    expect(itemOf(served)).toMatchObject({ responses: [{ model: 'acme/gemini' }], analysis });
+    expect(panelItemOf(served)).toMatchObject({ responses: [{ model: 'acme/gemini' }], analysis });
     const sent = takeSeen();
     const member = readSent('gemini', sent.find((request) => roleOf(request) === 'member')!);
     expect(member.settings).toMatchObject({ temperature: 0.7, maxOutputTokens: 777 });
@@ -292,19 +245,19 @@ describe.each(modes)('the parameters of fusion, %s', (mode) => {
       ...{ analysis_models: ['acme/gemini'], tools: [{ type: 'router:datetime' }], max_tool_calls: 2 },
     });
 
-    expect(itemOf(served)).toMatchObject({ responses: [{ content: 'Noon.' }] });
+    expect(panelItemOf(served)).toMatchObject({ responses: [{ content: 'Noon.' }] });
     expect(requestsOf('member')).toHaveLength(3);
   });
 
   it('use the panel of the operator for a preset, and the calling model if that of the preset has no route', async () => {
     play();
     const fast = await respond({ preset: 'general-fast', tools: [] });
-    expect(itemOf(fast)).toMatchObject({ responses: [{ model: 'acme/gemini' }] });
+    expect(panelItemOf(fast)).toMatchObject({ responses: [{ model: 'acme/gemini' }] });
     const [analyst] = requestsOf('analyst');
     expect(analyst!.path).toContain('/messages');
 
     const none = await respond({ preset: 'general-budget', tools: [] });
-    expect(itemOf(none)).toMatchObject({
+    expect(panelItemOf(none)).toMatchObject({
       failure_reason: 'invalid_model',
       failed_models: [{ model: 'acme/none', status_code: 400 }],
     });
@@ -335,7 +288,7 @@ describe.each(modes)('the parameters of fusion, %s', (mode) => {
       { analysis_models: panel, tools: [] },
       { provider: { ignore: ['gemini-0', 'gemini-1'] } },
     );
-    expect(itemOf(served)).toMatchObject({ failed_models: [{ model: 'acme/gemini' }], responses: [{}, {}] });
+    expect(panelItemOf(served)).toMatchObject({ failed_models: [{ model: 'acme/gemini' }], responses: [{}, {}] });
   });
 });
 
@@ -349,7 +302,7 @@ describe.each(modes)('the slugs and the plugin of fusion, %s', (mode) => {
     const served = await respond({ model: 'router/fusion', plugins: [toolsOff] });
 
     expect(served.body).toMatchObject({ status: 'completed', model: 'acme/openai-responses' });
-    expect(itemOf(served)).toMatchObject({ responses: [{ model: panel[0] }, { model: panel[1] }], analysis });
+    expect(panelItemOf(served)).toMatchObject({ responses: [{ model: panel[0] }, { model: panel[1] }], analysis });
     expect(served.body.router_metadata).toMatchObject({
       requested: 'router/fusion',
       strategy: 'fusion',
@@ -377,7 +330,7 @@ describe.each(modes)('the slugs and the plugin of fusion, %s', (mode) => {
     play();
     const served = await respond({ model: 'router/fusion-flash:nitro', plugins: [{ ...toolsOff, enabled: false }] });
     expect(served.body.model).toBe('acme/anthropic-messages');
-    expect(itemOf(served)).toMatchObject({ responses: [{ model: 'acme/gemini' }] });
+    expect(panelItemOf(served)).toMatchObject({ responses: [{ model: 'acme/gemini' }] });
   });
 
   it('take the models of the plugin', async () => {
@@ -389,7 +342,7 @@ describe.each(modes)('the slugs and the plugin of fusion, %s', (mode) => {
       plugins: [plugin],
     });
     expect(served.body.model).toBe('acme/gemini');
-    expect(itemOf(served)).toMatchObject({ responses: [{ model: 'acme/openai-chat' }] });
+    expect(panelItemOf(served)).toMatchObject({ responses: [{ model: 'acme/openai-chat' }] });
     const [analyst] = requestsOf('analyst');
     expect(analyst!.path).toContain('enerateContent');
   });
@@ -397,7 +350,7 @@ describe.each(modes)('the slugs and the plugin of fusion, %s', (mode) => {
   it('force a call with `tool_choice`', async () => {
     play();
     const served = await respond({ model: 'router/fusion', plugins: [toolsOff], tool_choice: 'required' });
-    expect(itemOf(served)).toMatchObject({ analysis });
+    expect(panelItemOf(served)).toMatchObject({ analysis });
     expect(readSent('openai-responses', takeSeen()[0]!).choice).toBe('required');
   });
 
@@ -414,9 +367,10 @@ describe.each(modes)('the slugs and the plugin of fusion, %s', (mode) => {
     play();
     const served = await respond({ model: 'acme/gemini', plugins: [toolsOff] });
     expect(served.body.model).toBe('acme/gemini');
-    expect(itemOf(served)).toMatchObject({ responses: [{ model: panel[0] }, { model: panel[1] }] });
+    expect(panelItemOf(served)).toMatchObject({ responses: [{ model: panel[0] }, { model: panel[1] }] });
     const [analyst] = requestsOf('analyst');
     expect(analyst!.path).toContain('/responses'); // the model of the panel
+    expect(analyst!.headers['x-router-fusion-depth']).toBe('1'); // it can be a gateway
     expect(served.body.router_metadata!.pipeline).toContainEqual({
       type: 'plugin',
       name: 'fusion',
@@ -444,7 +398,7 @@ describe.each(modes)('the slugs and the plugin of fusion, %s', (mode) => {
     play({ member: () => ({ text: 'Plain.' }) });
     const plugin = { ...toolsOff, analysis_models: ['router/fusion'], model: 'acme/gemini' };
     const served = await respond({ model: 'acme/gemini', plugins: [plugin] });
-    expect(itemOf(served)).toMatchObject({ responses: [{ model: 'router/fusion', content: 'Plain.' }] });
+    expect(panelItemOf(served)).toMatchObject({ responses: [{ model: 'router/fusion', content: 'Plain.' }] });
   });
 
   it('do not run a panel for a request of another gateway that does', async () => {

@@ -486,7 +486,7 @@ class GuardingSink implements RevisingSink {
   private relayOf(key: ItemKey | undefined, event: RelayChunk['event']): OpenText {
     const item = this.itemOf(key ?? NO_ITEM);
     item.relays ??= new Map();
-    const place = `${event.type} ${String(event['content_index'])}`;
+    const place = [event.type, event['content_index'], event['model']].join(' '); // models of a panel are mixed
     let open = item.relays.get(place);
     if (!open) {
       const keyed = key === undefined ? undefined : { key };

@@ -55,6 +55,8 @@ export interface ParentRun {
   readonly generationId: string;
   /** 1 for a run that serves a caller's. */
   readonly depth: number;
+  /** Whether the input consists of texts that guardrails have inspected in the run that it serves. */
+  readonly isInspected: boolean;
 }
 
 /** The input of `createRun`. */

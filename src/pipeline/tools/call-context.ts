@@ -37,7 +37,7 @@ export function createCallContext(
       };
       const { timeoutMs } = tool;
       const within = tool.isNested ? undefined : tool.type;
-      await respond({ request, timeoutMs, parent: run, within, cancellation: own, addsUsage: true }, sink);
+      await respond({ request, timeoutMs, parent: run, within, cancellation: own, isNew: true, addsUsage: true }, sink);
       return fold.response;
     },
     fail(message) {

@@ -2,6 +2,7 @@ import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
 import { type AnyTool, findTools } from './find-tools.ts';
+import { findFusion } from './fusion.ts';
 import { findOnline } from './online.ts';
 
 /** Kinds of tools that do the same as a server tool, where the provider does not run them. */
@@ -44,17 +45,24 @@ export function rejectDisabledTools(request: ResponseRequest, disabled: readonly
   for (const { path, tool } of findTools(request, ({ type }) => isDisabled(serverToolOf(type)))) {
     report(`${path}.type`, `is ${show(tool.type)}`, serverToolOf(tool.type));
   }
-  for (const { path, tool } of findTools(request, ({ type }) => type.startsWith('router:'))) {
-    for (const [index, { type }] of listInnerTools(tool as ToolOfModel).entries()) {
-      if (isDisabled(type)) report(`${path}.parameters.tools[${index}].type`, `is ${show(type)}`, type);
+  const reportInner = (path: string, tools: readonly { type: string }[]): void => {
+    for (const [index, { type }] of tools.entries()) {
+      if (isDisabled(type)) report(`${path}.tools[${index}].type`, `is ${show(type)}`, type);
     }
+  };
+  for (const { path, tool } of findTools(request, ({ type }) => type.startsWith('router:'))) {
+    reportInner(`${path}.parameters`, listInnerTools(tool as ToolOfModel));
   }
   for (const [index, { id, enabled, ...settings }] of request.plugins?.entries() ?? []) {
     const type = enabled === false ? undefined : toolsOfPlugins.get(id);
+    if (id === 'fusion' && type) reportInner(`plugins[${index}]`, listInnerTools({ type, parameters: settings }));
     if (!isDisabled(type)) continue;
-    const online = id === 'web' && Object.keys(settings).length === 0 ? findOnline(request) : undefined;
-    if (online === undefined) report(`plugins[${index}].id`, `is ${show(id)}`, type);
-    else report(online, 'has the suffix `:online`', type); // the suffix has added the plugin
+    const isAdded = Object.keys(settings).length === 0; // perhaps by a slug
+    const online = isAdded && id === 'web' ? findOnline(request) : undefined;
+    const fusion = isAdded && id === 'fusion' ? findFusion(request) : undefined;
+    if (online !== undefined) report(online, 'has the suffix `:online`', type);
+    else if (fusion !== undefined) report(fusion, 'runs a panel of models', type);
+    else report(`plugins[${index}].id`, `is ${show(id)}`, type);
   }
   const [first] = issues;
   if (first) throw new GatewayError('permission_denied', first.message, { metadata: { issues } });

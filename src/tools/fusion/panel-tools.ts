@@ -5,36 +5,30 @@ import type { Issue } from '../../domain/errors.ts';
 import { FUSION_TOOL } from '../../domain/fusion.ts';
 import type { GatewayTool } from '../../domain/items.ts';
 import type { FindSearchEngine } from '../../domain/web-search.ts';
-import type { ServerTool } from '../server-tool.ts';
+import { checkInnerTools, type FindTool, type InnerTool } from '../check-inner-tools.ts';
 
 /** What decides which tools a panel has. */
 export interface PanelToolPorts {
   findSearchEngine: FindSearchEngine;
   /** Whether the gateway fetches from the web. */
   mayFetch(): boolean;
-  /** Returns a tool of the gateway. */
-  findTool(type: string): ServerTool | undefined;
+  findTool: FindTool;
 }
 
 /** Tools that a panel cannot use: it must not nest, and its responses contain no patches. */
 const unfit: ReadonlySet<string> = new Set([FUSION_TOOL, 'router:apply_patch']);
 
-interface PanelTool {
-  type: string;
-  parameters?: Record<string, unknown>;
-}
-
 /** Returns the problems of the tools that a request gives to a panel, with paths such as `[0].type`. */
-export function checkPanelTools(tools: readonly unknown[], findTool: PanelToolPorts['findTool']): Issue[] {
-  return (tools as PanelTool[]).flatMap(({ type, parameters = {} }, index): Issue[] => {
-    const shown = JSON.stringify(type.slice(0, 100));
-    if (unfit.has(type)) return [{ path: `[${index}].type`, message: `is ${shown}, which a panel cannot use` }];
-    const tool = findTool(type);
-    if (tool) {
-      return tool.checkParameters(parameters).map((issue) => ({ ...issue, path: `[${index}].${issue.path}` }));
-    }
-    return [{ path: `[${index}].type`, message: `names no server tool of this gateway: ${shown}` }];
-  });
+export function checkPanelTools(tools: readonly unknown[], findTool: FindTool): Issue[] {
+  const named = tools as readonly InnerTool[]; // the schema has checked their shape
+  const nested = named.flatMap(({ type }, index): Issue[] =>
+    unfit.has(type) ? [{ path: `[${index}].type`, message: `\`type\` is ${type}, which a panel cannot use.` }] : [],
+  );
+  const others = checkInnerTools(named, findTool).map((issue) => ({
+    ...issue,
+    path: issue.path.replace(/^parameters\.tools/, ''),
+  }));
+  return [...nested, ...others];
 }
 
 /** Returns the tools of a panel whose request names none: search and fetch, where they are available. */

@@ -2,7 +2,7 @@ import type { Tool } from '../../domain/items.ts';
 import { checkNames } from '../check-names.ts';
 import { checkInnerModel, createInnerSettings, explainEmpty, readText } from '../inner-model.ts';
 import { defineServerTool, type ServerTool } from '../server-tool.ts';
-import { checkWorkerTools, type FindTool } from './check-worker-tools.ts';
+import { checkInnerTools, type FindTool } from '../check-inner-tools.ts';
 import { subagentArguments, subagentParameters } from './parameters.ts';
 
 /** Maximum tasks of all subagents of a response. choice 457 */
@@ -25,7 +25,7 @@ export const createSubagent = (findTool: FindTool): ServerTool =>
     timeoutMs: 600_000,
     canFail: true,
     isNested: false,
-    check: (parameters) => [...checkInnerModel(parameters), ...checkWorkerTools(parameters.tools ?? [], findTool)],
+    check: (parameters) => [...checkInnerModel(parameters), ...checkInnerTools(parameters.tools ?? [], findTool)],
     checkEntries: (entries) =>
       checkNames(
         'router:subagent',

@@ -1,8 +1,8 @@
-import type { Issue } from '../../domain/errors.ts';
-import type { ServerTool } from '../server-tool.ts';
+import type { Issue } from '../domain/errors.ts';
+import type { ServerTool } from './server-tool.ts';
 
-/** An entry of `tools` of a subagent. */
-export interface WorkerTool {
+/** An entry of `parameters.tools` of a tool that calls another model. */
+export interface InnerTool {
   readonly type: string;
   readonly parameters?: Record<string, unknown>;
 }
@@ -10,8 +10,8 @@ export interface WorkerTool {
 /** Finds a server tool of the gateway by its type. */
 export type FindTool = (type: string) => ServerTool | undefined;
 
-/** Checks the tools of a subagent as those of a request are. @returns issues with paths below `parameters` */
-export function checkWorkerTools(tools: readonly WorkerTool[], findTool: FindTool): Issue[] {
+/** Checks the tools of another model as those of a request are. @returns issues with paths below `parameters` */
+export function checkInnerTools(tools: readonly InnerTool[], findTool: FindTool): Issue[] {
   const issues: Issue[] = [];
   const entries = new Map<ServerTool, { places: number[]; parameters: unknown[] }>();
   for (const [index, { type, parameters = {} }] of tools.entries()) {
