@@ -116,6 +116,18 @@ describe('headgate record', () => {
     expect(response.usage).toEqual(last.response.usage);
   });
 
+  it('writes no secret of an MCP server', async () => {
+    const secrets = { authorization: 'plain-word-of-a-server', headers: { 'x-key': 'another-plain-word' } };
+    const mcp = { type: 'mcp', server_label: 'docs', server_url: 'https://mcp.example/', ...secrets };
+    write('hello.json', JSON.stringify({ input: 'Say hello.', tools: [mcp] }));
+    const echo = { error: { message: `Wrong token ${secrets.authorization}`, type: 'x' } };
+    serve(json(echo, { status: 401 }), json(echo, { status: 401 }));
+    const { stdout, stderr } = await record();
+    const all = stdout + stderr + list().map(read).join('');
+    expect(all).toContain('mcp.example');
+    for (const secret of ['plain-word-of-a-server', 'another-plain-word']) expect(all).not.toContain(secret);
+  });
+
   it('writes no secret', async () => {
     const echo = {
       error: { message: `Wrong key ${key} of org-A1b2C3d4E5f6 with ${teamHeader}`, type: 'x', code: 'invalid_api_key' },

@@ -73,6 +73,15 @@ describe('the guide of MCP', () => {
     expect(remote.requests.at(-1)!.headers.authorization).toBe('Bearer token-of-the-server');
   });
 
+  it('shows a request for the simulator', async () => {
+    const { output } = await respond(requests.get('simulated')!);
+    expect(output).toMatchObject([
+      { type: 'mcp_list_tools' },
+      { type: 'mcp_call', name: 'echo', output: expect.stringMatching(/^Echo: /) },
+      { type: 'message' },
+    ]);
+  });
+
   it('shows a server of the configuration, and a request that uses it', async () => {
     const { output } = await respond(requests.get('configured')!, { calls }, { text: 'Done.' });
     expect(fieldsOf(output)).toEqual(fieldsOf(shown.output));

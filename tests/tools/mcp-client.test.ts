@@ -199,6 +199,17 @@ describe('a server with a URL', () => {
     expect(await client.callTool(at(), echo, never)).toMatchObject({ isError: false }); // the session still works
   });
 
+  it('serves any number of calls in one session', async () => {
+    const server = at();
+    for (let count = 0; count < 70; count++) {
+      upstream.once('tools/call', ({ response }) =>
+        response.writeHead(count % 2 ? 500 : 307, { location: 'http://x.example/' }).end('x'),
+      );
+      await expect(client.callTool(server, echo, never)).rejects.toMatchObject({ fault: 'http' });
+    }
+    expect(upstream.methods().filter((method) => method === 'initialize')).toHaveLength(1);
+  });
+
   it('follows a redirect within the origin', async () => {
     upstream.once('tools/call', ({ response }) => response.writeHead(307, { location: '/elsewhere' }).end());
     expect(await client.callTool(at(), echo, never)).toMatchObject({ isError: false });

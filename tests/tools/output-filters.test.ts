@@ -3,19 +3,24 @@ import { json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { main, manage } from '../api/manage.ts';
 import type { Turn } from '../clients/turn.ts';
+import { type ScriptedMcpServer, startMcpServer } from './mcp-server.ts';
 import { call, modes, openToolLab, shownItems, type ToolLab, wireNames } from './lab.ts';
 
 /* Content filters of the output in a response of several turns. */
 
 let lab: ToolLab;
 let engine: ScriptedUpstream;
+let people: ScriptedMcpServer;
 const keys = { redact: '', block: '' };
 
 beforeAll(async () => {
   engine = await startUpstream();
   engine.always(json({ results: [{ url: 'https://people.example/', title: 'Of jane@example.com', text: 'A page.' }] }));
+  people = await startMcpServer();
+  const server = { url: people.url };
   lab = await openToolLab(
     {
+      mcp: { servers: { people: { ...server, require_approval: 'never' }, careful: server } },
       tools: {
         web_search: {
           engines: { exa: { driver: 'exa', base_url: engine.url, api_key: 'engine-key-of-a-test' } },
@@ -39,7 +44,7 @@ beforeAll(async () => {
     keys[action] = made.key;
   }
 });
-afterAll(() => Promise.all([lab.close(), engine.close()]));
+afterAll(() => Promise.all([lab.close(), engine.close(), people.close()]));
 afterEach(() => {
   lab.takeRequests();
 });
@@ -80,6 +85,31 @@ describe.each(wireNames)('filters of the output with server tools on %s', (wire)
       expect(body).toMatchObject({ status: 'completed', output: [{ type: 'router:web_fetch' }, { type: 'message' }] });
       expect(body.output[0]).toMatchObject({ url: 'http://people.invalid/?of=[EMAIL]' });
       expect(JSON.stringify([body, events])).not.toContain('jane');
+    });
+
+    it('redact the arguments and the results of MCP servers, also after an approval', async () => {
+      const jane = { text: 'jane@example.com' };
+      const mcp = ['people', 'careful'].map((label) => ({ type: 'mcp', server_label: label }));
+      people.once('tools/call', ({ error }) => error(-1, 'No page of jane@example.com.'));
+      const calls = [call('people__echo', jane), call('people__echo', jane), call('careful__echo', jane)];
+      lab.script(wire, { calls });
+      const served = await lab.respond(wire, mode, { tools: mcp }, { key: keys.redact });
+      expect(served.status, JSON.stringify(served.body)).toBe(200);
+      expect(JSON.stringify([served.body, served.events])).not.toContain('jane');
+      const items = shownItems(served).filter(({ type }) => type !== 'mcp_list_tools');
+      expect(items.map(({ type }) => type)).toEqual(['mcp_call', 'mcp_call', 'mcp_approval_request']);
+      expect(JSON.stringify(items)).toContain('echo: [EMAIL]');
+      expect(JSON.stringify(items)).toContain('No page of [EMAIL].');
+      expect(items[2]!['arguments']).toBe('{"text":"[EMAIL]"}');
+
+      // The gateway stores nothing: the call has the arguments that the client sends back.
+      const approved = { ...items[2]!, arguments: JSON.stringify(jane) };
+      const response = { type: 'mcp_approval_response', approval_request_id: approved.id, approve: true };
+      lab.script(wire, { text: 'Done.' });
+      const input = [{ type: 'message', role: 'user', content: 'Go on.' }, approved, response];
+      const next = await lab.respond(wire, mode, { tools: mcp, input }, { key: keys.redact });
+      expect(JSON.stringify([next.body, next.events])).not.toContain('jane');
+      expect(shownItems(next).find(({ type }) => type === 'mcp_call')).toMatchObject({ output: 'echo: [EMAIL]' });
     });
 
     it('block in a later turn, after a tool has run', async () => {

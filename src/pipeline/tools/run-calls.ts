@@ -120,17 +120,19 @@ async function execute(parts: CallParts, each: RunningCall, out: Sink<Chunk>): P
   return outcome;
 }
 
-/** Returns the error of an item as text. An error of the interface has a message, or at least a type. */
+/** Returns the error of an item for the metadata. A message of a server stays in the item, where filters see it. */
 function readError({ error }: CallOutcome['item']): string | undefined {
   if (typeof error !== 'object' || error === null) return typeof error === 'string' ? error : undefined;
-  const { message, type } = error as { message?: unknown; type?: unknown };
-  return String(message ?? type);
+  const { type, code } = error as { type?: unknown; code?: unknown };
+  return code === undefined ? String(type) : `${type} ${code}`;
 }
 
 /** Writes the item. The call id and the arguments let a later request repeat the call exactly. */
 function writeItem({ call, offered, id }: RunningCall, fields: object, status: string): OutputItem {
   const type = offered.hosted ? offered.tool.hosted!.itemType : offered.tool.type; // a hosted tool was read by it
-  if (offered.hosted && offered.tool.hosted!.isPlain) return { ...fields, id, type, arguments: call.arguments || '{}' };
+  if (offered.hosted && offered.tool.hosted!.isPlain) {
+    return { id, type, ...fields, arguments: call.arguments || '{}' };
+  }
   const own = { id, type, status };
   const instance = offered.shared.entries > 1 ? { instance_name: offered.name } : undefined;
   // first and last: the fields of a tool come after them, and cannot replace them

@@ -176,8 +176,9 @@ export class SessionFetch {
         throw error;
       }
     }
-    // Its types are those of another copy of the standard.
-    return Readable.toWeb(Readable.from(read(), { objectMode: false })) as unknown as ReadableStream<Uint8Array>;
+    const bounded = Readable.from(read(), { objectMode: false });
+    bounded.once('close', () => body.destroy()); // also if nothing was read
+    return Readable.toWeb(bounded) as unknown as ReadableStream<Uint8Array>; // the types are another copy of the standard
   }
 }
 
