@@ -13,6 +13,7 @@ import { estimateCost, estimateImagesCost, estimateInputCost } from '../pipeline
 import { findTask } from '../pipeline/steps/find-task.ts';
 import type { MediaSource } from '../pipeline/attempts/inline-urls.ts';
 import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
+import { createStoredFileInspector } from '../pipeline/run/insert-stored-files.ts';
 import type { ImageRun } from '../pipeline/run/image-run.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
 import { buildRequest, type Run } from '../pipeline/run/run.ts';
@@ -35,6 +36,7 @@ import { createMcp } from './create-mcp.ts';
 import { findSearchEngines } from './find-search-engines.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import type { FileParts } from '../management/files/parts.ts';
+import { createNamedFiles } from './create-named-files.ts';
 import { createWorkspaceFiles } from './create-workspace-files.ts';
 import { createFusionPorts } from './create-fusion-ports.ts';
 import { createFilePorts } from './create-file-ports.ts';
@@ -118,6 +120,10 @@ export function assemblePipelines(
     extractFile: filePorts.extractFile,
     mayFetch: () => config().outbound.fetch,
   });
+  const namedFiles = createNamedFiles(parts.files, () => {
+    const { files, plugins } = config();
+    return { maxFiles: plugins.file_parser.max_files, maxBytes: files.request_bytes };
+  });
   const moderation = createModerationPort({ config, call: callService, pipeline: () => pipeline, log });
   const fusion = createFusionPorts({
     routingContext,
@@ -145,7 +151,7 @@ export function assemblePipelines(
       const { classifier } = config().routers.auto;
       return classifier && findTask(pipeline, { model: classifier.model, timeoutMs: classifier.timeout_ms }, run);
     },
-    inspectors: [createInputFilter(contentGuardrails)],
+    inspectors: [createInputFilter(contentGuardrails), createStoredFileInspector(namedFiles)],
     guardOutput: createOutputGuard(contentGuardrails.sets),
     plugins: createPlugins({
       modules: parts.modules,

@@ -1028,6 +1028,10 @@ export const configSchema = Type.Object({
       minimum: 1,
       maximum: 1_000_000,
     }),
+    request_bytes: bytes(
+      'Maximum size of the stored files that a request names, together, in bytes or as `32MiB`. More is a 413.',
+      33_554_432,
+    ),
     parallel_uploads: Type.Integer({
       description: 'Maximum uploads that a process receives at once. One more is a 429.',
       default: 16,

@@ -31,6 +31,15 @@ export class BodyShare {
     this.bytes = bytes;
   }
 
+  /**
+   * Adds bytes that the request uses besides its body, until its response is complete.
+   *
+   * @throws {GatewayError} `rate_limited` if other requests take the memory
+   */
+  add(bytes: number): void {
+    this.raise(this.bytes + bytes);
+  }
+
   /** Idempotent. */
   free(): void {
     this.budget.release(this.bytes);

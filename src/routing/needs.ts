@@ -12,6 +12,7 @@ import {
   partHolders,
 } from '../domain/items.ts';
 import { findSetting, type ResponseRequest, switchOf } from '../domain/request.ts';
+import { isStoredFileId } from '../domain/stored-file.ts';
 import { blendedPrice } from '../metering/price.ts';
 import type { Exclusion } from './filters.ts';
 
@@ -142,7 +143,7 @@ const partModalities: ReadonlyMap<string, string> = new Map([
   ['input_video', 'video'],
 ]);
 
-type Part = { type?: string; text?: string; file_data?: unknown; file_url?: unknown };
+type Part = { type?: string; text?: string; file_data?: unknown; file_url?: unknown; file_id?: unknown };
 
 interface Walked {
   readonly modalities: ReadonlySet<string>;
@@ -154,6 +155,7 @@ interface Walked {
   readonly hasFileIds: boolean;
   readonly specials: readonly Special[];
   readonly hasServerItems: boolean;
+  readonly namesStoredFiles: boolean;
 }
 
 /** Planning, reserving and sending look at the same input, which is never changed in place. */
@@ -161,6 +163,9 @@ const walkedInputs = new WeakMap<readonly InputItem[], Walked>();
 
 /** Whether the input contains calls of the gateway's own tools, or of MCP servers. */
 export const hasServerItems = (input: readonly InputItem[]): boolean => walkInput(input).hasServerItems;
+
+/** Whether a part names a stored file of the gateway. */
+export const namesStoredFiles = (input: readonly InputItem[]): boolean => walkInput(input).namesStoredFiles;
 
 function walkInput(input: readonly InputItem[]): Walked {
   let walked = walkedInputs.get(input);
@@ -179,6 +184,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
   let mediaTokens = 0;
   let hasFileIds = false;
   let isCalled = false;
+  let isStored = false;
   const note = (what: Special['what'], type: string): void => {
     if (unknown.size < MAX_SPECIALS) unknown.set(`${what} ${type}`, { what, type });
   };
@@ -192,6 +198,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
         if (modality !== undefined) {
           modalities.add(modality);
           mediaTokens += estimateMedia(part) ?? 0;
+          isStored ||= isStoredFileId(part.file_id);
           if (modality === 'file') hasFileIds ||= !part.file_data && !part.file_url;
         } else if (typeof part.text === 'string') texts.push(part.text);
       }
@@ -222,6 +229,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
     hasFileIds,
     specials: [...unknown.values()],
     hasServerItems: isCalled,
+    namesStoredFiles: isStored,
   };
 }
 

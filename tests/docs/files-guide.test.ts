@@ -21,6 +21,11 @@ beforeAll(async () => {
     providers: [{ id: 'simulator', wire: 'simulator', models: [{ model: 'simulator/echo', upstream_model: 'echo' }] }],
     outbound: { allow: [host] },
   });
+  const form = new FormData();
+  form.append('file', new File([pdf as unknown as string], 'report.pdf'));
+  const headers = { authorization: `Bearer ${gateway.key}` };
+  const stored = await fetch(`${gateway.baseUrl}/files`, { method: 'POST', headers, body: form });
+  urls.set('file_w0VhGq7aXk2Lr9TzB4yNc8Wd1', ((await stored.json()) as { id: string }).id);
   urls.set('https://example.com/report.pdf', `http://${host}/report.pdf`);
 });
 afterAll(async () => {
@@ -29,7 +34,7 @@ afterAll(async () => {
   files.close();
 });
 
-/** The placeholders of the guide, and what stands for them. */
+/** Placeholders of the guide that stand for what the tests create. */
 const urls = new Map<string, string>();
 const fill = (text: string): string =>
   [
@@ -45,7 +50,7 @@ const bodies = [
 ];
 
 describe('examples of docs/guides/files.md', () => {
-  it('are found', () => expect(bodies).toHaveLength(3));
+  it('are found', () => expect(bodies).toHaveLength(4));
 
   it.each(bodies.map((text) => ({ text })))('work: $text', async ({ text }) => {
     const body = JSON.parse(fill(text)) as { model: string };

@@ -26,7 +26,10 @@ export interface ResponsesParts extends ServeRunParts {
 export function createResponsesHandler(parts: ResponsesParts): Route['handler'] {
   const { pipeline } = parts;
 
-  function accept({ headers, body, rawBody, caller }: FastifyRequest, reply: FastifyReply): AcceptedRequest<Run> {
+  function accept(
+    { headers, body, rawBody, bodyShare, caller }: FastifyRequest,
+    reply: FastifyReply,
+  ): AcceptedRequest<Run> {
     const { defaults, presets } = caller!; // the route needs a key
     const read = acceptRequest(body, {
       sessionId: findSessionHeader(headers),
@@ -46,7 +49,8 @@ export function createResponsesHandler(parts: ResponsesParts): Route['handler'] 
       modelDefault: read.hasDefaultModel ? 'default_text_model' : undefined,
       pluginDefaults: read.pluginDefaults,
       preset: read.preset,
-      createRun: (origin) => createRun(pipeline, { ...origin, request, source, within: findServedTools(headers) }),
+      createRun: (origin) =>
+        createRun(pipeline, { ...origin, request, source, within: findServedTools(headers), memory: bodyShare }),
       respond: (run) => (request.stream ? streamResponse(run, reply) : bufferResponse(run, reply)),
     };
   }

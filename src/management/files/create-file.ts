@@ -1,5 +1,6 @@
 import { GatewayError, invalidRequest } from '../../domain/errors.ts';
 import { createTimedId } from '../../domain/ids.ts';
+import { STORED_FILE_PREFIX } from '../../domain/stored-file.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { FileRecord, FileRefusal, FileUsage } from '../../platform/storage/ports/files.ts';
 import type { Actor } from '../parts.ts';
@@ -8,9 +9,6 @@ import { ContentInspector } from './content-inspector.ts';
 import { ACCEPTED_TYPES, detectMediaType, mayBeBinary, SAMPLE_BYTES } from './detect-media-type.ts';
 import { callObjects, nameFileObject } from './file-objects.ts';
 import type { FileLimits, FileParts } from './parts.ts';
-
-/** The ids of stored files begin with it, and those of the files of providers do not. */ // choice 421
-export const FILE_ID_PREFIX = 'file_w';
 
 export interface NewFile {
   workspaceId: string;
@@ -36,7 +34,7 @@ export async function createFile(parts: FileParts, actor: Actor, wanted: NewFile
   const used = await callStore(() => files.readFileUsage(workspaceId));
   if (used.files >= limits.workspaceFiles) throw refuse('files', limits);
 
-  const created = { id: createTimedId(FILE_ID_PREFIX), workspaceId, filename, downloadable, createdAtMs: now() };
+  const created = { id: createTimedId(STORED_FILE_PREFIX), workspaceId, filename, downloadable, createdAtMs: now() };
   const key = nameFileObject(created);
   const inspection = inspect(wanted, limits, used);
   const bytes = await callObjects(() => objects.put(key, inspection.content));

@@ -58,6 +58,7 @@ const createBase = (
   modelLimits: origin.modelLimits,
   parent: origin.parent,
   within: origin.within,
+  memory: origin.memory,
   startedAtMs: currentTimeMs(),
   startedAt: performance.now(),
   endUser: endUser ? hashEndUser(origin.caller.workspaceId, endUser) : undefined,

@@ -33,8 +33,16 @@ export interface RunOrigin {
   modelLimits?: ModelLimits | undefined;
   /** The run that this one serves: the gateway itself makes the request. Absent: a caller makes it. */
   parent?: ParentRun | undefined;
+  /** The memory of the request, until its response is complete. Absent: not counted. */
+  memory?: RequestMemory | undefined;
   /** Types of the server tools that it serves. It cannot use them, so that a tool does not call itself. Absent: none. */
   within?: readonly string[] | undefined;
+}
+
+/** The memory that the bodies of all requests share. */
+export interface RequestMemory {
+  /** @throws {GatewayError} `rate_limited` if other requests take the memory */
+  add(bytes: number): void;
 }
 
 /** The rate limits of models, as they apply to one run. */
