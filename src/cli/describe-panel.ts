@@ -19,11 +19,13 @@ export function describePanel(request: ResponseRequest, { panels, hasRoute }: Pa
   const setting = findSetting(request, 'fusion');
   const tool = request.tools?.find(({ type }) => type === FUSION_TOOL) as { parameters?: PanelFields } | undefined;
   if (!setting && !tool) return [];
-  const { preset = presetOfSlug(findFusionSlug(request)) ?? 'quality', analysis_models: named }: PanelFields = {
+  const slug = findFusionSlug(request);
+  const { preset = presetOfSlug(slug) ?? 'quality', analysis_models: named }: PanelFields = {
     ...setting,
     ...tool?.parameters,
   };
   const models = named ?? panels[preset]!.models; // the schema has checked the preset
+  const shown = slug === undefined ? { analysis_models: models } : undefined; // the stage of the router has them
   const missing = models.filter((model) => !hasRoute(model));
-  return [{ type: 'plugin', name: 'panel', data: { analysis_models: models, without_route: missing } }];
+  return [{ type: 'plugin', name: 'panel', data: { ...shown, without_route: missing } }];
 }

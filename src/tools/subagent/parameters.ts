@@ -12,7 +12,7 @@ export const subagentFields = {
   max_tool_calls: Type.Optional(Type.Integer({ minimum: 1, maximum: 25 })),
 };
 
-/** `parameters` of `router:subagent`. `check-worker-tools.ts` checks the tools. */
+/** `parameters` of `router:subagent`. `check-inner-tools.ts` checks the tools. */
 export const subagentParameters = Type.Object(
   {
     ...subagentFields,
