@@ -207,7 +207,8 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
     if (this.releasedBytes === undefined) {
-      if (!controller.paused) this.waitsUntil = performance.now() + this.timeouts.idleMs;
+      // one time for all pieces of a network read: a provider may send each event in a chunk of its own
+      if (!controller.paused && !this.body?.isDue) this.waitsUntil = performance.now() + this.timeouts.idleMs;
       this.body?.push(piece);
       return;
     }

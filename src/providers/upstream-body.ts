@@ -7,6 +7,8 @@ const HIGH_WATER_BYTES = 256 * 1024;
 
 /** The body of one response on its way from the connection to the pipeline. */
 export interface UpstreamBody {
+  /** Whether a piece has arrived that is delivered at the end of this event loop turn. */
+  readonly isDue: boolean;
   /** Adds a piece of data from the connection. */
   push(piece: Buffer): void;
   /** Ends the body regularly. */
@@ -62,6 +64,7 @@ export function createUpstreamBody(
   if (!decoder) {
     broken();
     return {
+      isDue: false,
       push: () => {},
       end: () => {},
       fail: (reason) => queue.fail(reason),
@@ -74,6 +77,7 @@ export function createUpstreamBody(
   decoder.on('end', () => queue.end());
   decoder.on('error', broken);
   return {
+    isDue: false, // the decoder delivers later
     push: (piece) => void decoder.write(piece),
     end: () => void decoder.end(),
     each: (sink) => queue.each(sink),
@@ -108,6 +112,7 @@ function createDecoder(word: string) {
 
 /** A class, because each response has one and an instance costs far less than a set of closures. */
 class BodyQueue implements UpstreamBody {
+  isDue = false;
   private readonly connection: FlowControl;
   private pieces: Buffer[] = [];
   private bytes = 0;
@@ -116,7 +121,6 @@ class BodyQueue implements UpstreamBody {
   private sink: Sink<Buffer> | undefined;
   private resolve: (() => void) | undefined;
   private reject: ((reason: unknown) => void) | undefined;
-  private isDue = false;
   private isHeld = false;
   private isOver = false;
 
