@@ -25,6 +25,7 @@ import { TokenCounter } from '../platform/tokenizers/token-counter.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { createTools } from '../tools/index.ts';
+import { isInputList } from '../requests/responses/schema/items.ts';
 import type { ServerTool } from '../tools/server-tool.ts';
 import { createPromptModeration } from '../plugins/moderation/index.ts';
 import { createPlugins } from '../plugins/index.ts';
@@ -141,6 +142,7 @@ export function assemblePipelines(
         workspaceFiles: createWorkspaceFiles(parts.files),
         findTool: (type) => tools.get(type),
         fusion,
+        isInput: isInputList,
       }),
       ...addedTools,
     ].map((tool) => [tool.type, tool]),

@@ -28,7 +28,7 @@ export async function loadTools(paths: readonly string[]): Promise<ServerTool[]>
 /** @returns why the definition cannot be used */
 function findProblem(definition: Record<string, unknown>, taken: ReadonlySet<string>): string | undefined {
   const { type, description, parameters, arguments: input, execute, item, replay, check, timeoutMs } = definition;
-  const { show, checkEntries, writeFailure } = definition;
+  const { show, checkEntries, writeFailure, resume } = definition;
   if (typeof type !== 'string' || !addedToolPattern.test(type)) {
     return '`type` must be `router:` and a name of lower-case letters, digits and `_`, at most 57 characters.';
   }
@@ -40,7 +40,7 @@ function findProblem(definition: Record<string, unknown>, taken: ReadonlySet<str
     return '`parameters` must be a JSON Schema of the type `object`.';
   }
   if (typeof execute !== 'function') return '`execute` must be a function.';
-  for (const [name, value] of Object.entries({ item, replay, check, show, checkEntries, writeFailure })) {
+  for (const [name, value] of Object.entries({ item, replay, check, show, checkEntries, writeFailure, resume })) {
     if (value !== undefined && typeof value !== 'function') return `\`${name}\` must be a function.`;
   }
   if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {

@@ -29,6 +29,7 @@ export type Chunk =
   | PartDoneChunk
   | RelayChunk
   | ItemDoneChunk
+  | ItemSuspendedChunk
   | StepEndChunk
   | FinishChunk;
 
@@ -150,6 +151,11 @@ export interface ItemDoneChunk {
   type: 'item_done';
   key: ItemKey;
   item: OutputItem;
+}
+/** An item waits for the caller: it stays in progress, and no event ends it. Only server tools create it. */
+export interface ItemSuspendedChunk {
+  type: 'item_suspended';
+  key: ItemKey;
 }
 /**
  * The end of a step that is not the last. `step-filter.ts` creates it from the finish of that step, never a reader. A

@@ -5,8 +5,7 @@ import { createFiles } from './files/index.ts';
 import type { WorkspaceFiles } from './files/workspace-files.ts';
 import { createFusionTool, type FusionPorts } from './fusion/index.ts';
 import type { ServerTool } from './server-tool.ts';
-import { createSubagent } from './subagent/index.ts';
-import type { FindTool } from './check-inner-tools.ts';
+import { createSubagent, type SubagentPorts } from './subagent/index.ts';
 import { createSearchModels, type ListModels } from './search-models/index.ts';
 import { type CompilePattern, createToolSearch } from './tool-search/index.ts';
 import { createWebFetch } from './web-fetch/index.ts';
@@ -14,13 +13,11 @@ import type { ReadPage } from './web-fetch/page.ts';
 import { createWebSearch } from './web-search/index.ts';
 
 /** What tools get when the gateway starts: a function for everything outside of the request. */
-export interface ToolPorts {
+export interface ToolPorts extends SubagentPorts {
   findSearchEngine: FindSearchEngine;
   readPage: ReadPage;
   listModels: ListModels;
   compilePattern: CompilePattern;
-  /** Finds any server tool of the gateway, those of operators included. */
-  findTool: FindTool;
   workspaceFiles: WorkspaceFiles;
   fusion: FusionPorts;
 }
@@ -28,7 +25,7 @@ export interface ToolPorts {
 const creators = {
   'router:datetime': () => datetime,
   'router:advisor': () => advisor,
-  'router:subagent': ({ findTool }) => createSubagent(findTool),
+  'router:subagent': createSubagent,
   'router:web_search': ({ findSearchEngine }) => createWebSearch(findSearchEngine),
   'router:web_fetch': ({ readPage }) => createWebFetch(readPage),
   'router:experimental__search_models': ({ listModels }) => createSearchModels(listModels),

@@ -7,7 +7,14 @@ import type { CitableSource } from '../domain/cite-sources.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { Issue } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
-import { type HostedTool, type InputItem, nameFunction, type OutputItem, type Tool } from '../domain/items.ts';
+import {
+  type FunctionCallOutputItem,
+  type HostedTool,
+  type InputItem,
+  nameFunction,
+  type OutputItem,
+  type Tool,
+} from '../domain/items.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { parseObject } from '../domain/parse-object.ts';
 import type { RequestSettings, ResponseRequest } from '../domain/request.ts';
@@ -83,6 +90,29 @@ export interface ToolCallContext {
   fail(message: string): never;
 }
 
+/** A call of a function of the caller, which a server tool waits for. */
+export interface AwaitedCall {
+  readonly name: string;
+  readonly namespace?: string;
+  /** JSON. */
+  readonly arguments: string;
+}
+
+/** A call that waits for the caller. */
+export interface Suspension {
+  /** Functions that the caller runs, at least one. */
+  readonly calls: readonly AwaitedCall[];
+  /** The caller sends it back for `resume`. It can be changed on the way. */
+  readonly transcript: readonly { readonly type: string }[];
+}
+
+/** A call that goes on in a later request. */
+export interface ResumedCall {
+  readonly transcript: readonly { readonly type: string }[];
+  /** Those of the suspension, in the same order, with their outputs. */
+  readonly calls: readonly (AwaitedCall & { readonly output: FunctionCallOutputItem['output'] })[];
+}
+
 /** An event of the output item of a call. The gateway adds `item_id`, `output_index` and `sequence_number`. */
 export interface ToolEvent {
   readonly type: `response.${string}`;
@@ -104,6 +134,8 @@ export interface ToolOutcome {
   readonly endsResponse?: boolean;
   /** Whether the call has failed, with an error in `item` that is more than a text. */
   readonly hasFailed?: boolean;
+  /** The call waits for functions of the caller: its item stays in progress, and the response ends. Needs `resume`. */
+  readonly suspension?: Suspension;
 }
 
 /** The tools of providers that do the same as a server tool. */
@@ -156,6 +188,13 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
   /** @throws {ToolError} with a message for the model */
   execute(
     input: Static<Arguments>,
+    parameters: Static<Parameters>,
+    context: ToolCallContext,
+  ): MaybePromise<ToolOutcome>;
+  /** Continues a call of an earlier response that was suspended. */
+  resume?(
+    input: Static<Arguments>,
+    resumed: ResumedCall,
     parameters: Static<Parameters>,
     context: ToolCallContext,
   ): MaybePromise<ToolOutcome>;
@@ -227,6 +266,14 @@ export interface ServerTool {
   checkArguments(input: unknown): string | undefined;
   item(input: unknown, parameters: unknown): ItemFields;
   execute(input: unknown, parameters: unknown, context: ToolCallContext): MaybePromise<ToolOutcome>;
+  readonly resume:
+    | ((
+        input: unknown,
+        resumed: ResumedCall,
+        parameters: unknown,
+        context: ToolCallContext,
+      ) => MaybePromise<ToolOutcome>)
+    | undefined;
   replay(item: OutputItem): ReplayedCall | undefined;
   readonly itemPrefix: string;
   readonly native:
@@ -262,6 +309,10 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
     checkArguments: (input) => explainArguments(input)[0]?.message,
     item: (input, parameters) => definition.item?.(input as Given[0], parameters as Given[1]) ?? {},
     execute: (input, parameters, context) => definition.execute(input as Given[0], parameters as Given[1], context),
+    resume:
+      definition.resume &&
+      ((input, resumed, parameters, context) =>
+        definition.resume!(input as Given[0], resumed, parameters as Given[1], context)),
     replay: (item) => (definition.replay ? definition.replay(item) : replayResult(item)),
     itemPrefix: definition.itemPrefix ?? 'st_',
     native:

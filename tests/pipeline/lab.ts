@@ -51,6 +51,7 @@ export const serverToolsOf = (loop: Partial<ToolLoop> & Pick<ToolLoop, 'run'>): 
     owns: () => true,
     offers: () => true,
     callsMcp: () => false,
+    resume: () => undefined,
     adapt: (request) => request,
     reviser: { open: (_run, out) => ({ write: (chunks) => out.write(chunks), abandon() {} }) },
     ...loop,

@@ -206,6 +206,12 @@ export class EventBuilder {
     if (item.open) this.finishOpenItem(item, final);
   }
 
+  /** Leaves an item in progress. The response ends without an event for it. */
+  private suspendItem(key: ItemKey): void {
+    const item = this.byKey.get(key);
+    if (item) item.open = false;
+  }
+
   private finishOpenItem(item: OpenItem, final: OutputItem): void {
     if (final.type !== item.wire.type) {
       this.writer.closeItem(item, 'completed'); // clients already have the other type
@@ -335,6 +341,9 @@ export class EventBuilder {
       case 'item_done':
         this.closeCurrent();
         this.finishItem(chunk.key, chunk.item);
+        break;
+      case 'item_suspended':
+        this.suspendItem(chunk.key);
         break;
       case 'debug':
         this.writer.push('response.debug', { debug: { echo_upstream_body: chunk.upstreamBody } });

@@ -77,6 +77,7 @@ export class KeptSize {
           break;
         case 'start':
         case 'debug':
+        case 'item_suspended':
         case 'relay': // passed on, not retained
           break;
         default:

@@ -80,6 +80,14 @@ export type OpenMcp = (
   offered: Map<string, OfferedServerTool>,
 ) => McpPart | undefined;
 
+/** The end of the calls of earlier responses that were suspended. */
+export interface Resumption {
+  /** Items of the calls that have ended. They are appended to the input. */
+  readonly items: readonly InputItem[];
+  /** Whether a call waits for the caller again: the response ends, and the model is not called. */
+  readonly isWaiting: boolean;
+}
+
 /** The server tools that one run offers. */
 export interface ToolLoop {
   /** Settings of the request that are different in the first step: the model sees each tool as a function. */
@@ -102,6 +110,14 @@ export interface ToolLoop {
   owns(name: string, namespace: string | undefined): boolean;
   /** Whether the name is one of its tools. */
   offers(name: string): boolean;
+  /**
+   * Continues the calls of earlier responses that wait for the caller, before the model is called.
+   *
+   * @param step the first one, which has not begun
+   * @param out receives the items of the calls
+   * @returns undefined if there are none
+   */
+  resume(step: ResponseStep, out: Sink<Chunk>): Promise<Resumption> | undefined;
   /**
    * Runs the calls of a step that has ended.
    *

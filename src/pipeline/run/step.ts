@@ -24,8 +24,8 @@ export interface Step<A extends Attempt = Attempt> {
   readonly plan: Plan<Endpoint>;
   /** From 0. */
   readonly number: number;
-  /** Output items of the steps before it. */
-  readonly firstItem: number;
+  /** Number of output items before it. Set before it begins. */
+  firstItem: number;
   /** Settings of the request that are different in this step. */
   readonly settings: Partial<RequestSettings> | undefined;
   readonly attempts: A[];

@@ -68,6 +68,36 @@ export async function prepareTools(
   return prepared;
 }
 
+/**
+ * Continues the calls of earlier responses that wait for the caller.
+ *
+ * @param step the first one, which has not begun
+ * @param guard of the output
+ * @returns whether the response has ended, because a call waits for the caller again
+ */
+export async function resumeSuspended(
+  { inspectors, reserveInput }: Pick<ResponsePipeline, 'inspectors' | 'reserveInput'>,
+  run: Run,
+  step: ResponseStep,
+  guard: Reviser<Run> | undefined,
+  out: Sink<Chunk>,
+): Promise<boolean> {
+  const shown = guard ? guard.open(run, out) : out;
+  const resumed = await run.toolLoop?.resume(step, shown);
+  if (!resumed) return false;
+  if (guard) await shown.write([{ type: 'step_end' }]);
+  if (run.cancellation.reason) throw run.cancellation.reason;
+  if (resumed.isWaiting) {
+    await out.write([{ type: 'finish', reason: 'tool_calls' }]);
+    return true;
+  }
+  const items = await inspectAdded(run, inspectors, resumed.items);
+  run.input.append(items);
+  if (run.reservation) await reserveInput?.(run, Math.ceil(new Needs({ input: items }).inputTokens));
+  step.firstItem = run.builder?.items.length ?? 0;
+  return false;
+}
+
 /** Returns the output of a step in order, including its calls of server tools. */
 export function listOutput({ builder }: Run, { firstItem, toolCalls }: ResponseStep): InputItem[] {
   const items = builder?.items ?? [];

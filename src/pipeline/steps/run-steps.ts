@@ -1,7 +1,7 @@
 import { type Chunk, isIncomplete } from '../../domain/chunks.ts';
 import type { Sink } from '../../domain/sink.ts';
 import { AttemptOutput } from '../attempts/attempt-output.ts';
-import { addStep, listOutput, prepareTools } from './next-step.ts';
+import { addStep, listOutput, prepareTools, resumeSuspended } from './next-step.ts';
 import { planResponse } from './plan-response.ts';
 import { responseKind } from '../attempts/response-kind.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
@@ -32,6 +32,7 @@ export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<C
   if (run.toolLoop?.prepare) ({ step, out: sink } = await prepareTools(pipeline, run, step, guard, out));
   const tools = run.toolLoop;
   const revisers = listRevisers(run, guard);
+  if (tools && (await resumeSuspended(pipeline, run, step, guard, sink))) return;
   for (;;) {
     const current = step;
     const { finish } = await walkPlan(pipeline, run, current, responseKind, (attempt) => {

@@ -2,23 +2,14 @@ import { ChildCancellation } from '../../domain/child-cancellation.ts';
 import type { CitableSource } from '../../domain/cite-sources.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { untilCancelled } from '../../domain/until-cancelled.ts';
-import type { ItemFields, ToolOutcome } from '../../tools/server-tool.ts';
+import type { ItemFields, Suspension, ToolOutcome } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
 import { createCallContext } from './call-context.ts';
 import type { CallPorts, OfferedServerTool, PlannedCall } from './planned-call.ts';
+import type { ResultRoom } from './run-call.ts';
 
 /** Maximum bytes of a result, and of the fields of an item, as JSON. */
 const MAX_RESULT_BYTES = 1024 * 1024;
-
-/** Maximum bytes of all results and items of a response. They stay in memory until it ends. */
-const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
-
-/** The bytes that the calls of a response may still produce. */
-export interface ResultRoom {
-  left: number;
-}
-
-export const createRoom = (): ResultRoom => ({ left: MAX_TOTAL_BYTES });
 
 /** The outcome of a call, with its result as JSON. */
 export interface CallOutcome {
@@ -26,6 +17,7 @@ export interface CallOutcome {
   readonly item: ItemFields;
   readonly sources?: readonly CitableSource[];
   readonly endsResponse?: boolean;
+  readonly suspension?: Suspension;
   readonly status: 'completed' | 'failed';
 }
 
@@ -46,7 +38,10 @@ export async function callTool(run: Run, call: PlannedCall, ports: CallPorts, ro
   const message = `The tool did not end within ${tool.timeoutMs} ms.`;
   using cancellation = new ChildCancellation(run.cancellation, tool.timeoutMs, message);
   try {
-    const executing = tool.execute(call.input, parameters, createCallContext(run, call, ports, cancellation));
+    const context = createCallContext(run, call, ports, cancellation);
+    const executing = call.resumed
+      ? tool.resume!(call.input, call.resumed, parameters, context) // only such tools suspend calls
+      : tool.execute(call.input, parameters, context);
     const outcome = executing instanceof Promise ? await untilCancelled(executing, cancellation) : executing;
     const written = writeOutcome(outcome, room);
     return typeof written === 'string' ? fail(written) : written;
@@ -59,13 +54,11 @@ export async function callTool(run: Run, call: PlannedCall, ports: CallPorts, ro
 }
 
 /** @returns why it is too large, for the model */
-function writeOutcome(
-  { result, item, sources, endsResponse, hasFailed }: ToolOutcome,
-  room: ResultRoom,
-): CallOutcome | string {
+function writeOutcome({ suspension, ...outcome }: ToolOutcome, room: ResultRoom): CallOutcome | string {
+  const { result, item, sources, endsResponse, hasFailed } = outcome;
   const text = JSON.stringify(result);
   const fields = item ?? { result: text };
-  const sizes = [text, JSON.stringify(fields)].map((json) => Buffer.byteLength(json));
+  const sizes = [text, JSON.stringify(fields), JSON.stringify(suspension ?? {})].map((json) => Buffer.byteLength(json));
   if (sizes.some((size) => size > MAX_RESULT_BYTES)) {
     return `The result is too large. At most ${MAX_RESULT_BYTES} bytes are allowed.`;
   }
@@ -77,7 +70,8 @@ function writeOutcome(
     item: fields,
     status: hasFailed ? 'failed' : 'completed',
     ...(sources && { sources }),
-    ...(endsResponse && { endsResponse }),
+    ...((endsResponse || suspension) && { endsResponse: true }),
+    ...(suspension && { suspension }),
   };
 }
 

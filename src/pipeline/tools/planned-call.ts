@@ -3,7 +3,7 @@ import type { ResponseEvent } from '../../domain/events.ts';
 import type { HostedTool } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { Sink } from '../../domain/sink.ts';
-import type { DeferredTool, ServerTool, ToolEvent } from '../../tools/server-tool.ts';
+import type { DeferredTool, ResumedCall, ServerTool, ToolEvent } from '../../tools/server-tool.ts';
 import type { InnerRequest } from '../respond.ts';
 import type { Run } from '../run/run.ts';
 
@@ -49,6 +49,8 @@ export interface PlannedCall {
   readonly offered: OfferedServerTool;
   /** The arguments, checked. */
   readonly input: Record<string, unknown>;
+  /** Set if it is a call of an earlier response that was suspended. */
+  readonly resumed?: ResumedCall | undefined;
   readonly callId: string;
   readonly itemId: string;
   /** Slug of the model that made the call. */

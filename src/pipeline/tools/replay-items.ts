@@ -18,9 +18,11 @@ export function replayItems(
   const replayed: InputItem[] = [];
   const outputs: InputItem[] = [];
   const taken = new Set<unknown>();
+  const suspended = findSuspended(input, tools);
   const mcp = new McpReplay(input, isOurs);
   for (let index = 0; index < input.length; index++) {
     const item = input[index]!;
+    if (suspended?.hidden.has(item)) continue;
     const shown = item.type.startsWith('mcp_') ? mcp.translate(item as OutputItem) : undefined; // a carried item
     if (shown === 'nothing') continue;
     if (shown) {
@@ -31,7 +33,7 @@ export function replayItems(
       continue;
     }
     const tool = tools.get(item.type);
-    const call = tool && readCall(tool, item as OutputItem); // a carried item
+    const call = tool && (suspended?.calls.get(item) ?? readCall(tool, item as OutputItem)); // a carried item
     if (!tool || !call) {
       if (!continuesTurn(item)) replayed.push(...outputs.splice(0));
       replayed.push(item);
@@ -50,6 +52,59 @@ export function replayItems(
   return replayed;
 }
 
+interface WrittenCall {
+  readonly arguments: string;
+  readonly result: object;
+}
+
+/** Suspended calls in a conversation. */
+interface SuspendedItems {
+  /** A suspended item stands for its call. The call has the result of the later item, or an error. */
+  readonly calls: ReadonlyMap<InputItem, WrittenCall>;
+  /** The later items, and the functions of the client that the calls waited for. */
+  readonly hidden: ReadonlySet<InputItem>;
+}
+
+/** @returns undefined if there are none, as in most conversations */
+function findSuspended(
+  input: readonly InputItem[],
+  tools: ReadonlyMap<string, ServerTool>,
+): SuspendedItems | undefined {
+  const waiting = new Map<unknown, { item: OutputItem; tool: ServerTool }>();
+  for (const item of input) {
+    const tool = tools.get(item.type);
+    const { status, call_id: callId } = item as OutputItem; // a carried item
+    if (tool?.resume && status === 'in_progress' && !waiting.has(callId)) {
+      waiting.set(callId, { item: item as OutputItem, tool });
+    }
+  }
+  if (waiting.size === 0) return undefined;
+  const calls = new Map<InputItem, WrittenCall>();
+  for (const { item, tool } of waiting.values()) calls.set(item as InputItem, writeInterrupted(tool, item));
+  const hidden = new Set<InputItem>();
+  const own = new Set<unknown>();
+  for (const item of input) {
+    const { type, call_id: callId, subagent_id: id, status } = item as OutputItem;
+    const begun = waiting.get(callId);
+    if (begun && type === begun.tool.type && status !== 'in_progress') {
+      const call = readCall(begun.tool, item as OutputItem);
+      if (call) calls.set(begun.item as InputItem, call);
+      hidden.add(item);
+    } else if (type === 'function_call' && waiting.has(id)) {
+      own.add(callId);
+      hidden.add(item);
+    } else if (type === 'function_call_output' && own.has(callId)) hidden.add(item);
+  }
+  return { calls, hidden };
+}
+
+/** A call that was never resumed. */
+function writeInterrupted(tool: ServerTool, item: OutputItem): WrittenCall {
+  const input = parseObject(String(item['arguments'] ?? '')) ?? {};
+  const result = tool.writeFailure('The call was interrupted.', { ...item, ...input });
+  return { arguments: JSON.stringify(input), result };
+}
+
 /** Reads the function from an item of a tool with several entries. */
 function readName({ name, checkEntries }: ServerTool, { instance_name: given }: OutputItem): string {
   const isInstance = checkEntries !== undefined && typeof given === 'string' && given.startsWith(`${name}__`);
@@ -60,7 +115,7 @@ function readName({ name, checkEntries }: ServerTool, { instance_name: given }: 
 const continuesTurn = ({ type }: InputItem): boolean =>
   type === 'function_call' || type === 'custom_tool_call' || type.startsWith('router:');
 
-function readCall(tool: ServerTool, item: OutputItem): { arguments: string; result: object } | undefined {
+function readCall(tool: ServerTool, item: OutputItem): WrittenCall | undefined {
   const call = replayCall(tool, item) ?? readFailure(item);
   if (!call) return undefined;
   const { arguments: written } = item;

@@ -2,12 +2,19 @@ import type { Chunk } from '../../domain/chunks.ts';
 import type { InputItem, ToolChoice } from '../../domain/items.ts';
 import type { RequestSettings, StopCondition } from '../../domain/request.ts';
 import type { Sink } from '../../domain/sink.ts';
-import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from '../run/run.ts';
-import { type ApprovedCalls, MAX_STEPS, type McpPart, type NextStep, type ToolLoop } from '../run/server-tools.ts';
+import {
+  type ApprovedCalls,
+  MAX_STEPS,
+  type McpPart,
+  type NextStep,
+  type Resumption,
+  type ToolLoop,
+} from '../run/server-tools.ts';
 import type { CallingStep, ResponseStep } from '../run/step.ts';
-import { createRoom } from './call-tool.ts';
-import { type CallParts, type CallResults, overLimit, runCalls } from './run-calls.ts';
+import { type CallParts, createRoom } from './run-call.ts';
+import { type CallResults, overLimit, runCalls } from './run-calls.ts';
+import { findSuspendedCalls, resumeCalls } from './resume-calls.ts';
 import { findReason, measureRun } from './stop-conditions.ts';
 import { ToolStage } from './tool-stage.ts';
 
@@ -40,7 +47,7 @@ export interface ToolLoopParts {
 
 /** Runs the server tools of one run, and decides when its last turn comes. */
 export class ServerToolLoop implements ToolLoop {
-  readonly use: ToolUse = { requested: 0, executed: 0 };
+  readonly use: ToolLoop['use'] = { requested: 0, executed: 0 };
   readonly reviser: ToolLoop['reviser'];
   readonly adapt: ToolLoop['adapt'];
   readonly prepare: ToolLoop['prepare'];
@@ -108,9 +115,7 @@ export class ServerToolLoop implements ToolLoop {
   }
 
   private runCalls(step: CallingStep, left: number, out: Sink<Chunk>): Promise<CallResults> {
-    const { run, offered, ports, addSources } = this.parts;
-    const stage = this.stage!; // `note` creates it
-    return runCalls({ run, step, offered, left, use: this.use, stage, ports, room: this.room, addSources }, out);
+    return runCalls({ ...this.callParts(this.stage!), step, left }, out); // `note` creates the stage
   }
 
   async run(step: ResponseStep, out: Sink<Chunk>): Promise<NextStep | undefined> {
@@ -123,8 +128,23 @@ export class ServerToolLoop implements ToolLoop {
     const reason = this.findReason(step);
     this.note(isShared ? 'client_calls' : reason);
     const { items, endsResponse } = await this.runCalls(step, left, out);
+    if (endsResponse) this.note('client_calls');
     if (isShared || endsResponse) return undefined; // the client acts, and sends all calls back
     return { items, settings: reason === undefined ? this.nextSettings() : this.lastSettings() };
+  }
+
+  resume(step: ResponseStep, out: Sink<Chunk>): Promise<Resumption> | undefined {
+    const { run, offered } = this.parts;
+    const suspended = findSuspendedCalls(run.input.read(), offered);
+    if (suspended.length === 0) return undefined;
+    this.stage ??= new ToolStage(run.stages, offered);
+    const model = step.plan.endpoints[0]?.model ?? step.plan.requested;
+    return resumeCalls({ ...this.callParts(this.stage), model }, suspended, out);
+  }
+
+  private callParts(stage: ToolStage): CallParts {
+    const { run, offered, ports, addSources } = this.parts;
+    return { run, offered, use: this.use, stage, ports, room: this.room, addSources };
   }
 
   /** Drops the tools if the provider ignores `tool_choice: none` and the model has not written anything. */

@@ -85,7 +85,7 @@ function checkInheritedFunctions(tools: FoundTool[], announced: FoundTool[], rep
     if (!Array.isArray(parameters.inherited_function_names)) continue;
     functionNames ??= findFunctionNames([...tools, ...announced]);
     for (const [index, name] of parameters.inherited_function_names.entries()) {
-      if (typeof name !== 'string' || name.trim() === '' || functionNames.has(name)) continue;
+      if (typeof name !== 'string' || name.trim() === '' || functionNames.has(name.trim())) continue;
       const says = `names no function of \`tools\`, got ${show(name)}`;
       report.add(`${path}.parameters.inherited_function_names[${index}]`, says);
     }

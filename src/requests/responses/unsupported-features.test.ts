@@ -34,10 +34,6 @@ describe('refuses', () => {
       'input[1].tools[0].defer_loading',
       { tools: [search], input: [user, { type: 'additional_tools', role: 'tool', tools: [late] }] },
     ],
-    [
-      'tools[0].parameters.inherit_functions',
-      { tools: [{ type: 'router:subagent', parameters: { inherit_functions: true } }] },
-    ],
     ['reasoning.mode', { reasoning: { mode: 'pro' } }],
   ])('%s in %j', (path, fields) => {
     expect(paths(fields)).toEqual([path]);

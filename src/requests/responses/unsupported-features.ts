@@ -55,19 +55,6 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
       ),
   },
   {
-    field: 'tools[].parameters',
-    refused: '`inherit_functions: true` and `inherited_function_names` of `router:subagent`',
-    instead: 'Leave it out.',
-    find: (request) =>
-      findTools(request, ({ type }) => type === 'router:subagent').flatMap(({ path, tool }) => {
-        const { parameters = {} } = tool as { parameters?: Record<string, unknown> };
-        const { inherit_functions: all, inherited_function_names: names } = parameters;
-        if (all !== true && names === undefined) return [];
-        const field = all === true ? 'inherit_functions' : 'inherited_function_names';
-        return [{ path: `${path}.parameters.${field}`, value: all === true ? true : names }];
-      }),
-  },
-  {
     field: 'tools[].defer_loading',
     refused: '`true` in `additional_tools` items',
     instead: 'Leave it out.',

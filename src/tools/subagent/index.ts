@@ -1,9 +1,12 @@
-import type { Tool } from '../../domain/items.ts';
+import type { Static } from 'typebox';
+import type { InputItem, Tool } from '../../domain/items.ts';
 import { checkNames } from '../check-names.ts';
 import { checkInnerModel, createInnerSettings, explainEmpty, readText } from '../inner-model.ts';
-import { defineServerTool, type ServerTool } from '../server-tool.ts';
 import { checkInnerTools, type FindTool } from '../check-inner-tools.ts';
+import { defineServerTool, type ServerTool, type ToolCallContext, type ToolOutcome } from '../server-tool.ts';
+import { inheritFunctions } from './inherit-functions.ts';
 import { subagentArguments, subagentParameters } from './parameters.ts';
+import { countServerCalls, findAwaited, readTranscript } from './rounds.ts';
 
 /** Maximum tasks of all subagents of a response. choice 457 */
 const MAX_TASKS = 10;
@@ -15,8 +18,15 @@ const description =
   'Gives a task to a subagent, another model that works on its own and returns the outcome. Use it for tasks that can ' +
   'be described completely. It does not see the conversation and remembers no earlier task.';
 
+export interface SubagentPorts {
+  /** Finds any server tool of the gateway, those of operators included. */
+  findTool: FindTool;
+  /** Whether items have the shapes that a request can have. */
+  isInput(items: readonly unknown[]): items is InputItem[];
+}
+
 /** Creates the tool with which a model gives a task to another one. @see docs/reference/tools/subagent.md */
-export const createSubagent = (findTool: FindTool): ServerTool =>
+export const createSubagent = ({ findTool, isInput }: SubagentPorts): ServerTool =>
   defineServerTool({
     type: 'router:subagent',
     description,
@@ -39,25 +49,10 @@ export const createSubagent = (findTool: FindTool): ServerTool =>
       ...(name !== undefined && { name: name.trim() }),
     }),
     writeFailure: (error, { task_name }) => ({ status: 'error', task_name, error }),
-    async execute({ task_name, task_description }, parameters, { earlierCalls, fail, model: outer, request, respond }) {
-      if (earlierCalls >= MAX_TASKS) {
-        fail(`The limit of ${MAX_TASKS} tasks is reached. Go on without the subagent.`);
-      }
-      if (task_description.trim() === '') fail('`task_description` is empty. Describe the task.');
-      const { name, tools = [], max_tool_calls: maxCalls = MAX_TOOL_CALLS } = parameters;
-      const response = await respond({
-        ...createInnerSettings(parameters, parameters.model ?? outer, request),
-        input: [{ type: 'message', role: 'user', content: task_description }],
-        ...(tools.length > 0 && { tools: tools as Tool[], max_tool_calls: maxCalls }),
-      });
-      const problem = explainEmpty(response);
-      if (problem !== undefined) fail(problem);
-      const { model } = response;
-      const outcome = readText(response);
-      return {
-        result: { status: 'ok', model, task_name, outcome },
-        item: { task_name, task_description, outcome, model, ...(name !== undefined && { name: name.trim() }) },
-      };
+    execute: (input, parameters, context) => work(input, parameters, context, []),
+    resume(input, resumed, parameters, context) {
+      const before = readTranscript(resumed, isInput);
+      return typeof before === 'string' ? context.fail(before) : work(input, parameters, context, before);
     },
     replay({ task_name, task_description, outcome, model, error }) {
       if (typeof task_name !== 'string') return undefined;
@@ -70,3 +65,38 @@ export const createSubagent = (findTool: FindTool): ServerTool =>
       };
     },
   });
+
+/**
+ * Works on a task until it ends, or until the subagent waits for functions of the caller.
+ *
+ * @param before the conversation of the earlier rounds, without the task
+ */
+async function work(
+  { task_name, task_description }: Static<typeof subagentArguments>,
+  parameters: Static<typeof subagentParameters>,
+  context: ToolCallContext,
+  before: readonly InputItem[],
+): Promise<ToolOutcome> {
+  const { earlierCalls, fail, model: outer, request, conversation } = context;
+  if (earlierCalls >= MAX_TASKS) fail(`The limit of ${MAX_TASKS} tasks is reached. Go on without the subagent.`);
+  if (task_description.trim() === '') fail('`task_description` is empty. Describe the task.');
+  const { name, tools = [], max_tool_calls: maxCalls = MAX_TOOL_CALLS } = parameters;
+  const functions = inheritFunctions(parameters, request.tools ?? [], conversation());
+  const all = [...(tools as Tool[]), ...functions]; // their shapes are checked
+  const response = await context.respond({
+    ...createInnerSettings(parameters, parameters.model ?? outer, request),
+    input: [{ type: 'message', role: 'user', content: task_description }, ...before],
+    ...(all.length > 0 && { tools: all }),
+    ...(tools.length > 0 && { max_tool_calls: Math.max(0, maxCalls - countServerCalls(before)) }),
+  });
+  const suspension = functions.length > 0 ? findAwaited(response, before) : undefined;
+  if (suspension) return { result: {}, item: {}, suspension };
+  const problem = explainEmpty(response);
+  if (problem !== undefined) fail(problem);
+  const { model } = response;
+  const outcome = readText(response);
+  return {
+    result: { status: 'ok', model, task_name, outcome },
+    item: { task_name, task_description, outcome, model, ...(name !== undefined && { name: name.trim() }) },
+  };
+}

@@ -113,6 +113,7 @@ const offer = ({ hosted }: McpEntry, name: string, own: Own): OfferedServerTool 
     checkArguments: () => undefined, // the server checks them
     replay: () => undefined, // replay-mcp.ts does it
     native: undefined,
+    resume: undefined,
   },
   ...{ name, hosted, instance: 0, parameters: {}, deferred: [], shared: { entries: 1, begun: 0, memory: {} } },
 });

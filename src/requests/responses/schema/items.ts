@@ -1,4 +1,6 @@
 import { Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { InputItem as DomainItem } from '../../../domain/items.ts';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
 import { itemStatus, maybe, nullable, oneOf, reasoningEffort, unknownKind } from '../../../schema/shapes.ts';
@@ -156,3 +158,8 @@ export const inputItem = byKind(
     docs: docsUrl('reference/items'),
   },
 );
+
+const inputList = Compile(Type.Array(inputItem));
+
+/** Whether each entry has the shape of an input item. */
+export const isInputList = (items: readonly unknown[]): items is DomainItem[] => inputList.Check(items);

@@ -1,0 +1,122 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { Chunk } from '../../domain/chunks.ts';
+import type { CitableSource } from '../../domain/cite-sources.ts';
+import type { OutputItem } from '../../domain/items.ts';
+import type { Sink } from '../../domain/sink.ts';
+import type { ToolUse } from '../../domain/usage.ts';
+import type { Suspension } from '../../tools/server-tool.ts';
+import type { Run } from '../run/run.ts';
+import { type CallOutcome, callTool } from './call-tool.ts';
+import type { CallPorts, OfferedServerTool, PlannedCall } from './planned-call.ts';
+import { writeAwaitedCalls } from './suspended-calls.ts';
+import type { ToolStage } from './tool-stage.ts';
+
+/** Maximum bytes of all results and items of a response. They stay in memory until it ends. */
+const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
+
+/** The bytes that the calls of a response may still produce. */
+export interface ResultRoom {
+  left: number;
+}
+
+export const createRoom = (): ResultRoom => ({ left: MAX_TOTAL_BYTES });
+
+export interface CallParts {
+  readonly run: Run;
+  /** By the name that the model sees. */
+  readonly offered: ReadonlyMap<string, OfferedServerTool>;
+  readonly use: ToolUse;
+  readonly stage: ToolStage;
+  readonly ports: CallPorts;
+  readonly room: ResultRoom;
+  /** Receives the pages that the response may cite. */
+  readonly addSources: (sources: readonly CitableSource[]) => void;
+}
+
+/** Maximum characters of an error that the metadata shows. */
+const MAX_ERROR_CHARACTERS = 300;
+
+/** A call that runs. */
+export interface RunningCall extends Pick<PlannedCall, 'model' | 'resumed'> {
+  readonly call: { readonly callId: string; readonly arguments: string };
+  readonly offered: OfferedServerTool;
+  readonly input: Record<string, unknown>;
+  readonly key: string;
+  readonly id: string;
+}
+
+/**
+ * Runs one call to its end.
+ *
+ * @throws the reason of the cancellation of the run
+ */
+export async function runCall(parts: CallParts, each: RunningCall, out: Sink<Chunk>): Promise<CallOutcome> {
+  const { run, stage, use, ports, room } = parts;
+  const startedAt = performance.now();
+  const { call, key, id, offered, input, model, resumed } = each;
+  const planned: PlannedCall = {
+    ...{ offered, input, callId: call.callId, itemId: id, model, resumed },
+    emit: (events) => out.write(events.map(({ type, ...fields }) => writeEvent(key, type, fields))),
+  };
+  const outcome = await callTool(run, planned, ports, room);
+  const { item, sources, suspension } = outcome;
+  if (sources) parts.addSources(sources);
+  if (!suspension) use.executed++;
+  stage.addCall(offered.tool.type, performance.now() - startedAt, readError(item)?.slice(0, MAX_ERROR_CHARACTERS));
+  await out.write(suspension ? writeSuspended(each, suspension) : writeEnd(each, outcome));
+  if (run.cancellation.reason) throw run.cancellation.reason;
+  return outcome;
+}
+
+/** Returns the error of an item for the metadata. A message of a server stays in the item, where filters see it. */
+function readError({ error }: CallOutcome['item']): string | undefined {
+  if (typeof error !== 'object' || error === null) return typeof error === 'string' ? error : undefined;
+  const { type, code } = error as { type?: unknown; code?: unknown };
+  return code === undefined ? String(type) : `${type} ${code}`;
+}
+
+function writeEnd(each: RunningCall, { item, status }: CallOutcome): Chunk[] {
+  const done: Chunk = { type: 'item_done', key: each.key, item: writeItem(each, item, status) };
+  return [...writeProgress(each, status), done];
+}
+
+/** Writes the functions that the client runs for a suspended call. The item of a resumed call is not repeated. */
+function writeSuspended({ call, key, resumed }: RunningCall, suspension: Suspension): Chunk[] {
+  const calls = writeAwaitedCalls(key, call.callId, suspension);
+  return resumed ? calls : [{ type: 'item_suspended', key }, ...calls];
+}
+
+/** Writes the item. The call id and the arguments let a later request repeat the call exactly. */
+export function writeItem({ call, offered, id }: RunningCall, fields: object, status: string): OutputItem {
+  const type = offered.hosted ? offered.tool.hosted!.itemType : offered.tool.type; // a hosted tool was read by it
+  if (offered.hosted && offered.tool.hosted!.isPlain) {
+    return { id, type, ...fields, arguments: call.arguments || '{}' };
+  }
+  const own = { id, type, status };
+  const instance = offered.shared.entries > 1 ? { instance_name: offered.name } : undefined;
+  // first and last: the fields of a tool come after them, and cannot replace them
+  return { ...own, ...fields, ...own, ...instance, call_id: call.callId, arguments: call.arguments };
+}
+
+/** Writes the events of a hosted tool that the gateway runs. Server tools have none. */
+export function writeProgress(
+  { call, offered, key }: RunningCall,
+  moment: 'started' | 'completed' | 'failed',
+): Chunk[] {
+  const { hosted } = offered.tool;
+  if (!offered.hosted || !hosted) return [];
+  const { progress, itemType, argumentsEvent } = hosted;
+  const chunks = (progress[moment] ?? []).map((word) => writeEvent(key, `response.${itemType}.${word}`));
+  if (moment !== 'started' || !argumentsEvent) return chunks;
+  const written = call.arguments || '{}';
+  chunks.push(writeEvent(key, `${argumentsEvent}.delta`, { delta: written }));
+  chunks.push(writeEvent(key, `${argumentsEvent}.done`, { arguments: written }));
+  return chunks;
+}
+
+/** Writes an event of an item. The event builder fills in the id. */
+const writeEvent = (key: string, type: string, fields: object = {}): Chunk => ({
+  type: 'relay',
+  key,
+  event: { type, item_id: '', output_index: 0, ...fields },
+});
