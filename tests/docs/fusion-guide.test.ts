@@ -36,12 +36,7 @@ describe('the guide of fusion', () => {
     const response = await gateway.post('/responses', requests[0]!.body);
     const { output } = (await response.json()) as ResponseObject;
 
-    const shapeOf = ({ type, responses, analysis }: ResponseObject['output'][number]) => ({
-      type,
-      models: (responses as { model: string }[] | undefined)?.map(({ model }) => model),
-      fields: analysis && Object.keys(analysis as object),
-    });
-    expect(output.map(shapeOf)).toEqual(shown.output.map(shapeOf));
+    expect(output).toMatchObject(shown.output);
   });
 
   it('shows panels that the router uses', async () => {

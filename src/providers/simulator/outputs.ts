@@ -81,8 +81,15 @@ function answerFreely(
 
 function makeArguments(tool: CallableTool, { prompt }: WireConversation): string {
   if (tool.kind === 'custom') return prompt || tool.name;
-  return JSON.stringify(fillSchema(tool.parameters ?? { type: 'object', properties: {}, additionalProperties: false }));
+  const filled = fillSchema(tool.parameters ?? { type: 'object', properties: {}, additionalProperties: false });
+  return JSON.stringify(isServerFunction(tool.name) && hasPrompt(filled) && prompt ? { ...filled, prompt } : filled);
 }
+
+/** Whether the gateway runs the function. */
+const isServerFunction = (name: string): boolean => name.startsWith('router_');
+
+const hasPrompt = (filled: unknown): filled is { prompt: string } =>
+  typeof filled === 'object' && filled !== null && typeof (filled as { prompt?: unknown }).prompt === 'string';
 
 /** Adds a citation to the text before it, or to the first text if there is none before. */
 function addCites(outputs: Output[], orders: OutputDirective[]): void {

@@ -229,6 +229,19 @@ it.each([
   expect(text(await request({ input, tools, tool_choice: choice }))).toBe(`${name} answered: done`);
 });
 
+it.each([
+  ['router_helper', 'Why?'],
+  ['helper', 'prompt'],
+])('calls %s with the prompt %j', async (name, prompt) => {
+  const parameters = { type: 'object', properties: { prompt: { type: 'string' } } };
+  const chunks = await request({
+    input: 'Why?',
+    tools: [{ type: 'function', name, parameters }],
+    tool_choice: 'required',
+  });
+  expect(calls(chunks)).toEqual([[name, JSON.stringify({ prompt })]]);
+});
+
 it('quotes the tool outputs and does not call the tools again', async () => {
   const input = [
     user('[[call get_weather]] [[call patch a]]'),
