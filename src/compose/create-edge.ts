@@ -41,6 +41,7 @@ import type { ModulePlugins } from '../requests/module-plugins.ts';
 import type { Health } from '../routing/health.ts';
 import type { PrimaryService } from '../workers/services.ts';
 import type { ConfiguredModels } from './build-models.ts';
+import { findVendorAccount } from './find-vendor-account.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
 import { PING_MS } from './time-limits.ts';
@@ -152,6 +153,8 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         ...parts.files,
         workspaces: storage.management,
         maxUploads: () => config().files.parallel_uploads,
+        findVendorAccount: (vendor, workspaceId) => findVendorAccount(config(), models(), vendor, workspaceId),
+        requestMs: () => config().timeouts.request_ms,
       }),
       showHome,
       health: createHealthHandler(parts.version),

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { Readable } from 'node:stream';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { CancelListener, Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
@@ -30,12 +31,13 @@ export interface Upstream {
    * Sends a request and waits for the headers of its response.
    *
    * @param headers flat list of names and values
+   * @param body a stream is sent as it arrives, and never twice
    * @throws {GatewayError} `upstream_failed` or `upstream_timeout`, or the reason of the cancellation
    */
   send(
     path: string,
     headers: readonly string[],
-    body: Buffer,
+    body: Buffer | Readable,
     cancellation: Cancellation,
     how?: SendOptions,
   ): Promise<UpstreamResponse>;
@@ -44,8 +46,8 @@ export interface Upstream {
 }
 
 export interface SendOptions {
-  /** Absent: POST. A GET is sent without a body. */
-  method?: 'GET' | 'POST';
+  /** Absent: POST. Others are sent without a body. */
+  method?: 'GET' | 'POST' | 'DELETE';
   /** Replaces the provider's limit, for responses that take longer. */
   firstByteMs?: number;
 }
@@ -106,7 +108,13 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         return await first.dispatch(pool, request);
       } catch (error) {
         // The provider had just closed a keep-alive connection. Send the request once more, on a new one.
-        if (!first.networkError || first.waitedMs > STALE_MS || !stale.wasStale(first.networkError)) throw error;
+        if (
+          !Buffer.isBuffer(body) ||
+          !first.networkError ||
+          first.waitedMs > STALE_MS ||
+          !stale.wasStale(first.networkError)
+        )
+          throw error;
         return new Exchange(name, limits, cancellation).dispatch(pool, request);
       }
     },

@@ -8,10 +8,19 @@ import type { FileParts } from '../../management/files/parts.ts';
 import type { WorkspaceReader } from '../../platform/storage/ports/workspaces.ts';
 import { readQuery } from '../management/read-query.ts';
 import { actorOf, type ManagementHandler, pathParam } from '../management/route-handler.ts';
-import { findFileWorkspace, readFilePage, readFileTarget, readUploadFields } from './read-file-query.ts';
+import { passFileRequest, type PassThroughParts } from './pass-through.ts';
+import {
+  type FileVendor,
+  findFileWorkspace,
+  findVendor,
+  readFilePage,
+  readFileTarget,
+  readVendorTarget,
+  readUploadFields,
+} from './read-file-query.ts';
 import { findFileShape } from './file-shape.ts';
 
-export interface FileApiParts extends FileParts {
+export interface FileApiParts extends FileParts, Omit<PassThroughParts, 'maxBytes'> {
   workspaces: Pick<WorkspaceReader, 'findWorkspace'>;
   /** Maximum uploads that this process receives at once. */
   maxUploads: () => number;
@@ -26,16 +35,6 @@ const FORM_BYTES = 256 * 1024;
 export function createFileHandlers(parts: FileApiParts): Record<FileHandlerName, ManagementHandler> {
   const { files, workspaces } = parts;
   let uploads = 0;
-
-  /** Handles a request for one file. */
-  const withTarget =
-    (
-      handle: (request: FastifyRequest, reply: FastifyReply, workspaceId: string) => Promise<unknown>,
-    ): ManagementHandler =>
-    async (request, reply) => {
-      const target = readQuery(request, readFileTarget);
-      return handle(request, reply, await findFileWorkspace(workspaces, request, target));
-    };
 
   function receive(request: FastifyRequest, workspaceId: string) {
     const store = ({ filename, content, fields }: UploadedFile) => {
@@ -53,17 +52,43 @@ export function createFileHandlers(parts: FileApiParts): Record<FileHandlerName,
     return readUpload(request.raw, { maxBytes, source: 'files.max_bytes, and the rest of the form', take: store });
   }
 
+  const passOn = async (vendor: FileVendor, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const scope = await findFileWorkspace(workspaces, request, readVendorTarget(request));
+    const maxBytes = () => parts.limits().maxBytes + FORM_BYTES;
+    return passFileRequest({ ...parts, maxBytes }, vendor, scope, request, reply);
+  };
+  /** Passes requests for files of a vendor on. */
+  const orPassOn =
+    (handle: ManagementHandler): ManagementHandler =>
+    (request, reply) => {
+      const vendor = findVendor(request);
+      return vendor ? passOn(vendor, request, reply) : handle(request, reply);
+    };
+
+  /** Handles a request for one file. */
+  const withTarget = (
+    handle: (request: FastifyRequest, reply: FastifyReply, workspaceId: string) => Promise<unknown>,
+  ): ManagementHandler =>
+    orPassOn(async (request, reply) => {
+      const target = readQuery(request, readFileTarget);
+      return handle(request, reply, await findFileWorkspace(workspaces, request, target));
+    });
+
+  const upload = withTarget(async (request, _reply, workspaceId) =>
+    findFileShape(request.headers).writeFile(await receive(request, workspaceId)),
+  );
+
   return {
-    async listFiles(request) {
+    listFiles: orPassOn(async (request) => {
       const { target, page } = readQuery(request, (reader) => ({
         target: readFileTarget(reader),
         page: readFilePage(reader),
       }));
       const workspaceId = await findFileWorkspace(workspaces, request, target);
       return findFileShape(request.headers).writePage(await listFilePage(files, { workspaceId, ...page }));
-    },
+    }),
 
-    uploadFile: withTarget(async (request, _reply, workspaceId) => {
+    async uploadFile(request, reply) {
       if (uploads >= parts.maxUploads()) {
         throw new GatewayError(
           'rate_limited',
@@ -73,11 +98,11 @@ export function createFileHandlers(parts: FileApiParts): Record<FileHandlerName,
       }
       uploads++;
       try {
-        return findFileShape(request.headers).writeFile(await receive(request, workspaceId));
+        return await upload(request, reply);
       } finally {
         uploads--;
       }
-    }),
+    },
 
     findFile: withTarget(async (request, _reply, workspaceId) =>
       findFileShape(request.headers).writeFile(await getFile(files, workspaceId, pathParam(request, 'id'))),

@@ -8,21 +8,33 @@ import type { QueryReader } from '../management/read-query.ts';
 export const fileVendors = ['openai', 'anthropic'] as const;
 export type FileVendor = (typeof fileVendors)[number];
 
-/** Where the files are. */
+/** Whose files a request names. */
 export interface FileTarget {
   /** Absent: the workspace of the key. */
   workspaceId: string | undefined;
-  /** Absent: files of the gateway. */
-  vendor: FileVendor | undefined;
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Reads the parameters that all routes of files have. */
-export const readFileTarget = (reader: QueryReader): FileTarget => ({
-  workspaceId: reader.shaped('workspace_id', uuid, 'the id of a workspace: a UUID')?.toLowerCase(),
-  vendor: reader.word('provider', fileVendors),
-});
+export function readFileTarget(reader: QueryReader): FileTarget {
+  reader.word('provider', fileVendors); // a valid one never comes here: see `findVendor`
+  return { workspaceId: reader.shaped('workspace_id', uuid, 'the id of a workspace: a UUID')?.toLowerCase() };
+}
+
+/** Returns the vendor whose files a request is about. Undefined: those of the gateway, or the query is invalid. */
+export const findVendor = (request: FastifyRequest): FileVendor | undefined => {
+  const { provider } = request.query as { provider?: unknown };
+  return fileVendors.find((vendor) => vendor === provider);
+};
+
+/** Reads the workspace of a request that is passed on. The vendor checks the other parameters. */
+export function readVendorTarget(request: FastifyRequest): FileTarget {
+  const { workspace_id: workspaceId } = request.query as { workspace_id?: unknown };
+  if (workspaceId === undefined) return { workspaceId };
+  if (typeof workspaceId === 'string' && uuid.test(workspaceId)) return { workspaceId: workspaceId.toLowerCase() };
+  throw invalidRequest([{ path: 'workspace_id', message: 'must be the id of one workspace: a UUID.' }]);
+}
 
 /** Reads the parameters of a list. @throws {GatewayError} `invalid_request` if they exclude each other */
 export function readFilePage(reader: QueryReader): { after: string | undefined; limit: number } {
@@ -49,14 +61,8 @@ export function readFilePage(reader: QueryReader): { after: string | undefined; 
 export async function findFileWorkspace(
   workspaces: Pick<WorkspaceReader, 'findWorkspace'>,
   request: FastifyRequest,
-  { workspaceId, vendor }: FileTarget,
+  { workspaceId }: Pick<FileTarget, 'workspaceId'>,
 ): Promise<string> {
-  if (vendor !== undefined) {
-    throw new GatewayError(
-      'not_offered',
-      '`provider` is not offered by this build. Call the files API of the provider itself.',
-    );
-  }
   const caller = request.caller!; // the route needs a key
   if (workspaceId === undefined || workspaceId === caller.workspaceId) return caller.workspaceId;
   if (caller.kind !== 'management') {
