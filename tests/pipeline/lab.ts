@@ -48,6 +48,7 @@ export const serverToolsOf = (loop: Partial<ToolLoop> & Pick<ToolLoop, 'run'>): 
   open: () => ({
     settings: {},
     use: { requested: 0, executed: 0 },
+    calls: [],
     owns: () => true,
     offers: () => true,
     callsMcp: () => false,

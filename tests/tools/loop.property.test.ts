@@ -53,6 +53,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const turnTokens = defaultCounts.input + defaultCounts.output;
+
 const text = fc.constantFrom('now', 'late', 'broken', 'fails');
 const anyCall = fc.oneof(
   { weight: 5, arbitrary: text.map((each) => call('router_echo', { text: each })) },
@@ -78,7 +80,10 @@ const limits = fc.oneof(
   }),
   fc.record({
     stop_server_tools_when: fc.tuple(
-      fc.record({ type: fc.constant('max_tokens_used'), max_tokens: fc.integer({ min: 1, max: 900 }) }),
+      fc.record({
+        type: fc.constant('max_tokens_used'),
+        max_tokens: fc.integer({ min: 1, max: 4 }).map((count) => count * turnTokens),
+      }),
       fc.record({ type: fc.constant('has_tool_call'), tool_name: fc.constantFrom('router_none', 'ask_user') }),
     ),
   }),
@@ -92,7 +97,6 @@ const tools = [
   { type: 'router:echo' },
   { type: 'function', name: 'ask_user', parameters: { type: 'object', properties: {} } },
 ];
-const turnTokens = defaultCounts.input + defaultCounts.output;
 const turnNanoUsd = (defaultCounts.input + defaultCounts.output * 10) * 1000;
 
 /** The parts of items that do not differ between two runs. */

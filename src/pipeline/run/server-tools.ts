@@ -7,7 +7,7 @@ import type { Reviser } from '../../domain/reviser.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from './run.ts';
-import type { OfferedServerTool } from '../tools/planned-call.ts';
+import type { OfferedServerTool, ToolCallRecord } from '../tools/planned-call.ts';
 import type { CallingStep, ResponseStep } from './step.ts';
 
 /** Maximum number of steps of a run, regardless of its tools. */
@@ -94,6 +94,8 @@ export interface ToolLoop {
   readonly settings: Partial<RequestSettings>;
   /** Counts of its calls. */
   readonly use: ToolUse;
+  /** Its calls so far, up to a limit. */
+  readonly calls: readonly ToolCallRecord[];
   /** Cites the pages that the tools have found. */
   readonly reviser: Reviser<unknown>;
   /**

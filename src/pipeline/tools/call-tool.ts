@@ -19,6 +19,8 @@ export interface CallOutcome {
   readonly endsResponse?: boolean;
   readonly suspension?: Suspension;
   readonly status: 'completed' | 'failed';
+  /** `ok`, or the class of the failure: its kind, `tool_error`, `result_too_large` or `internal`. */
+  readonly outcome: string;
 }
 
 /**
@@ -30,7 +32,8 @@ export async function callTool(run: Run, call: PlannedCall, ports: CallPorts, ro
   const { offered } = call;
   const { tool, parameters } = offered;
   const { report } = ports;
-  const fail = (error: string): CallOutcome => ({
+  const fail = (error: string, outcome: string): CallOutcome => ({
+    outcome,
     result: describeFailure(call, error, report),
     item: { ...describeCall(offered, call.input, report), error },
     status: tool.canFail || offered.hosted ? 'failed' : 'completed', // other items have no such status
@@ -44,12 +47,12 @@ export async function callTool(run: Run, call: PlannedCall, ports: CallPorts, ro
       : tool.execute(call.input, parameters, context);
     const outcome = executing instanceof Promise ? await untilCancelled(executing, cancellation) : executing;
     const written = writeOutcome(outcome, room);
-    return typeof written === 'string' ? fail(written) : written;
+    return typeof written === 'string' ? fail(written, 'result_too_large') : written;
   } catch (error) {
     if (run.cancellation.reason) throw run.cancellation.reason;
-    if (isForModel(error)) return fail(error.message);
+    if (isForModel(error)) return fail(error.message, error instanceof GatewayError ? error.kind : 'tool_error');
     report(tool.type, error);
-    return fail('The tool failed.');
+    return fail('The tool failed.', 'internal');
   }
 }
 
@@ -69,6 +72,7 @@ function writeOutcome({ suspension, ...outcome }: ToolOutcome, room: ResultRoom)
     result: text,
     item: fields,
     status: hasFailed ? 'failed' : 'completed',
+    outcome: hasFailed || fields['error'] !== undefined ? 'tool_error' : 'ok',
     ...(sources && { sources }),
     ...((endsResponse || suspension) && { endsResponse: true }),
     ...(suspension && { suspension }),

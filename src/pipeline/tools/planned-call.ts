@@ -58,3 +58,16 @@ export interface PlannedCall {
   /** Sends events of the item to the client. */
   emit(events: readonly ToolEvent[]): MaybePromise<void>;
 }
+
+/** A call of a server tool that has ended, or that did not run. Telemetry reads it. */
+export interface ToolCallRecord {
+  /** The type of the tool. Undefined: the model named none of the gateway. */
+  readonly tool: string | undefined;
+  /** The number of its step, or of the next one if it ran before the first. */
+  readonly step: number;
+  /** performance.now(). */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** `ok`, or the class of the failure. */
+  readonly outcome: string;
+}

@@ -7,7 +7,7 @@ import type { ToolUse } from '../../domain/usage.ts';
 import type { Suspension } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
 import { type CallOutcome, callTool } from './call-tool.ts';
-import type { CallPorts, OfferedServerTool, PlannedCall } from './planned-call.ts';
+import type { CallPorts, OfferedServerTool, PlannedCall, ToolCallRecord } from './planned-call.ts';
 import { writeAwaitedCalls } from './suspended-calls.ts';
 import type { ToolStage } from './tool-stage.ts';
 
@@ -27,6 +27,8 @@ export interface CallParts {
   readonly offered: ReadonlyMap<string, OfferedServerTool>;
   readonly use: ToolUse;
   readonly stage: ToolStage;
+  /** Receives each call that has ended or did not run. */
+  readonly record: (call: Omit<ToolCallRecord, 'step'>) => void;
   readonly ports: CallPorts;
   readonly room: ResultRoom;
   /** Receives the pages that the response may cite. */
@@ -58,7 +60,13 @@ export async function runCall(parts: CallParts, each: RunningCall, out: Sink<Chu
     ...{ offered, input, callId: call.callId, itemId: id, model, resumed },
     emit: (events) => out.write(events.map(({ type, ...fields }) => writeEvent(key, type, fields))),
   };
-  const outcome = await callTool(run, planned, ports, room);
+  const note = (outcome: string): void =>
+    parts.record({ tool: offered.tool.type, startedAt, endedAt: performance.now(), outcome });
+  const outcome = await callTool(run, planned, ports, room).catch((reason: unknown) => {
+    note('cancelled');
+    throw reason;
+  });
+  note(outcome.outcome);
   const { item, sources, suspension } = outcome;
   if (sources) parts.addSources(sources);
   if (!suspension) use.executed++;

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Chunk } from '../../domain/chunks.ts';
 import { createId } from '../../domain/ids.ts';
 import type { InputItem } from '../../domain/items.ts';
@@ -21,6 +22,15 @@ export interface CallResults {
   readonly endsResponse: boolean;
 }
 
+/** A call that does not run. */
+interface RejectedCall {
+  /** The error for the model. */
+  readonly result: string;
+  /** The type of its tool. Undefined: there is none of that name. */
+  readonly tool: string | undefined;
+  readonly outcome: 'over_limit' | 'unknown_tool' | 'invalid_arguments';
+}
+
 /** The calls of one step. */
 interface StepCalls extends CallParts {
   readonly step: CallingStep;
@@ -35,8 +45,12 @@ interface StepCalls extends CallParts {
  */
 export async function runCalls(parts: StepCalls, out: Sink<Chunk>): Promise<CallResults> {
   const { step } = parts;
-  const planned = step.toolCalls.map((call, index) => (index < parts.left ? prepare(parts, call, index) : overLimit));
-  const running = planned.filter((each) => typeof each !== 'string');
+  const planned = step.toolCalls.map((call, index) => prepare(parts, call, index));
+  const running = planned.filter((each) => 'key' in each);
+  const startedAt = performance.now();
+  for (const each of planned) {
+    if (!('key' in each)) parts.record({ tool: each.tool, outcome: each.outcome, startedAt, endedAt: startedAt });
+  }
   const announced = running.flatMap((each): Chunk[] => {
     const item = writeItem(each, describeCall(each.offered, each.input, parts.ports.report), 'in_progress');
     return [{ type: 'item', key: each.key, item }, ...writeProgress(each, 'started')];
@@ -45,7 +59,7 @@ export async function runCalls(parts: StepCalls, out: Sink<Chunk>): Promise<Call
 
   const results = await runAll(parts, running, out);
   const items = planned.map((each, index): InputItem => {
-    const output = typeof each === 'string' ? each : results.get(each)!.result; // every call has ended
+    const { result: output } = 'key' in each ? results.get(each)! : each; // every call has ended
     return { type: 'function_call_output', call_id: step.toolCalls[index]!.callId, output };
   });
   return { items, endsResponse: [...results.values()].some(({ endsResponse }) => endsResponse) };
@@ -66,17 +80,21 @@ export async function runAll(
   return results;
 }
 
-/** @returns the error for the model if the call cannot run */
-function prepare({ offered, step }: StepCalls, call: ToolCall, index: number): RunningCall | string {
+/** @param index of the call in its step */
+function prepare({ offered, step, left }: StepCalls, call: ToolCall, index: number): RunningCall | RejectedCall {
   const found = offered.get(call.name);
+  const tool = found?.tool.type;
+  if (index >= left) return { tool, outcome: 'over_limit', result: overLimit };
   if (!found) {
     const names = [...offered.keys()].join(', ');
-    return writeError(`There is no tool named ${call.name.slice(0, 100)}. The gateway runs ${names}.`);
+    const error = `There is no tool named ${call.name.slice(0, 100)}. The gateway runs ${names}.`;
+    return { tool, outcome: 'unknown_tool', result: writeError(error) };
   }
+  const reject = (error: string): RejectedCall => ({ tool, outcome: 'invalid_arguments', result: writeError(error) });
   const input = call.arguments.trim() === '' ? {} : parseObject(call.arguments);
-  if (!input) return writeError('The arguments are not a JSON object.');
+  if (!input) return reject('The arguments are not a JSON object.');
   const problem = found.tool.checkArguments(input);
-  if (problem !== undefined) return writeError(`The arguments are invalid: ${problem}`);
+  if (problem !== undefined) return reject(`The arguments are invalid: ${problem}`);
   return {
     ...{ call, offered: found, input, key: `tool/${step.number}/${index}`, id: createId(found.tool.itemPrefix) },
     model: step.committed!.endpoint.model, // a step with calls has ended

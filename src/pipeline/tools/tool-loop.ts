@@ -24,6 +24,9 @@ const MAX_TOOL_CALLS = 30;
 /** Maximum number of calls of a request with conditions of its own. */
 const MAX_CONDITIONAL_CALLS = 256;
 
+/** Maximum number of calls that telemetry gets. A turn may contain any number that do not run. */
+const MAX_RECORDED = 512;
+
 /**
  * The last turns of a run. One without a call of a tool is enough, but a provider may ignore `tool_choice: none`. It
  * then gets another one without tools.
@@ -48,6 +51,7 @@ export interface ToolLoopParts {
 /** Runs the server tools of one run, and decides when its last turn comes. */
 export class ServerToolLoop implements ToolLoop {
   readonly use: ToolLoop['use'] = { requested: 0, executed: 0 };
+  readonly calls: ToolLoop['calls'][number][] = [];
   readonly reviser: ToolLoop['reviser'];
   readonly adapt: ToolLoop['adapt'];
   readonly prepare: ToolLoop['prepare'];
@@ -144,7 +148,10 @@ export class ServerToolLoop implements ToolLoop {
 
   private callParts(stage: ToolStage): CallParts {
     const { run, offered, ports, addSources } = this.parts;
-    return { run, offered, use: this.use, stage, ports, room: this.room, addSources };
+    const record: CallParts['record'] = (call) => {
+      if (this.calls.length < MAX_RECORDED) this.calls.push({ ...call, step: run.steps.length - 1 });
+    };
+    return { run, offered, use: this.use, stage, ports, room: this.room, addSources, record };
   }
 
   /** Drops the tools if the provider ignores `tool_choice: none` and the model has not written anything. */
@@ -166,7 +173,6 @@ export class ServerToolLoop implements ToolLoop {
       const type = offered.get(name)?.tool.type;
       if (type !== undefined) this.called.add(type);
     }
-    for (const name of listClientCalls(run, step)) this.called.add(name);
     const condition = findReason(this.conditions, {
       ...{ calls: this.use.requested, called: this.called },
       ...measureRun(run),
@@ -204,8 +210,5 @@ const itemsOf = ({ builder }: Run, { firstItem }: ResponseStep) => builder?.item
 
 const hasClientCalls = (run: Run, step: ResponseStep): boolean =>
   itemsOf(run, step).some(({ type }) => clientCalls.has(type));
-
-const listClientCalls = (run: Run, step: ResponseStep): string[] =>
-  itemsOf(run, step).flatMap(({ type, name }) => (clientCalls.has(type) && typeof name === 'string' ? [name] : []));
 
 const hasMessage = (run: Run, step: ResponseStep): boolean => itemsOf(run, step).some(({ type }) => type === 'message');

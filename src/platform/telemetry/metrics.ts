@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { LedgerEntry } from '../../domain/ledger-entry.ts';
 import type { MetricFamily, Labels } from './exposition.ts';
 import { Histogram } from './histogram.ts';
+import { ToolNumbers } from './tool-numbers.ts';
 import { listAttempts, type ObservedEndpoint, type ObservedRun, sumUpstreamMs } from './observed.ts';
 
 /** Maximum number of model and provider pairs. All others are counted as one pair. */
@@ -69,6 +70,7 @@ export class Metrics {
   private readonly overhead = [new Histogram(), new Histogram()] as const;
   private readonly routes: { labels: Labels; counts: Float64Array }[] = [];
   private readonly limits = new Map<string, { labels: Labels; hits: number }>();
+  private readonly tools = new ToolNumbers();
 
   private counterFailures = 0;
 
@@ -119,6 +121,7 @@ export class Metrics {
     tokens[4]! += entry.reasoningTokens;
     numbers.costNanoUsd += Number(entry.costNanoUsd);
     if (!entry.priced) numbers.unpriced++;
+    if (run.toolLoop) this.tools.count(run.toolLoop.calls);
     if (!origin) return; // the gateway itself made the request, as part of a request that is counted
 
     const now = performance.now();
@@ -217,6 +220,7 @@ export class Metrics {
           [...retries].map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
         ),
       },
+      ...this.tools.collect(),
       {
         name: 'headgate_endpoint_stable',
         help: '0 while an endpoint that was asked has an outage, and is asked last.',

@@ -42,6 +42,18 @@ export interface ObservedStep {
   readonly committed: ObservedAttempt | undefined;
 }
 
+/** A call of a server tool. */
+export interface ObservedToolCall {
+  /** The type of the tool. Undefined: the model named none of the gateway. */
+  readonly tool: string | undefined;
+  /** The number of its step, or of the next one if it ran before the first. */
+  readonly step: number;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** `ok`, or the class of the failure. */
+  readonly outcome: string;
+}
+
 export interface ObservedRun {
   readonly request: Pick<ResponseRequest, 'trace' | 'session_id' | 'max_output_tokens' | 'temperature' | 'top_p'>;
   readonly caller: Caller;
@@ -52,6 +64,8 @@ export interface ObservedRun {
   readonly origin?: Origin | undefined;
   readonly endUser: string | undefined;
   readonly steps: readonly ObservedStep[];
+  /** Absent: the run has no server tools. */
+  readonly toolLoop?: { readonly calls: readonly ObservedToolCall[] } | undefined;
   readonly firstOutputAt: number | undefined;
   readonly error: GatewayError | undefined;
 }

@@ -1,5 +1,12 @@
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
-import { listAttempts, type ObservedAttempt, type ObservedRun, sumUpstreamMs } from '../observed.ts';
+import {
+  listAttempts,
+  type ObservedAttempt,
+  type ObservedRun,
+  type ObservedStep,
+  type ObservedToolCall,
+  sumUpstreamMs,
+} from '../observed.ts';
 import { otelProviderNames } from './provider-names.ts';
 
 export type Attributes = Record<string, string | number | boolean | string[]>;
@@ -10,8 +17,10 @@ export interface SpanDescription {
   startMs: number;
   endMs: number;
   attributes: Attributes;
+  kind: 'server' | 'client' | 'internal';
   /** The `error_type`. Never the message, because a provider may have quoted the prompt. */
   errorType: string | undefined;
+  children: SpanDescription[];
 }
 
 /** Maximum number of keys of `trace` in a span, and maximum characters of a value. */
@@ -19,18 +28,67 @@ const MAX_KEYS = 64;
 const LONGEST_VALUE = 4096;
 
 /**
- * Describes the spans of a run: the request, with one child per attempt that was sent.
+ * Describes the spans of a run: the request, with one child per attempt that was sent. If the run has called server
+ * tools, the children of the request are the turns of the model, and those of a turn its attempts and its calls.
  *
  * @param now performance.now() of its end
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
  */
-export function describeSpans(run: ObservedRun, entry: LedgerEntry, now: number) {
+export function describeSpans(run: ObservedRun, entry: LedgerEntry, now: number): SpanDescription {
   const clock = { now, zeroMs: Date.now() - now };
-  const attempts = listAttempts(run);
-  const last = attempts.at(-1);
+  const { calls = [] } = run.toolLoop ?? {};
+  const last = listAttempts(run).at(-1);
+  const turns = run.steps.map((step, number) => {
+    const attempts = step.attempts.flatMap(
+      (attempt) => describeAttempt(run, entry, attempt, attempt === last, clock) ?? [],
+    );
+    if (calls.length === 0) return attempts;
+    return describeTurn(step, number, attempts, calls, clock);
+  });
+  return { ...describeRequest(run, entry, clock), children: turns.flat() };
+}
+
+/** Describes a turn of a model that has tools. */
+function describeTurn(
+  { attempts }: ObservedStep,
+  number: number,
+  sent: SpanDescription[],
+  calls: readonly ObservedToolCall[],
+  clock: Clock,
+): SpanDescription[] {
+  const children = [...sent, ...calls.filter(({ step }) => step === number).map((call) => describeCall(call, clock))];
+
+  if (children.length === 0) return []; // it failed before anything was sent
+  return [
+    {
+      name: `turn ${number + 1}`,
+      kind: 'internal',
+      startMs: Math.min(...children.map(({ startMs }) => startMs)),
+      endMs: Math.max(...children.map(({ endMs }) => endMs)),
+      errorType: attempts.at(-1)?.error?.errorType,
+      attributes: { 'headgate.turn': number + 1, 'headgate.tool_calls': children.length - sent.length },
+      children,
+    },
+  ];
+}
+
+/** Neither the arguments nor the result: both are content. */
+function describeCall({ tool, step, startedAt, endedAt, outcome }: ObservedToolCall, clock: Clock): SpanDescription {
+  const name = tool ?? 'none';
+  const errorType = outcome === 'ok' ? undefined : outcome;
   return {
-    request: describeRequest(run, entry, clock),
-    attempts: attempts.flatMap((attempt) => describeAttempt(run, entry, attempt, attempt === last, clock) ?? []),
+    name: `execute_tool ${name}`,
+    kind: 'internal',
+    startMs: clock.zeroMs + startedAt,
+    endMs: clock.zeroMs + Math.min(endedAt, clock.now),
+    errorType,
+    attributes: {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': name,
+      'headgate.turn': step + 1,
+      ...(errorType !== undefined && { 'error.type': errorType }),
+    },
+    children: [],
   };
 }
 
@@ -50,7 +108,11 @@ const kindOf = ({ apiType }: LedgerEntry) =>
     ? { route: '/api/v1/images', operation: 'generate_content' }
     : { route: '/api/v1/responses', operation: 'chat' };
 
-function describeRequest(run: ObservedRun, entry: LedgerEntry, { now, zeroMs }: Clock): SpanDescription {
+function describeRequest(
+  run: ObservedRun,
+  entry: LedgerEntry,
+  { now, zeroMs }: Clock,
+): Omit<SpanDescription, 'children'> {
   const { origin, request } = run;
   const receivedAt = origin?.receivedAt ?? now;
   const { trace = {} } = request;
@@ -58,6 +120,7 @@ function describeRequest(run: ObservedRun, entry: LedgerEntry, { now, zeroMs }: 
   const { route, operation } = kindOf(entry);
   return {
     name: textOf(trace['span_name']) ?? `POST ${route}`,
+    kind: 'server',
     startMs: zeroMs + receivedAt,
     endMs: zeroMs + now,
     errorType: failed,
@@ -103,6 +166,8 @@ function describeAttempt(
   const { operation } = kindOf(entry);
   return {
     name: textOf(request.trace?.['generation_name']) ?? `${operation} ${endpoint.upstreamModel}`,
+    kind: 'client',
+    children: [],
     startMs: zeroMs + dispatchedAt,
     endMs: zeroMs + Math.min(endedAt, now),
     errorType: error?.errorType,

@@ -85,32 +85,27 @@ export async function openTracing(
       }),
     ],
   });
+  const kinds = { server: api.SpanKind.SERVER, client: api.SpanKind.CLIENT, internal: api.SpanKind.INTERNAL };
   const tracer = provider.getTracer('headgate', settings.version);
 
   function write(run: ObservedRun, entry: LedgerEntry, parent: TraceParent, now: number): void {
-    const { request, attempts } = describeSpans(run, entry, now);
     const { traceId, spanId } = parent;
     const above =
       traceId !== undefined && spanId !== undefined
         ? api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: 1, isRemote: true })
         : api.ROOT_CONTEXT;
     wantedTraceId = traceId;
-    const span = start(tracer, request, api.SpanKind.SERVER, above);
-    wantedTraceId = undefined;
-    const within = api.trace.setSpan(api.ROOT_CONTEXT, span);
-    for (const attempt of attempts) start(tracer, attempt, api.SpanKind.CLIENT, within).end(attempt.endMs);
-    span.end(request.endMs);
+    writeSpan(tracer, describeSpans(run, entry, now), above);
   }
 
-  function start(
-    from: Tracer,
-    { name, startMs, attributes, errorType }: SpanDescription,
-    kind: number,
-    above: Context,
-  ) {
-    const span = from.startSpan(name, { kind, startTime: startMs, attributes }, above);
+  function writeSpan(from: Tracer, description: SpanDescription, above: Context): void {
+    const { name, kind, startMs, endMs, attributes, errorType, children } = description;
+    const span = from.startSpan(name, { kind: kinds[kind], startTime: startMs, attributes }, above);
+    wantedTraceId = undefined; // only the first span of a trace needs it
     if (errorType !== undefined) span.setStatus({ code: api.SpanStatusCode.ERROR });
-    return span;
+    const within = api.trace.setSpan(api.ROOT_CONTEXT, span);
+    for (const child of children) writeSpan(from, child, within);
+    span.end(endMs);
   }
 
   return {
