@@ -1,7 +1,7 @@
 /**
  * Measures Headgate against a parsing proxy, a bare proxy, nginx and a TypeScript peer, and prints one table.
  *
- *     npm run bench                                   about 7 minutes
+ *     npm run bench                                   about 9 minutes
  *     npm run bench -- --quick                        about 2
  *     npm run bench -- --phases json,sse --only headgate --rounds 10
  *     npm run bench -- --out bench/results.md         writes the table as well
