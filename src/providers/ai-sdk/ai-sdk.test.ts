@@ -141,11 +141,11 @@ describe('a request', () => {
   });
 
   it('names fields that it cannot carry', () => {
-    const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '[1]', async: true } as InputItem;
+    const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '[1]', owner: 'x' } as InputItem;
     const image = { type: 'input_image' as const, image_url: 'https://a.example/b.png', detail: 'high' as const };
     expect(write({ input: [{ type: 'message', role: 'user', content: [image] }, call] }).dropped).toEqual([
       'input[0].content[0].detail',
-      'input[1].async',
+      'input[1].owner',
       'input[1].arguments (not a JSON object; sent as text)',
     ]);
   });

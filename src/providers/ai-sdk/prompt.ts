@@ -16,6 +16,7 @@ import type { ResponseRequest } from '../../domain/request.ts';
 import { isDataUrl, readDataUrl } from '../../domain/data-url.ts';
 import { type Draft, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import { readGeneratedImage } from '../kit/generated-image.ts';
+import { settleLateOutputs } from '../kit/late-outputs.ts';
 import {
   agentHeading,
   type Control,
@@ -55,7 +56,9 @@ export class WireConversation implements Control {
 }
 
 /** @param name the package that opaque reasoning is bound to */
-export function writePrompt(draft: Draft, { instructions, input }: ResponseRequest, name: string): WireConversation {
+export function writePrompt(draft: Draft, request: ResponseRequest, name: string): WireConversation {
+  const { instructions } = request;
+  const input = settleLateOutputs(request.input);
   const conversation = new WireConversation();
   if (instructions) conversation.prompt.push({ role: 'system', content: instructions });
   for (const item of input) noteSeal(conversation, item, name);

@@ -10,6 +10,7 @@ import type {
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../kit/draft.ts';
 import { generatedImageHeading, readGeneratedImage } from '../kit/generated-image.ts';
+import { settleLateOutputs } from '../kit/late-outputs.ts';
 import {
   agentHeading,
   type Control,
@@ -79,8 +80,9 @@ export class WireConversation implements Control {
 export function writeMessages(
   draft: MessagesDraft,
   instructions: string | null | undefined,
-  input: readonly InputItem[],
+  given: readonly InputItem[],
 ): WireConversation {
+  const input = settleLateOutputs(given);
   const conversation = new WireConversation();
   if (instructions) conversation.system.push({ type: 'text', text: instructions });
   for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index);

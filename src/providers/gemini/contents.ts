@@ -11,6 +11,7 @@ import type {
 import { dropUnknown, refuse } from '../kit/draft.ts';
 import { readGeneratedImage } from '../kit/generated-image.ts';
 import { parseObject } from '../../domain/parse-object.ts';
+import { settleLateOutputs } from '../kit/late-outputs.ts';
 import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../kit/replay.ts';
 import { upstreamName } from '../kit/tool-box.ts';
 import { type GeminiDraft, writeParts } from './parts.ts';
@@ -85,8 +86,9 @@ export class WireConversation implements Control {
 export function writeContents(
   draft: GeminiDraft,
   instructions: string | null | undefined,
-  input: readonly InputItem[],
+  given: readonly InputItem[],
 ): WireConversation {
+  const input = settleLateOutputs(given);
   const conversation = new WireConversation();
   if (instructions) conversation.system.push({ text: instructions });
   for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index);

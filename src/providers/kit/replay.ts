@@ -20,7 +20,7 @@ import { type Draft, dropUnknown, refuseKind, refuseReference } from './draft.ts
 export const itemFields = {
   message: new Set(['type', 'id', 'role', 'content', 'status', 'model']),
   reasoning: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'format', 'signature', 'status']),
-  call: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'input', 'namespace', 'status']),
+  call: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'input', 'namespace', 'status', 'async']),
   output: new Set(['type', 'id', 'call_id', 'output', 'status']),
   agentMessage: new Set(['type', 'id', 'author', 'recipient', 'content']),
   additionalTools: new Set(['type', 'id', 'role', 'tools']),

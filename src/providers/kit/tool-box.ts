@@ -35,6 +35,9 @@ export interface OfferedTool {
   namespace?: string;
 }
 
+/** The names of functions that all providers accept. Those of the caller's functions are checked before. */
+const functionName = /^[A-Za-z0-9_-]{1,64}$/;
+
 /** Name upstream → the tool that the caller offered. Plain functions are omitted. */
 export type OfferedTools = ReadonlyMap<string, OfferedTool>;
 
@@ -129,6 +132,10 @@ function addTool(
 ): void {
   dropUnknown(draft, tool, known[tool.type], place);
   const name = upstreamName(tool.name, group?.name);
+  if ((group !== undefined || tool.type === 'custom') && !functionName.test(name)) {
+    const message = `The tool would be called ${name.slice(0, 100)} at ${draft.target.endpoint}, where names have at most 64 letters, digits, \`_\` or \`-\`. Shorten or rename ${group ? 'the group or the tool' : 'the tool'}.`;
+    throw refuseBecause(`${place()}.name`, message);
+  }
   if (!replaces && box.tools.has(name)) {
     throw new GatewayError(
       'invalid_request',

@@ -10,6 +10,7 @@ import type {
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../kit/draft.ts';
 import { generatedImageHeading, readGeneratedImage } from '../kit/generated-image.ts';
+import { settleLateOutputs } from '../kit/late-outputs.ts';
 import { agentHeading, type Control, itemFields, writeOtherItem } from '../kit/replay.ts';
 import { upstreamName } from '../kit/tool-box.ts';
 import type { ChatDraft } from './draft.ts';
@@ -29,8 +30,9 @@ export interface WireConversation extends Control {
 export function writeMessages(
   draft: ChatDraft,
   instructions: string | null | undefined,
-  input: readonly InputItem[],
+  given: readonly InputItem[],
 ): WireConversation {
+  const input = settleLateOutputs(given);
   const conversation: WireConversation = { messages: [], additionalTools: [] };
   const { messages } = conversation;
   if (instructions) messages.push({ role: 'system', content: instructions });

@@ -1,0 +1,122 @@
+import type { CustomToolCallItem, FunctionCallItem, InputItem, ToolOutputPart } from '../../domain/items.ts';
+
+/* For wires whose providers expect the outputs of calls right after the turn that made them. */
+
+type Call = FunctionCallItem | CustomToolCallItem;
+
+interface Output {
+  call_id: string;
+  output: string | ToolOutputPart[];
+}
+
+/** What the model reads until the output arrives. */
+const PENDING = 'The output is not available yet. It follows later in the conversation.';
+
+/**
+ * Puts the outputs of calls right after the turn of the model that made them. An output that comes only after a later
+ * turn, as with `async` functions, becomes a message of the user where it arrived, and its call gets a provisional
+ * output. A call without any output stays as it is, unless it is `async`.
+ *
+ * @returns the same list if all outputs are in their place
+ * @see docs/reference/tools.md#late-outputs, docs/reference/choices.md, choice 461
+ */
+export function settleLateOutputs(input: readonly InputItem[]): readonly InputItem[] {
+  return input.some(isCall) ? new LateOutputs(input).settle() : input;
+}
+
+class LateOutputs {
+  private readonly input: readonly InputItem[];
+  private readonly settled: InputItem[] = [];
+  private isChanged = false;
+  /** Calls of the current turn without an output so far. */
+  private open: Call[] = [];
+  /** Whether the outputs of the current turn have begun. */
+  private isAnswered = false;
+  /** What the user has said since, while an output can still follow. */
+  private said: InputItem[] = [];
+  /** Calls with a provisional output, by id. */
+  private readonly late = new Map<string, Call>();
+  /** The place of the last output of a call. Created at the first need: most outputs are in time. */
+  private lastOutputs: Map<string, number> | undefined;
+
+  constructor(input: readonly InputItem[]) {
+    this.input = input;
+  }
+
+  settle(): readonly InputItem[] {
+    const { length } = this.input;
+    for (let index = 0; index < length; index++) this.take(this.input[index]!, index);
+    if (this.said.length > 0) this.endTurn(length);
+    return this.isChanged ? this.settled : this.input;
+  }
+
+  private take(item: InputItem, index: number): void {
+    if (isOutput(item)) {
+      this.takeOutput(item);
+      return;
+    }
+    if (isOfUser(item)) {
+      if (this.open.length > 0) this.said.push(item);
+      else this.settled.push(item);
+      this.isAnswered = true;
+      return;
+    }
+    if (this.isAnswered) this.endTurn(index);
+    if (isCall(item)) this.open.push(item);
+    this.settled.push(item);
+  }
+
+  private takeOutput(item: InputItem & Output): void {
+    const at = this.open.findIndex(({ call_id: id }) => id === item.call_id);
+    const call = at === -1 ? this.late.get(item.call_id) : undefined;
+    if (call) {
+      const message = writeLate(call, item);
+      if (this.open.length > 0) this.said.push(message);
+      else this.settled.push(message);
+      return;
+    }
+    if (at !== -1) this.open.splice(at, 1);
+    if (this.said.length > 0) this.isChanged = true; // it moves up
+    this.isAnswered = true;
+    this.settled.push(item);
+    if (this.open.length === 0) this.flush();
+  }
+
+  /** @param index of the first item after the turn */
+  private endTurn(index: number): void {
+    for (const call of this.open) {
+      const { type, call_id } = call;
+      if (call.async !== true && (this.findLastOutput(call_id) ?? -1) <= index) continue;
+      this.late.set(call_id, call);
+      this.isChanged = true;
+      this.settled.push({ type: `${type}_output`, call_id, output: PENDING } as InputItem); // of its kind
+    }
+    this.open = [];
+    this.isAnswered = false;
+    this.flush();
+  }
+
+  private flush(): void {
+    for (const item of this.said.splice(0)) this.settled.push(item);
+  }
+
+  private findLastOutput(callId: string): number | undefined {
+    this.lastOutputs ??= new Map(this.input.flatMap((item, at) => (isOutput(item) ? [[item.call_id, at]] : [])));
+    return this.lastOutputs.get(callId);
+  }
+}
+
+function writeLate({ name }: Call, { output }: Output): InputItem {
+  const head = `[Output of the earlier call of ${name}]`;
+  if (typeof output === 'string') return { type: 'message', role: 'user', content: `${head}\n${output}` };
+  return { type: 'message', role: 'user', content: [{ type: 'input_text', text: head }, ...output] };
+}
+
+const isCall = (item: InputItem): item is Call => item.type === 'function_call' || item.type === 'custom_tool_call';
+
+const isOutput = (item: InputItem): item is InputItem & Output =>
+  item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
+
+/** Whether the item ends the turn of the model. */
+const isOfUser = (item: InputItem): boolean =>
+  item.type === 'agent_message' || (item.type === 'message' && (item as { role?: string }).role !== 'assistant');
