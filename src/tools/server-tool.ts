@@ -152,8 +152,8 @@ export interface HostedForm {
   };
   /** The prefix of the events with the arguments of a call: `<prefix>.delta` and `<prefix>.done`. Absent: none. */
   readonly argumentsEvent?: `response.${string}`;
-  /** Whether its items have no `status` and no `call_id`. */
-  readonly isPlain?: boolean;
+  /** Fields that its items do not have, although those of other tools do. */
+  readonly omits?: ReadonlySet<'status' | 'call_id'>;
   /** @returns undefined if the gateway cannot run it: only the provider can */
   readParameters(tool: HostedTool): Record<string, unknown> | undefined;
 }

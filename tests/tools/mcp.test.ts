@@ -77,7 +77,7 @@ describe.each(wireNames)('mcp on %s', (wire) => {
       });
       expect(first).toEqual({
         ...{ type: 'mcp_call', id: expect.stringMatching(/^mcp_/), server_label: 'docs', name: 'echo' },
-        ...{ arguments: JSON.stringify({ text: 'hello' }), output: 'echo: hello', error: null },
+        ...{ status: 'completed', arguments: JSON.stringify({ text: 'hello' }), output: 'echo: hello', error: null },
       });
       expect(second).toMatchObject({ output: 'echo: again' });
       expect(message).toMatchObject({ type: 'message' });
@@ -258,7 +258,7 @@ describe.each(wireNames)('mcp on %s', (wire) => {
         { text: 'Sorry.' },
       );
       expect(served.body.status).toBe('completed');
-      expect(ofType(served, 'mcp_call')).toMatchObject([{ output: null, error }]);
+      expect(ofType(served, 'mcp_call')).toMatchObject([{ status: 'failed', output: null, error }]);
       expect(sent[1]).toContain(text);
       if (mode === 'streamed') expect(typesOf(served)).toContain('response.mcp_call.failed');
       if (mode === 'streamed') expect(typesOf(served)).not.toContain('response.mcp_call.completed');

@@ -97,13 +97,12 @@ function writeSuspended({ call, key, resumed }: RunningCall, suspension: Suspens
 /** Writes the item. The call id and the arguments let a later request repeat the call exactly. */
 export function writeItem({ call, offered, id }: RunningCall, fields: object, status: string): OutputItem {
   const type = offered.hosted ? offered.tool.hosted!.itemType : offered.tool.type; // a hosted tool was read by it
-  if (offered.hosted && offered.tool.hosted!.isPlain) {
-    return { id, type, ...fields, arguments: call.arguments || '{}' };
-  }
-  const own = { id, type, status };
+  const omits = offered.hosted && offered.tool.hosted!.omits;
+  const own = { id, type, ...(!omits?.has('status') && { status }) };
   const instance = offered.shared.entries > 1 ? { instance_name: offered.name } : undefined;
   // first and last: the fields of a tool come after them, and cannot replace them
-  return { ...own, ...fields, ...own, ...instance, call_id: call.callId, arguments: call.arguments };
+  const callId = omits?.has('call_id') ? undefined : { call_id: call.callId };
+  return { ...own, ...fields, ...own, ...instance, ...callId, arguments: call.arguments || (omits ? '{}' : '') };
 }
 
 /** Writes the events of a hosted tool that the gateway runs. Server tools have none. */

@@ -129,7 +129,7 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
         for (const { name, description, inputSchema, annotations } of listed.tools) {
           tools.push({
             name,
-            description: description ?? null,
+            ...(description !== undefined && { description }),
             input_schema: inputSchema,
             ...(annotations && { annotations }),
           });

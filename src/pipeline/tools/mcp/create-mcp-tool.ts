@@ -23,14 +23,14 @@ const call: HostedForm = {
   ...{ types, readParameters },
   itemType: 'mcp_call',
   progress: { started: ['in_progress'], completed: ['completed'], failed: ['failed'] },
-  isPlain: true,
+  omits: new Set(['call_id']),
   argumentsEvent: 'response.mcp_call_arguments',
 };
 const approval: HostedForm = {
   ...{ types, readParameters },
   itemType: 'mcp_approval_request',
   progress: { started: [], completed: [] },
-  isPlain: true,
+  omits: new Set(['call_id', 'status']),
 };
 
 /** Creates a tool whose calls run at the server. @param approvalId of the request that the caller has approved */
