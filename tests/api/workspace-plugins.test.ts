@@ -194,6 +194,22 @@ describe('`disabled_server_tools` of a workspace', () => {
     expect((await respond(key, { model: 'acme/cheap', tools, plugins })).status).toBe(200);
   });
 
+  it('may name tools that an operator has added, and reject them like those of the interface', async () => {
+    const { key } = await open({ disabled_server_tools: ['router:roll_dice'] });
+    const sent = upstream.requests.length;
+    const tools = [{ type: 'router:roll_dice' }];
+    const late = [
+      { role: 'user', content: 'hi' },
+      { type: 'additional_tools', role: 'tool', tools },
+    ];
+    for (const fields of [{ tools }, { input: late }]) {
+      const { status, body } = await respond(key, { model: 'acme/cheap', ...fields });
+      expect(status).toBe(403);
+      expect(body.error.metadata.issues[0].message).toContain('has disabled router:roll_dice');
+    }
+    expect(upstream.requests).toHaveLength(sent);
+  });
+
   it('name known tools only', async () => {
     const body = { name: 'x', slug: 'x', disabled_server_tools: ['router:web-search'] };
     const answer = await ask('POST', '/workspaces', body);

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { sortKeys } from '../../domain/request-defaults.ts';
 import { maybe, nullable, oneOf } from '../../schema/shapes.ts';
-import { serverToolTypes } from '../../requests/responses/schema/server-tools.ts';
+import { isServerToolType, serverToolTypes } from '../../requests/responses/schema/server-tools.ts';
 import { savedPlugins } from '../../requests/responses/schema/saved-plugins.ts';
 import { type CheckedBody, createBodyCheck, plainText, strictBody } from '../check-body.ts';
 import { rateLimitFields } from '../rate-limit-fields.ts';
@@ -20,13 +20,21 @@ const slug = Type.Refine(
   () => 'must not look like an id, because paths accept both',
 );
 
+/** A tool of the interface, or one that an operator may have added. */
+const serverToolType = Type.Refine(
+  Type.String({ maxLength: 64 }),
+  isServerToolType,
+  () =>
+    `must be one of ${serverToolTypes.join(', ')}, or the type of a tool that you have added, such as router:roll_dice`,
+);
+
 const settings = {
   description: maybe(Type.String({ maxLength: 500 })),
   default_text_model: maybe(plainText({ minLength: 1, maxLength: maxIdLength })),
   default_image_model: maybe(plainText({ minLength: 1, maxLength: maxIdLength })),
   default_provider_sort: maybe(oneOf(...sortKeys)),
   default_plugins: maybe(savedPlugins),
-  disabled_server_tools: maybe(Type.Array(oneOf<string[]>(...serverToolTypes), { maxItems: 100 })),
+  disabled_server_tools: maybe(Type.Array(serverToolType, { maxItems: 100 })),
   is_observability_io_logging_enabled: Type.Optional(Type.Boolean()),
   is_observability_broadcast_enabled: Type.Optional(Type.Boolean()),
   is_data_discount_logging_enabled: Type.Optional(Type.Boolean()),
