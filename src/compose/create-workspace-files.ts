@@ -1,12 +1,13 @@
 import { buffer } from 'node:stream/consumers';
+import { GatewayError } from '../domain/errors.ts';
 import { createFile } from '../management/files/create-file.ts';
 import { openFileContent } from '../management/files/file-objects.ts';
-import { listFilePage } from '../management/files/find-file.ts';
+import { deleteFile, listFilePage } from '../management/files/find-file.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import { callStore } from '../platform/storage/call-store.ts';
-import type { WorkspaceFiles } from '../tools/files/workspace-files.ts';
+import type { WorkspaceFiles } from '../tools/workspace-files.ts';
 
-/** Creates the port of the tool `router:files`: the files of the workspace of the caller. */
+/** Creates the port of the tools `router:files` and `router:memory`: the files of the workspace of the caller. */
 export const createWorkspaceFiles = (parts: FileParts): WorkspaceFiles => ({
   list: ({ workspaceId }, filter, limit) => listFilePage(parts.files, { workspaceId, filter, limit }),
   find: ({ workspaceId }, by) =>
@@ -20,6 +21,13 @@ export const createWorkspaceFiles = (parts: FileParts): WorkspaceFiles => ({
   },
   write: ({ workspaceId, keyHash }, filename, text) =>
     createFile(parts, { keyHash }, { workspaceId, filename, downloadable: true, content: toPieces(text) }),
+  async remove({ workspaceId, keyHash }, { id }) {
+    try {
+      await deleteFile(parts, { keyHash }, workspaceId, id);
+    } catch (error) {
+      if (!(error instanceof GatewayError && error.kind === 'not_found')) throw error;
+    }
+  },
 });
 
 async function* toPieces(text: string): AsyncGenerator<Buffer> {

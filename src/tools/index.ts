@@ -2,8 +2,9 @@ import type { FindSearchEngine } from '../domain/web-search.ts';
 import { advisor } from './advisor/index.ts';
 import { datetime } from './datetime/index.ts';
 import { createFiles } from './files/index.ts';
-import type { WorkspaceFiles } from './files/workspace-files.ts';
+import type { WorkspaceFiles } from './workspace-files.ts';
 import { createFusionTool, type FusionPorts } from './fusion/index.ts';
+import { createMemory } from './memory/index.ts';
 import type { ServerTool } from './server-tool.ts';
 import { createSubagent, type SubagentPorts } from './subagent/index.ts';
 import { createSearchModels, type ListModels } from './search-models/index.ts';
@@ -31,6 +32,7 @@ const creators = {
   'router:experimental__search_models': ({ listModels }) => createSearchModels(listModels),
   'router:tool_search': ({ compilePattern }) => createToolSearch(compilePattern),
   'router:files': ({ workspaceFiles }) => createFiles(workspaceFiles),
+  'router:memory': ({ workspaceFiles }) => createMemory(workspaceFiles),
   'router:fusion': ({ fusion }) => createFusionTool(fusion),
 } satisfies Record<string, (ports: ToolPorts) => ServerTool>;
 

@@ -63,7 +63,7 @@ describe.each(cases)('stored files in the input, $wire, $mode', (at: Case) => {
     upstream.respond(() => answer(at));
     const outcome = await ask(gateway, at.mode, { model: `${at.wire}/${model}`, input }, { key });
     const [request] = upstream.requests.slice(before);
-    if (!request) upstream.respond(() => answer(at)); // the script is used by nobody else
+    if (!request) upstream.respond(() => answer(at));
     return { outcome, sent: request?.text };
   }
 

@@ -40,7 +40,7 @@ beforeAll(async () => {
   });
   gateway = await testGateway({
     providers: [
-      account('openai', { wire: 'openai-responses' }), // shared, so its files belong to nobody
+      account('openai', { wire: 'openai-responses' }), // shared, so its files belong to no workspace
       account('acme-openai', { wire: 'openai-responses', same_as: 'openai', workspace: 'main' }),
       account('anthropic', { wire: 'anthropic-messages', workspace: 'main' }),
     ],

@@ -4,7 +4,7 @@ import { parseObject } from '../../domain/parse-object.ts';
 import { defineServerTool, type ItemFields, type ServerTool, type ToolCallContext, ToolError } from '../server-tool.ts';
 import { filesArguments } from './parameters.ts';
 import { runFileOperation } from './run-operation.ts';
-import type { WorkspaceFiles } from './workspace-files.ts';
+import type { WorkspaceFiles } from '../workspace-files.ts';
 
 /**
  * Maximum length of the arguments of a call as JSON. The item has them as a text, which may double them, and must stay

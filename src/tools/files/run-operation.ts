@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type { Caller } from '../../domain/caller.ts';
 import { ToolError } from '../server-tool.ts';
 import type { filesArguments } from './parameters.ts';
-import type { WorkspaceFile, WorkspaceFiles } from './workspace-files.ts';
+import type { WorkspaceFile, WorkspaceFiles } from '../workspace-files.ts';
 
 /** Files of one list. */
 const MAX_LISTED = 200;

@@ -77,6 +77,7 @@ const workerTools = {
   'router:experimental__search_models': tool('router:experimental__search_models', searchModelsParameters),
   'router:tool_search': tool('router:tool_search', toolSearchParameters),
   'router:files': tool('router:files', noParameters),
+  'router:memory': tool('router:memory', noParameters), // choice 429
   'router:fusion': fusion,
   'router:advisor': advisor,
   'router:apply_patch': tool(

@@ -1,4 +1,4 @@
-import type { Caller } from '../../domain/caller.ts';
+import type { Caller } from '../domain/caller.ts';
 
 /** A stored file, as a model sees it. */
 export interface WorkspaceFile {
@@ -24,4 +24,6 @@ export interface WorkspaceFiles {
   read(caller: Caller, file: WorkspaceFile, maxBytes: number): Promise<Buffer>;
   /** Stores a new file. Does not change existing files of the same name. */
   write(caller: Caller, filename: string, text: string): Promise<WorkspaceFile>;
+  /** Deletes a file if it exists. */
+  remove(caller: Caller, file: WorkspaceFile): Promise<void>;
 }
