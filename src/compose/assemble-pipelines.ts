@@ -171,6 +171,7 @@ export function assemblePipelines(
       openMcp: createOpenMcp(
         resources.use(createMcp({ config, servers: () => models().mcpServers, outbound, version, log })),
       ),
+      ownsMcp: (label) => models().mcpServers.has(label),
       charge: (run, planned) => beginCharge(pipeline, run, planned),
       respond: (request, sink) => respond(pipeline, request, sink),
       report: (type, error) => log('tool failed', { tool: type, err: error }),

@@ -85,6 +85,16 @@ describe.each(modes)('a provider that runs MCP, %s', (mode) => {
     ]);
   });
 
+  it('gets the items of servers of the operator as functions after the tools are gone', async () => {
+    const item = { type: 'mcp_call', id: 'mcp_1', server_label: 'docs', name: 'echo', arguments: '{}', output: 'x' };
+    const listing = { type: 'mcp_list_tools', id: 'mcpl_1', server_label: 'docs', tools: [] };
+    lab.script(wire, { text: 'ok' });
+    const input = [listing, item, { type: 'message', role: 'user', content: 'Go on.' }];
+    await lab.respond(wire, mode, { input });
+    const { input: sent } = bodyOf(lab.takeRequests()[0]);
+    expect(sent.map(({ type }) => type)).toEqual(['function_call', 'function_call_output', 'message']);
+  });
+
   it('leaves the servers of the operator to the gateway', async () => {
     lab.script(wire, { calls: [call('docs__echo', { text: 'hello' })] }, { text: 'ok' });
     const served = await lab.respond(wire, mode, { tools: [{ type: 'mcp', server_label: 'docs' }, mine()] });

@@ -26,10 +26,12 @@ export interface ServerToolsParts extends CallPorts {
   /** All tools of the gateway, by type. */
   tools: ReadonlyMap<string, ServerTool>;
   openMcp: OpenMcp;
+  /** Whether an MCP server of the operator has this label. */
+  ownsMcp(label: string): boolean;
 }
 
 /** Creates the server tools of a gateway. */
-export function createServerTools({ tools, openMcp, ...ports }: ServerToolsParts): ServerTools {
+export function createServerTools({ tools, openMcp, ownsMcp, ...ports }: ServerToolsParts): ServerTools {
   const replacing = new Map(
     [...tools.values()].flatMap((tool) => [...(tool.hosted?.types ?? [])].map((type) => [type, tool])),
   );
@@ -63,7 +65,8 @@ export function createServerTools({ tools, openMcp, ...ports }: ServerToolsParts
     replay(run, input, { carries }) {
       // A provider that runs MCP reads the items of servers that it has called.
       const isNative = carries?.({ what: 'tool', type: 'mcp' }) === true;
-      return replayItems(input, tools, (label) => !isNative || run.toolLoop?.callsMcp(label) === true);
+      const isOurs = (label: string) => !isNative || ownsMcp(label) || run.toolLoop?.callsMcp(label) === true;
+      return replayItems(input, tools, isOurs);
     },
   };
 }
