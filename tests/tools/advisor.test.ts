@@ -302,6 +302,32 @@ describe('router:advisor', () => {
     expect(sent.map(({ headers }) => headers['x-router-advisor-depth'])).toEqual([undefined, '1', undefined]);
   });
 
+  it('fails if its model does not respond in time', async () => {
+    const upstream = await startUpstream();
+    const slow = await startUpstream();
+    const providerOf = (id: string, url: string, more: object = {}) => ({
+      ...{ id, wire, base_url: url, api_key: 'upstream-key-of-a-test' },
+      ...{ models: [{ model: `acme/${id}`, upstream_model: id }], ...more },
+    });
+    const timeouts = { first_byte_ms: 50 };
+    const providers = [
+      providerOf('fast', upstream.url),
+      providerOf('slow', slow.url, { timeouts, retry: { attempts: 1 } }),
+    ];
+    const gateway = await testGateway({ providers });
+    upstream.respond((request) => chatResponse(asking('Q'), request));
+    upstream.respond((request) => chatResponse(answering, request));
+    slow.respond((request) => chatResponse({ text: 'Wait', after: 'silence' }, request));
+    const advisor = advisorOf({ model: 'acme/slow' });
+    const response = await gateway.post('/responses', { model: 'acme/fast', input: 'Hi', tools: [advisor] });
+    const body = (await response.json()) as Served['body'];
+    await gateway.close();
+    await upstream.close();
+    await slow.close();
+    expect(body.status).toBe('completed');
+    expect(body.output[0]).toMatchObject({ status: 'failed', error: expect.stringContaining('50 ms') });
+  });
+
   it('shortens a memory that does not fit the model', async () => {
     const long = Array.from({ length: 40 }, (_, at) => ({
       ...{ type: 'router:advisor', id: `st_${at}`, status: 'completed', call_id: `c${at}` },

@@ -57,6 +57,15 @@ const searching: Turn = {
 
 describe.each(wireNames)('filters of the output with server tools on %s', (wire) => {
   describe.each(modes)('%s', (mode) => {
+    it('redact the advice of an advisor, also while it arrives', async () => {
+      const advisor = { type: 'router:advisor', parameters: { stream: true } };
+      lab.script(wire, { calls: [call('router_advisor', { prompt: 'Who?' })] }, { text: 'Ask jane@example.com now.' });
+      lab.script(wire, { text: 'Done.' });
+      const served = await lab.respond(wire, mode, { tools: [advisor] }, { key: keys.redact });
+      expect(shownItems(served)[0]).toMatchObject({ status: 'completed', advice: 'Ask [EMAIL] now.' });
+      expect(JSON.stringify(served)).not.toContain('jane@example.com');
+    });
+
     it('redact what the client sees of every turn and tool, but not what the tools get', async () => {
       lab.script(wire, searching, { text: 'She is jane@example.com, says the page.' });
       const before = engine.requests.length;

@@ -290,6 +290,26 @@ describe('a subagent with functions', () => {
     expect(results[0]!.value).toMatchObject({ status: 'error', error: 'The call was interrupted.' });
   });
 
+  it('does not go on with a message of the user in its transcript', async () => {
+    const first = await respond({}, delegating, looking('k1'));
+    const changed = first.body.output.map((item) => {
+      const { subagent_items: items } = item as Item;
+      return Array.isArray(items) ? { ...item, subagent_items: [user, ...items] } : item;
+    });
+    const served = await respond({ input: [user, ...changed, ...outputsOf(first)] }, answering);
+    expect(itemsOf(served)[0]).toMatchObject({ status: 'failed', error: expect.stringContaining('unchanged') });
+    expect(lab.takeRequests()).toHaveLength(1);
+  });
+
+  it('leaves calls beyond 32 alone, in linear time', async () => {
+    const waiting = Array.from({ length: 20_000 }, (_, index) => ({
+      ...{ type: 'router:subagent', id: `st_${index}`, status: 'in_progress', call_id: `c${index}`, ...task },
+    }));
+    const served = await respond({ input: [user, ...waiting] }, answering);
+    expect(itemsOf(served).filter(({ status }) => status === 'failed')).toHaveLength(32);
+    expect(lab.takeRequests()).toHaveLength(1);
+  });
+
   it('fails if its transcript is too large', async () => {
     const long: Turn = { text: 'word '.repeat(230_000), calls: [call('lookup', { key: 'k1' })] };
     const served = await respond({}, delegating, long, answering);

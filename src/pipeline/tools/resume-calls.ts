@@ -20,6 +20,9 @@ interface SuspendedCall {
 
 type Fields = Record<string, unknown>;
 
+/** Maximum calls that a request continues. The model reads an error of the others. */
+const MAX_RESUMED = 32;
+
 /**
  * Finds the calls that are still suspended at the end of the input.
  *
@@ -41,9 +44,9 @@ export function findSuspendedCalls(
   }
   if (waiting.size === 0) return [];
   const outputs = new Map(input.filter(isOutput).map(({ call_id, output }) => [call_id, output]));
-  return [...waiting.values()].map(({ offered: offer, item }) => {
-    const own = input.filter(isAwaitedCall).filter(({ subagent_id: id }) => id === item.call_id);
-    return { offered: offer, item, resumed: readLastRound(own, outputs) };
+  const calls = Map.groupBy(input.filter(isAwaitedCall), ({ subagent_id: id }) => id);
+  return [...waiting.values()].slice(0, MAX_RESUMED).map(({ offered: offer, item }) => {
+    return { offered: offer, item, resumed: readLastRound(calls.get(item.call_id) ?? [], outputs) };
   });
 }
 

@@ -32,6 +32,12 @@ it('puts an output before what the user has said meanwhile', () => {
   expect(settled).toEqual([call('x'), call('y'), output('x'), output('y'), user('a'), user('b'), user('c')]);
 });
 
+it('takes linear time', () => {
+  const ids = Array.from({ length: 100_000 }, (_, index) => String(index));
+  const input = [...ids.map((id) => call(id)), ...ids.toReversed().map(output)];
+  expect(settleLateOutputs(input)).toBe(input);
+});
+
 describe('late outputs', () => {
   it('become messages where they arrive', () => {
     const settled = settleLateOutputs([call('x'), call('y'), output('y'), assistant('a'), user('b'), output('x')]);

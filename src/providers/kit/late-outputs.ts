@@ -28,8 +28,8 @@ class LateOutputs {
   private readonly input: readonly InputItem[];
   private readonly settled: InputItem[] = [];
   private isChanged = false;
-  /** Calls of the current turn without an output so far. */
-  private open: Call[] = [];
+  /** Calls of the current turn without an output so far, by id. */
+  private readonly open = new Map<string, Call>();
   /** Whether the outputs of the current turn have begun. */
   private isAnswered = false;
   /** What the user has said since, while an output can still follow. */
@@ -56,42 +56,40 @@ class LateOutputs {
       return;
     }
     if (isOfUser(item)) {
-      if (this.open.length > 0) this.said.push(item);
+      if (this.open.size > 0) this.said.push(item);
       else this.settled.push(item);
       this.isAnswered = true;
       return;
     }
     if (this.isAnswered) this.endTurn(index);
-    if (isCall(item)) this.open.push(item);
+    if (isCall(item)) this.open.set(item.call_id, item);
     this.settled.push(item);
   }
 
   private takeOutput(item: InputItem & Output): void {
-    const at = this.open.findIndex(({ call_id: id }) => id === item.call_id);
-    const call = at === -1 ? this.late.get(item.call_id) : undefined;
+    const call = this.open.delete(item.call_id) ? undefined : this.late.get(item.call_id);
     if (call) {
       const message = writeLate(call, item);
-      if (this.open.length > 0) this.said.push(message);
+      if (this.open.size > 0) this.said.push(message);
       else this.settled.push(message);
       return;
     }
-    if (at !== -1) this.open.splice(at, 1);
     if (this.said.length > 0) this.isChanged = true; // it moves up
     this.isAnswered = true;
     this.settled.push(item);
-    if (this.open.length === 0) this.flush();
+    if (this.open.size === 0) this.flush();
   }
 
   /** @param index of the first item after the turn */
   private endTurn(index: number): void {
-    for (const call of this.open) {
+    for (const call of this.open.values()) {
       const { type, call_id } = call;
       if (call.async !== true && (this.findLastOutput(call_id) ?? -1) <= index) continue;
       this.late.set(call_id, call);
       this.isChanged = true;
       this.settled.push({ type: `${type}_output`, call_id, output: PENDING } as InputItem); // of its kind
     }
-    this.open = [];
+    this.open.clear();
     this.isAnswered = false;
     this.flush();
   }

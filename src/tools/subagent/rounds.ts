@@ -31,7 +31,7 @@ export function readTranscript(
   isInput: (items: readonly unknown[]) => items is InputItem[],
 ): InputItem[] | string {
   const changed = 'The subagent cannot go on, because its items were not sent back unchanged.';
-  if (transcript.length === 0 || !isInput(transcript)) return changed;
+  if (transcript.length === 0 || !isInput(transcript) || !transcript.every(isOfSubagent)) return changed;
   const open = findOpen(transcript);
   if (open.length > calls.length) return 'The subagent cannot go on, because an output of its functions is missing.';
   const outputs = open.flatMap(({ call_id, name }, index): InputItem[] => {
@@ -44,16 +44,23 @@ export function readTranscript(
 
 /** Finds calls without an output. Providers may use the id of a call again in a later turn. */
 function findOpen(transcript: readonly InputItem[]): FunctionCallItem[] {
-  const open: FunctionCallItem[] = [];
+  const open = new Map<string, FunctionCallItem>();
   for (const item of transcript) {
-    if (isCall(item)) open.push(item);
-    if (item.type !== 'function_call_output') continue;
-    const { call_id: id } = item as FunctionCallOutputItem;
-    const index = open.findIndex((call) => call.call_id === id);
-    if (index !== -1) open.splice(index, 1);
+    if (isCall(item)) open.set(item.call_id, item);
+    else if (item.type === 'function_call_output') open.delete((item as FunctionCallOutputItem).call_id);
   }
-  return open;
+  return [...open.values()];
 }
+
+/** Items that no transcript contains. */
+const foreign: ReadonlySet<string> = new Set([
+  ...['additional_tools', 'configuration_update', 'item_reference', 'agent_message'],
+  ...['compaction', 'context_compaction', 'mcp_approval_response'],
+]);
+
+/** Whether a subagent can have written or read the item. */
+const isOfSubagent = (item: InputItem): boolean =>
+  item.type === 'message' ? item.role === 'assistant' : !foreign.has(item.type);
 
 /** Number of server tools that the subagent has called so far. */
 export const countServerCalls = (items: readonly InputItem[]): number =>
