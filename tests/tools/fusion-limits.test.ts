@@ -17,7 +17,7 @@ const email = 'jane@example.com';
 let lab: ToolLab;
 let engine: ScriptedUpstream;
 const seen: ScriptedRequest[] = [];
-const keys = { redact: '', block: '' };
+const keys = { redact: '', block: '', silence: '' };
 
 beforeAll(async () => {
   engine = await startUpstream();
@@ -36,14 +36,19 @@ beforeAll(async () => {
     },
   );
   const ask = manage(() => lab.gateway);
-  for (const action of ['redact', 'block'] as const) {
-    const { body: made } = await ask('POST', '/keys', { name: action, workspace_id: main });
-    const filter = { slug: 'email', action, apply_to: action === 'redact' ? ['input', 'output'] : ['input'] };
-    const rules = { name: action, workspace_id: main, content_filter_builtins: [filter] };
+  const filters = [
+    ['redact', 'redact', ['input', 'output']],
+    ['block', 'block', ['input']],
+    ['silence', 'block', ['output']],
+  ] as const;
+  for (const [name, action, sides] of filters) {
+    const { body: made } = await ask('POST', '/keys', { name, workspace_id: main });
+    const filter = { slug: 'email', action, apply_to: sides };
+    const rules = { name, workspace_id: main, content_filter_builtins: [filter] };
     const { body: guardrail } = await ask('POST', '/guardrails', rules);
     const hashes = { key_hashes: [made.data.hash] };
     expect((await ask('POST', `/guardrails/${guardrail.data.id}/assignments/keys`, hashes)).status).toBe(200);
-    keys[action] = made.key;
+    keys[name] = made.key;
   }
 });
 afterAll(() => Promise.all([lab.close(), engine.close()]));
@@ -170,6 +175,15 @@ describe.each(modes)('a panel, %s', (mode) => {
       failed_models: panel.map((model) => ({ model, status_code: 403 })),
     });
     expect(served.body.status).toBe('completed');
+  });
+
+  it('ends the response if a guardrail blocks what one of its models writes', async () => {
+    play({ member: (wire) => ({ text: wire === 'gemini' ? `Ask ${email} now.` : 'Blue.' }) });
+    const served = await respond({}, { key: keys.silence });
+    if (mode === 'buffered') expect(served.status).toBe(403);
+    else expect(served.body).toMatchObject({ status: 'failed', error_type: 'permission_denied' });
+    expect(served.body.error!.message).toContain('Response blocked by content filter');
+    expect(JSON.stringify([served.body, served.events])).not.toContain('jane');
   });
 
   it.each<[string, PanelScript, number]>([

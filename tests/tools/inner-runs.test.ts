@@ -122,6 +122,20 @@ describe.each(wireNames)('a tool that sends requests on %s', (wire) => {
       expect(own[1]).toMatchObject({ percent: 50, item_id: item!.id, output_index: own[0]!.output_index });
     });
 
+    it('shows nothing after its end', async () => {
+      let late: ToolCallContext['emit'] | undefined;
+      const help: Help = async (_, { emit }) => {
+        await late?.([{ type: 'response.helper.late' }]);
+        late = emit;
+        return { result: {} };
+      };
+      const served = await respond(help, {}, helping, helping, answering);
+
+      expect(shownItems(served)).toHaveLength(3);
+      expect(served.body.status).toBe('completed');
+      expect(JSON.stringify(served.events)).not.toContain('response.helper.late');
+    });
+
     it('can end the response', async () => {
       const help: Help = () => ({
         result: {},

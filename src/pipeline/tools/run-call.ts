@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Chunk } from '../../domain/chunks.ts';
 import type { CitableSource } from '../../domain/cite-sources.ts';
+import { asGatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { ToolUse } from '../../domain/usage.ts';
@@ -56,16 +57,24 @@ export async function runCall(parts: CallParts, each: RunningCall, out: Sink<Chu
   const { run, stage, use, ports, room } = parts;
   const startedAt = performance.now();
   const { call, key, id, offered, input, model, resumed } = each;
-  const planned: PlannedCall = {
-    ...{ offered, input, callId: call.callId, itemId: id, model, resumed },
-    emit: (events) => out.write(events.map(({ type, ...fields }) => writeEvent(key, type, fields))),
+  let hasEnded = false; // its item is then complete, and events of work that goes on are dropped
+  const emit: PlannedCall['emit'] = (events) => {
+    if (hasEnded || run.cancellation.reason) return undefined;
+    try {
+      const written = out.write(events.map(({ type, ...fields }) => writeEvent(key, type, fields)));
+      return written?.catch((error) => stopRun(run, error));
+    } catch (error) {
+      return stopRun(run, error);
+    }
   };
+  const planned: PlannedCall = { offered, input, callId: call.callId, itemId: id, model, resumed, emit };
   const note = (outcome: string): void =>
     parts.record({ tool: offered.tool.type, startedAt, endedAt: performance.now(), outcome });
   const outcome = await callTool(run, planned, ports, room).catch((reason: unknown) => {
     note('cancelled');
     throw reason;
   });
+  hasEnded = true;
   note(outcome.outcome);
   const { item, sources, suspension } = outcome;
   if (sources) parts.addSources(sources);
@@ -74,6 +83,12 @@ export async function runCall(parts: CallParts, each: RunningCall, out: Sink<Chu
   await out.write(suspension ? writeSuspended(each, suspension) : writeEnd(each, outcome));
   if (run.cancellation.reason) throw run.cancellation.reason;
   return outcome;
+}
+
+/** Ends the run with everything that works for it, because the client must not get an event of a tool. */
+export function stopRun({ cancellation }: Pick<Run, 'cancellation'>, error: unknown): never {
+  cancellation.cancel(asGatewayError(error));
+  throw error;
 }
 
 /** Returns the error of an item for the metadata. A message of a server stays in the item, where filters see it. */

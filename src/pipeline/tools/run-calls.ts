@@ -6,7 +6,7 @@ import { parseObject } from '../../domain/parse-object.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { CallingStep, ToolCall } from '../run/step.ts';
 import { type CallOutcome, describeCall, writeError } from './call-tool.ts';
-import { type CallParts, type RunningCall, runCall, writeItem, writeProgress } from './run-call.ts';
+import { type CallParts, type RunningCall, runCall, stopRun, writeItem, writeProgress } from './run-call.ts';
 
 /** Calls of one turn that run at the same time. */
 const PARALLEL = 8;
@@ -76,7 +76,8 @@ export async function runAll(
   const work = async (): Promise<void> => {
     for (const each of queue) results.set(each, await runCall(parts, each, out));
   };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, running.length) }, work));
+  const working = Promise.all(Array.from({ length: Math.min(PARALLEL, running.length) }, work));
+  await working.catch((error) => stopRun(parts.run, error)); // the other calls stop, too
   return results;
 }
 

@@ -23,7 +23,7 @@ export interface PanelPlan {
 type PanelContext = Pick<ToolCallContext, 'cancellation' | 'respond' | 'emit' | 'request'>;
 
 /**
- * Lets the models of a panel response at the same time, and another one compare the responses. Shows the progress.
+ * Lets the models of a panel respond at the same time, and another one compare the responses. Shows the progress.
  *
  * @throws the reason of the cancellation of the call
  * @see docs/reference/tools/fusion.md
