@@ -8,6 +8,7 @@ import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
 import { beginCharge } from '../pipeline/accounting/charge-run.ts';
 import { respond } from '../pipeline/respond.ts';
 import { createOpenMcp } from '../pipeline/tools/mcp/mcp-tools.ts';
+import { createInnerImage } from '../pipeline/images/create-inner-image.ts';
 import { createServerTools } from '../pipeline/tools/open-tools.ts';
 import { estimateCost, estimateImagesCost, estimateInputCost } from '../pipeline/accounting/estimate-cost.ts';
 import { findTask } from '../pipeline/steps/find-task.ts';
@@ -44,6 +45,7 @@ import { createFilePorts } from './create-file-ports.ts';
 import { listCallableModels } from './list-callable-models.ts';
 import { compilePattern } from './compile-pattern.ts';
 import { createPageReader } from './create-page-reader.ts';
+import { createImageSettingsReader } from './read-image-settings.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
 
@@ -139,6 +141,7 @@ export function assemblePipelines(
         readPage,
         listModels: listCallableModels(models, routingContext),
         compilePattern,
+        readImageSettings: createImageSettingsReader(() => config().tools.image_generation.model, routingContext),
         workspaceFiles: createWorkspaceFiles(parts.files),
         findTool: (type) => tools.get(type),
         fusion,
@@ -174,6 +177,7 @@ export function assemblePipelines(
       ownsMcp: (label) => models().mcpServers.has(label),
       charge: (run, planned) => beginCharge(pipeline, run, planned),
       respond: (request, sink) => respond(pipeline, request, sink),
+      createImage: (request, sink) => createInnerImage(imagePipeline, request, sink),
       report: (type, error) => log('tool failed', { tool: type, err: error }),
     }),
     reserve(run, plan) {

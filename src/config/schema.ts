@@ -696,6 +696,14 @@ const tools = Type.Object({
     maxItems: 100,
     restart: true,
   }),
+  image_generation: Type.Object({
+    model: Type.String({
+      description:
+        'Image model of the tool `router:image_generation` in requests that name none, if their workspace has no `default_image_model`.',
+      default: 'openai/gpt-5-image',
+      minLength: 1,
+    }),
+  }),
   web_search: Type.Object({
     engines: Type.Object({
       exa: Type.Optional(searchEngine),

@@ -131,6 +131,9 @@ export interface ImagePreferences {
   order?: string[] | null;
   sort?: unknown;
   allow_fallbacks?: boolean | null;
+  /** Only of a request that the gateway itself makes: the wishes of the request that it serves. */
+  zdr?: boolean;
+  data_collection?: 'deny';
   /** By provider slug. */
   options?: Record<string, Record<string, unknown>>;
 }

@@ -349,4 +349,9 @@ export type ToolChoice =
       mode: 'auto' | 'required';
       tools: { type: string; name?: string; [field: string]: unknown }[];
     }
-  | { type: 'web_search_preview' | 'web_search_preview_2025_03_11' | 'apply_patch' | 'shell' | `router:${string}` };
+  | {
+      type:
+        | ('web_search_preview' | 'web_search_preview_2025_03_11')
+        | ('apply_patch' | 'shell' | 'image_generation')
+        | `router:${string}`;
+    };

@@ -59,7 +59,10 @@ export const createInputFilter =
     );
   };
 
-/** Creates the same for image generations: their prompt, and the options of providers, such as a negative prompt. */
+/**
+ * Creates the same for image generations: their prompt, and the options of providers, such as a negative prompt. The
+ * prompt of a generation for a tool is the text of a model. It is scanned here, because it has not been before.
+ */
 export const createPromptFilter =
   (parts: InputFilterParts) =>
   (run: FilteredRun & { readonly request: PromptChange }): MaybePromise<Verdict<PromptChange>> => {
@@ -67,7 +70,7 @@ export const createPromptFilter =
     if (contentFilters === undefined || run.parent?.isInspected) return pass;
     const { prompt, provider } = run.request;
     return filterTexts(parts, contentFilters, run, (replace) => {
-      const replaceOfUser = (text: string, field: string) => replace(text, field, true);
+      const replaceOfUser = (text: string, field: string) => replace(text, field, run.parent === undefined);
       const change = { prompt: replaceOfUser(prompt, 'prompt') };
       if (!provider?.options) return change;
       const options = Object.entries(provider.options).map(([slug, fields]) => {

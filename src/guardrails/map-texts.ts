@@ -30,11 +30,20 @@ export function mapItemTexts(item: InputItem, replace: ReplaceText): InputItem {
 
 /** Does the same for items of the output, which keep what the provider signed. */
 export function mapAnyItem<Item extends { readonly type: string }>(item: Item, replace: ReplaceText): Item {
-  if (item.type === 'image_generation_call') return mapField(item, 'revised_prompt', replace); // its result is an image
+  if (imageTypes.has(item.type)) return mapImageItem(item, replace);
   const mapped = mapTexts(item, replace, '');
   // The URL of a call of a server tool is an argument that the model has written.
   return item.type.startsWith('router:') ? mapField(mapped, 'url', replace) : mapped;
 }
+
+const imageTypes: ReadonlySet<string> = new Set(['image_generation_call', 'router:image_generation']);
+
+/** Replaces the prompts of an image item. Its other texts are the image. */
+const mapImageItem = <Item extends object>(item: Item, replace: ReplaceText): Item =>
+  ['prompt', 'revised_prompt', 'revisedPrompt', 'arguments', 'error'].reduce(
+    (mapped, field) => mapField(mapped, field, replace),
+    item,
+  );
 
 function mapField<Item extends object>(item: Item, field: string, replace: ReplaceText): Item {
   const value = (item as Record<string, unknown>)[field];

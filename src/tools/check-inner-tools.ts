@@ -1,3 +1,4 @@
+import type { Caller } from '../domain/caller.ts';
 import type { Issue } from '../domain/errors.ts';
 import type { ServerTool } from './server-tool.ts';
 
@@ -11,7 +12,7 @@ export interface InnerTool {
 export type FindTool = (type: string) => ServerTool | undefined;
 
 /** Checks the tools of another model as those of a request are. @returns issues with paths below `parameters` */
-export function checkInnerTools(tools: readonly InnerTool[], findTool: FindTool): Issue[] {
+export function checkInnerTools(tools: readonly InnerTool[], findTool: FindTool, caller?: Caller): Issue[] {
   const issues: Issue[] = [];
   const entries = new Map<ServerTool, { places: number[]; parameters: unknown[] }>();
   for (const [index, { type, parameters = {} }] of tools.entries()) {
@@ -32,7 +33,8 @@ export function checkInnerTools(tools: readonly InnerTool[], findTool: FindTool)
     entries.set(tool, known);
     known.places.push(index);
     known.parameters.push(parameters);
-    for (const issue of tool.checkParameters(parameters)) issues.push({ ...issue, path: `${path}.${issue.path}` });
+    for (const issue of tool.checkParameters(parameters, caller))
+      issues.push({ ...issue, path: `${path}.${issue.path}` });
   }
   for (const [tool, { places, parameters }] of entries) {
     for (const { path, message } of tool.checkEntries?.(parameters) ?? []) {

@@ -5,6 +5,7 @@ import { createFiles } from './files/index.ts';
 import type { WorkspaceFiles } from './workspace-files.ts';
 import { createFusionTool, type FusionPorts } from './fusion/index.ts';
 import { createMemory } from './memory/index.ts';
+import { createImageGeneration, type ReadImageSettings } from './image-generation/index.ts';
 import type { ServerTool } from './server-tool.ts';
 import { createSubagent, type SubagentPorts } from './subagent/index.ts';
 import { createSearchModels, type ListModels } from './search-models/index.ts';
@@ -21,6 +22,7 @@ export interface ToolPorts extends SubagentPorts {
   compilePattern: CompilePattern;
   workspaceFiles: WorkspaceFiles;
   fusion: FusionPorts;
+  readImageSettings: ReadImageSettings;
 }
 
 const creators = {
@@ -34,6 +36,7 @@ const creators = {
   'router:files': ({ workspaceFiles }) => createFiles(workspaceFiles),
   'router:memory': ({ workspaceFiles }) => createMemory(workspaceFiles),
   'router:fusion': ({ fusion }) => createFusionTool(fusion),
+  'router:image_generation': ({ readImageSettings }) => createImageGeneration(readImageSettings),
 } satisfies Record<string, (ports: ToolPorts) => ServerTool>;
 
 /** The types of the server tools of this build. */

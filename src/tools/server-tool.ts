@@ -7,6 +7,7 @@ import type { CitableSource } from '../domain/cite-sources.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { Issue } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
+import type { EncodedImage, ImageRequest } from '../domain/images.ts';
 import {
   type FunctionCallOutputItem,
   type HostedTool,
@@ -86,6 +87,17 @@ export interface ToolCallContext {
     onEvents?: (events: readonly ResponseEvent[]) => MaybePromise<void>,
     cancellation?: Cancellation,
   ): Promise<ResponseObject>;
+  /**
+   * Creates one image on the same path as `POST /images`, for the caller, who is charged. The outer response adds its
+   * cost. It ends when the call is cancelled.
+   *
+   * @param onPartial receives unfinished images, if the request asks for a stream; index from 0
+   * @throws {GatewayError} if there is no image
+   */
+  createImage(
+    request: ImageRequest,
+    onPartial?: (bytes: Buffer, index: number) => MaybePromise<void>,
+  ): Promise<CreatedImage>;
   /** Ends the call. The model reads the message. @throws {ToolError} */
   fail(message: string): never;
 }
@@ -113,6 +125,13 @@ export interface ResumedCall {
   readonly calls: readonly (AwaitedCall & { readonly output: FunctionCallOutputItem['output'] })[];
 }
 
+/** An image that a call has created. */
+export interface CreatedImage {
+  readonly image: EncodedImage;
+  /** Changes of the request to fit the endpoint, in sentences or as names of fields. */
+  readonly adjustments: readonly string[];
+}
+
 /** An event of the output item of a call. The gateway adds `item_id`, `output_index` and `sequence_number`. */
 export interface ToolEvent {
   readonly type: `response.${string}`;
@@ -130,6 +149,8 @@ export interface ToolOutcome {
   readonly item?: ItemFields;
   /** Pages that the response may cite. A link to one of them becomes an annotation. */
   readonly sources?: readonly CitableSource[];
+  /** Settings that were changed or left out, in sentences or as names. The metadata lists them. */
+  readonly adjustments?: readonly string[];
   /** Whether the caller must act now: the response ends with this turn, and the model does not see the result. */
   readonly endsResponse?: boolean;
   /** Whether the call has failed, with an error in `item` that is more than a text. */
@@ -154,8 +175,12 @@ export interface HostedForm {
   readonly argumentsEvent?: `response.${string}`;
   /** Fields that its items do not have, although those of other tools do. */
   readonly omits?: ReadonlySet<'status' | 'call_id'>;
+  /** Prefix of the ids of its items. Absent: that of the tool. */
+  readonly itemPrefix?: string;
+  /** Returns the fields of its items. Absent: those of the tool. */
+  writeFields?(fields: ItemFields): ItemFields;
   /** @returns undefined if the gateway cannot run it: only the provider can */
-  readParameters(tool: HostedTool): Record<string, unknown> | undefined;
+  readParameters(tool: HostedTool, caller: Caller): Record<string, unknown> | undefined;
 }
 
 /** A call that an earlier response contains. */
@@ -181,8 +206,14 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
   readonly arguments: Arguments;
   /** Time limit of one call in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number;
-  /** Returns problems of parameters beyond their shape, with paths below `parameters`. */
-  check?(parameters: Static<Parameters>): readonly Issue[];
+  /**
+   * Returns problems of parameters beyond their shape, with paths below `parameters`.
+   *
+   * @param caller undefined if the parameters belong to no request yet
+   */
+  check?(parameters: Static<Parameters>, caller: Caller | undefined): readonly Issue[];
+  /** Returns why arguments are invalid beyond their shape; undefined: they are valid. Invalid calls have no item. */
+  checkCall?(input: Static<Arguments>): string | undefined;
   /** Returns the fields of the item while the call runs, and of a failed call. Absent: none. */
   item?(input: Static<Arguments>, parameters: Static<Parameters>): ItemFields;
   /** @throws {ToolError} with a message for the model */
@@ -206,6 +237,11 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
   replay?(item: OutputItem): ReplayedCall | undefined;
   /** Prefix of the ids of its items. Default: `st_`. */
   readonly itemPrefix?: string;
+  /**
+   * Maximum bytes of the fields of an item. Default: 1 MiB. Items of tools with another maximum have 64 MiB in a response
+   * together.
+   */
+  readonly maxItemBytes?: number;
   /** Whether the item of a failed call has the status `failed`. Default: no, `completed`. */
   readonly canFail?: boolean;
   /** Whether the tool is available in the requests that it sends itself. Default: yes. */
@@ -229,6 +265,12 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
    * @throws {GatewayError} `invalid_request` if neither can
    */
   native?(parameters: Static<Parameters>, endpoint: EndpointFacts, hosted: HostedTool | undefined): Tool | undefined;
+  /**
+   * Returns the input for an endpoint. Absent: items are replayed one by one. For a tool whose result the client sends.
+   *
+   * @param isNative whether the tool of the provider replaces this one at the endpoint
+   */
+  adaptInput?(input: InputItem[], isNative: boolean): InputItem[];
   /** The tools of providers that it replaces where the provider has none. */
   readonly hosted?: HostedForm;
 }
@@ -254,6 +296,7 @@ export interface ServerTool {
   /** The function that the model sees. */
   readonly name: string;
   readonly timeoutMs: number;
+  readonly maxItemBytes: number | undefined;
   readonly canFail: boolean;
   readonly isNested: boolean;
   writeFailure(error: string, input: unknown): Readonly<Record<string, unknown>>;
@@ -261,7 +304,7 @@ export interface ServerTool {
   /** Undefined: a request can have one entry. */
   readonly checkEntries: ((entries: readonly unknown[]) => readonly Issue[]) | undefined;
   /** @returns the problems of `tools[].parameters`, with paths below `parameters` */
-  checkParameters(parameters: unknown): readonly Issue[];
+  checkParameters(parameters: unknown, caller?: Caller): readonly Issue[];
   /** @returns why the arguments are invalid; undefined: they are valid */
   checkArguments(input: unknown): string | undefined;
   item(input: unknown, parameters: unknown): ItemFields;
@@ -279,6 +322,7 @@ export interface ServerTool {
   readonly native:
     | ((parameters: unknown, endpoint: EndpointFacts, hosted: HostedTool | undefined) => Tool | undefined)
     | undefined;
+  readonly adaptInput: ToolDefinition['adaptInput'];
   readonly hosted: HostedForm | undefined;
 }
 
@@ -297,16 +341,17 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
     type,
     name: nameFunction(type),
     timeoutMs,
+    maxItemBytes: definition.maxItemBytes,
     canFail: definition.canFail ?? false,
     isNested: definition.isNested ?? true,
     writeFailure: (error, input) => definition.writeFailure?.(error, input as Given[0]) ?? { error },
     show: (parameters) => ({ ...shown, ...definition.show?.(parameters as Given[1]) }),
     checkEntries: definition.checkEntries && ((entries) => definition.checkEntries!(entries as Given[1][])),
-    checkParameters(parameters) {
+    checkParameters(parameters, caller) {
       const issues = explainParameters(parameters);
-      return issues.length > 0 ? issues : (definition.check?.(parameters as Given[1]) ?? []);
+      return issues.length > 0 ? issues : (definition.check?.(parameters as Given[1], caller) ?? []);
     },
-    checkArguments: (input) => explainArguments(input)[0]?.message,
+    checkArguments: (input) => explainArguments(input)[0]?.message ?? definition.checkCall?.(input as Given[0]),
     item: (input, parameters) => definition.item?.(input as Given[0], parameters as Given[1]) ?? {},
     execute: (input, parameters, context) => definition.execute(input as Given[0], parameters as Given[1], context),
     resume:
@@ -318,6 +363,7 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
     native:
       definition.native &&
       ((parameters, endpoint, hosted) => definition.native!(parameters as Given[1], endpoint, hosted)),
+    adaptInput: definition.adaptInput,
     hosted: definition.hosted,
   };
 }

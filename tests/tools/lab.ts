@@ -56,7 +56,7 @@ export interface ToolLab {
 const pricing = { prompt: 0.000001, completion: 0.00001 };
 
 /**
- * @param parts of the configuration, in addition to the providers
+ * @param parts of the configuration. Its providers are added to those of the lab
  * @param dialects of the providers of a wire
  */
 export async function openToolLab(
@@ -72,7 +72,8 @@ export async function openToolLab(
       models: [{ model: `acme/${wire}`, upstream_model: 'claude-sonnet-4-5', pricing }],
     })),
   );
-  const gateway = await testGateway({ ...parts, providers });
+  const { providers: others = [] } = parts as { providers?: object[] };
+  const gateway = await testGateway({ ...parts, providers: [...providers, ...others] });
   let taken = 0;
   const script = (upstream: ScriptedUpstream, wire: WireName, turns: readonly Turn[]): void => {
     for (const turn of turns) upstream.respond((request) => speakers[wire](turn, request));

@@ -5,13 +5,14 @@ import type { Sink } from '../../domain/sink.ts';
 import type { ToolCallContext } from '../../tools/server-tool.ts';
 import { EventFold } from '../events/fold-events.ts';
 import type { Run } from '../run/run.ts';
+import { ImageCollector } from './image-collector.ts';
 import type { CallPorts, PlannedCall } from './planned-call.ts';
 
 /** Creates what a tool gets for one call. @param cancellation of the call */
 export function createCallContext(
   run: Run,
   { offered, callId, itemId, model, emit }: PlannedCall,
-  { charge, respond }: CallPorts,
+  { charge, respond, createImage }: CallPorts,
   cancellation: Cancellation,
 ): ToolCallContext {
   const { tool, shared, deferred, instance } = offered;
@@ -39,6 +40,12 @@ export function createCallContext(
       const within = tool.isNested ? undefined : tool.type;
       await respond({ request, timeoutMs, parent: run, within, cancellation: own, isNew: true, addsUsage: true }, sink);
       return fold.response;
+    },
+    async createImage(request, onPartial) {
+      const collector = new ImageCollector(onPartial);
+      const { timeoutMs } = tool;
+      const { clamped, dropped } = await createImage({ request, timeoutMs, parent: run, cancellation }, collector);
+      return { image: collector.image!, adjustments: [...clamped, ...dropped] }; // a generation ends with an image
     },
     fail(message) {
       throw Object.assign(new Error(message), { name: 'ToolError' });

@@ -16,6 +16,7 @@ export interface CallOutcome {
   readonly result: string;
   readonly item: ItemFields;
   readonly sources?: readonly CitableSource[];
+  readonly adjustments?: readonly string[];
   readonly endsResponse?: boolean;
   readonly suspension?: Suspension;
   readonly status: 'completed' | 'failed';
@@ -46,7 +47,7 @@ export async function callTool(run: Run, call: PlannedCall, ports: CallPorts, ro
       ? tool.resume!(call.input, call.resumed, parameters, context) // only such tools suspend calls
       : tool.execute(call.input, parameters, context);
     const outcome = executing instanceof Promise ? await untilCancelled(executing, cancellation) : executing;
-    const written = writeOutcome(outcome, room);
+    const written = writeOutcome(outcome, tool.maxItemBytes, room);
     return typeof written === 'string' ? fail(written, 'result_too_large') : written;
   } catch (error) {
     if (run.cancellation.reason) throw run.cancellation.reason;
@@ -57,27 +58,45 @@ export async function callTool(run: Run, call: PlannedCall, ports: CallPorts, ro
 }
 
 /** @returns why it is too large, for the model */
-function writeOutcome({ suspension, ...outcome }: ToolOutcome, room: ResultRoom): CallOutcome | string {
-  const { result, item, sources, endsResponse, hasFailed } = outcome;
+function writeOutcome(
+  { suspension, ...outcome }: ToolOutcome,
+  maxItemBytes: number | undefined,
+  room: ResultRoom,
+): CallOutcome | string {
+  const { result, item, sources, adjustments, endsResponse, hasFailed } = outcome;
   const text = JSON.stringify(result);
   const fields = item ?? { result: text };
-  const sizes = [text, JSON.stringify(fields), JSON.stringify(suspension ?? {})].map((json) => Buffer.byteLength(json));
-  if (sizes.some((size) => size > MAX_RESULT_BYTES)) {
-    return `The result is too large. At most ${MAX_RESULT_BYTES} bytes are allowed.`;
+  const sizes = [text, JSON.stringify(suspension ?? {})].map((json) => Buffer.byteLength(json));
+  const itemSize = maxItemBytes === undefined ? Buffer.byteLength(JSON.stringify(fields)) : measureLarge(fields);
+  const limit = maxItemBytes ?? MAX_RESULT_BYTES;
+  if (itemSize > limit || sizes.some((size) => size > MAX_RESULT_BYTES)) {
+    return `The result is too large. At most ${limit} bytes are allowed.`;
   }
-  const total = sizes.reduce((sum, size) => sum + size);
-  if (total > room.left) return 'The results of this response are too large together. Respond with what you have.';
+  const large = maxItemBytes === undefined ? 0 : itemSize;
+  const total = sizes.reduce((sum, size) => sum + size, itemSize - large);
+  if (total > room.left || large > room.largeLeft) {
+    return 'The results of this response are too large together. Respond with what you have.';
+  }
   room.left -= total;
+  room.largeLeft -= large;
   return {
     result: text,
     item: fields,
     status: hasFailed ? 'failed' : 'completed',
     outcome: hasFailed || fields['error'] !== undefined ? 'tool_error' : 'ok',
     ...(sources && { sources }),
+    ...(adjustments && adjustments.length > 0 && { adjustments }),
     ...((endsResponse || suspension) && { endsResponse: true }),
     ...(suspension && { suspension }),
   };
 }
+
+/** Measures fields whose long strings need no escapes, such as base64, without another copy of them. */
+const measureLarge = (fields: ItemFields): number =>
+  Object.entries(fields).reduce((sum, [name, value]) => {
+    const bytes = Buffer.byteLength(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+    return sum + name.length + bytes;
+  }, 0);
 
 /** Returns the fields of the item before the end of the call. The module of an operator may fail here, too. */
 export function describeCall(

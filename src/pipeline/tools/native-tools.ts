@@ -18,6 +18,7 @@ export function useNativeTools(
   for (const [name, { tool, parameters, hosted }] of offered) {
     const native = tool.native?.(parameters, endpoint, hosted);
     if (native) adapted = replaceFunction(adapted, name, native);
+    if (tool.adaptInput) adapted = { ...adapted, input: tool.adaptInput(adapted.input, native !== undefined) };
   }
   return adapted;
 }
@@ -28,11 +29,14 @@ function replaceFunction(request: ResponseRequest, name: string, native: Tool): 
   if (!tools?.some(isIt)) return request;
   const replaced = { ...request, tools: tools.map((tool) => (isIt(tool) ? native : tool)) };
   if (typeof choice !== 'object') return replaced;
-  // The interface forces a search by the `preview` word only.
-  if (isIt(choice)) replaced.tool_choice = { type: 'web_search_preview' };
+  if (isIt(choice)) replaced.tool_choice = forceTool(native);
   else if (choice.type === 'allowed_tools') {
     const allowed = choice.tools.map((tool) => (isIt(tool) ? { type: native.type } : tool));
     replaced.tool_choice = { ...choice, tools: allowed } satisfies ToolChoice;
   }
   return replaced;
 }
+
+/** The interface forces a search by the `preview` word only. */
+const forceTool = ({ type }: Tool): ToolChoice =>
+  type === 'image_generation' || type === 'apply_patch' ? { type } : { type: 'web_search_preview' };

@@ -42,7 +42,7 @@ export function createServerTools({ tools, openMcp, ownsMcp, ...ports }: ServerT
       const named = run.within ? hideTools(run, run.within, all) : all;
       const clientNames = listClientNames(run, named);
       const deferred = new DeferredTools(run.request, run.input.read());
-      const offered = checkTools(named, { tools, replacing, deferred }, clientNames);
+      const offered = checkTools(named, { tools, replacing, deferred, caller: run.caller }, clientNames);
       const mcp = openMcp(run, clientNames, offered);
       if (offered.size === 0 && !mcp && named === all) return undefined;
       const found: CitableSource[] = [];
@@ -94,12 +94,13 @@ interface KnownTools {
   /** Tools that replace those of a provider, by the type of the latter. */
   readonly replacing: ReadonlyMap<string, ServerTool>;
   readonly deferred: DeferredTools;
+  readonly caller: Run['caller'];
 }
 
 /** @returns the tools by the name that the model sees */
 function checkTools(
   named: readonly Tool[],
-  { tools, replacing, deferred }: KnownTools,
+  { tools, replacing, deferred, caller }: KnownTools,
   clientNames: ReadonlySet<string>,
 ): Map<string, OfferedServerTool> {
   const offered = new Map<string, OfferedServerTool>();
@@ -135,7 +136,8 @@ function checkTools(
       const message = `\`type\` clashes with your function \`${name}\`, the name under which the model sees \`${entry.type}\`; rename the function.`;
       issues.push({ path: `${path}.type`, message });
     }
-    for (const issue of tool.checkParameters(parameters)) issues.push({ ...issue, path: `${path}.${issue.path}` });
+    for (const issue of tool.checkParameters(parameters, caller))
+      issues.push({ ...issue, path: `${path}.${issue.path}` });
     if (earlier) {
       earlier.paths.push(path);
       earlier.parameters.push(parameters);
@@ -151,7 +153,7 @@ function checkTools(
     const tool = replacing.get(entry.type);
     if (!tool?.hosted || offered.has(tool.name) || clientNames.has(tool.name)) continue; // only the provider runs it
     const hosted = entry as HostedTool; // of one of its types
-    const parameters = tool.hosted.readParameters(hosted);
+    const parameters = tool.hosted.readParameters(hosted, caller);
     if (parameters) offer(tool, parameters, hosted);
   }
   return offered;

@@ -1,9 +1,11 @@
 import type { Charge, PlannedCharge } from '../../domain/charge.ts';
 import type { ResponseEvent } from '../../domain/events.ts';
+import type { ImageEvent } from '../../domain/image-events.ts';
 import type { HostedTool } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { DeferredTool, ResumedCall, ServerTool, ToolEvent } from '../../tools/server-tool.ts';
+import type { ImageAdjustments, InnerImageRequest } from '../images/create-inner-image.ts';
 import type { InnerRequest } from '../respond.ts';
 import type { Run } from '../run/run.ts';
 
@@ -40,6 +42,8 @@ export interface CallPorts {
   charge(run: Run, planned: PlannedCharge): MaybePromise<Charge>;
   /** Serves a request of a tool. @throws {GatewayError} if there is no response */
   respond(request: InnerRequest, sink: Sink<ResponseEvent>): Promise<void>;
+  /** Creates an image for a tool. @throws {GatewayError} if there is none */
+  createImage(request: InnerImageRequest, sink: Sink<ImageEvent>): Promise<ImageAdjustments>;
   /** Called for an unexpected failure of a tool. */
   report(type: string, error: unknown): void;
 }

@@ -15,12 +15,17 @@ import type { ToolStage } from './tool-stage.ts';
 /** Maximum bytes of all results and items of a response. They stay in memory until it ends. */
 const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
 
+/** The same for items with a maximum of their own, such as images. */
+const MAX_TOTAL_LARGE_BYTES = 64 * 1024 * 1024;
+
 /** The bytes that the calls of a response may still produce. */
 export interface ResultRoom {
   left: number;
+  /** Of items with a maximum of their own. */
+  largeLeft: number;
 }
 
-export const createRoom = (): ResultRoom => ({ left: MAX_TOTAL_BYTES });
+export const createRoom = (): ResultRoom => ({ left: MAX_TOTAL_BYTES, largeLeft: MAX_TOTAL_LARGE_BYTES });
 
 export interface CallParts {
   readonly run: Run;
@@ -76,10 +81,11 @@ export async function runCall(parts: CallParts, each: RunningCall, out: Sink<Chu
   });
   hasEnded = true;
   note(outcome.outcome);
-  const { item, sources, suspension } = outcome;
+  const { item, sources, suspension, adjustments } = outcome;
+  const error = readError(item)?.slice(0, MAX_ERROR_CHARACTERS);
   if (sources) parts.addSources(sources);
   if (!suspension) use.executed++;
-  stage.addCall(offered.tool.type, performance.now() - startedAt, readError(item)?.slice(0, MAX_ERROR_CHARACTERS));
+  stage.addCall(offered.tool.type, performance.now() - startedAt, { error, adjustments });
   await out.write(suspension ? writeSuspended(each, suspension) : writeEnd(each, outcome));
   if (run.cancellation.reason) throw run.cancellation.reason;
   return outcome;
@@ -110,9 +116,11 @@ function writeSuspended({ call, key, resumed }: RunningCall, suspension: Suspens
 }
 
 /** Writes the item. The call id and the arguments let a later request repeat the call exactly. */
-export function writeItem({ call, offered, id }: RunningCall, fields: object, status: string): OutputItem {
-  const type = offered.hosted ? offered.tool.hosted!.itemType : offered.tool.type; // a hosted tool was read by it
-  const omits = offered.hosted && offered.tool.hosted!.omits;
+export function writeItem({ call, offered, id }: RunningCall, given: CallOutcome['item'], status: string): OutputItem {
+  const form = offered.hosted ? offered.tool.hosted : undefined;
+  const type = form ? form.itemType : offered.tool.type;
+  const fields = form?.writeFields?.(given) ?? given;
+  const omits = form?.omits;
   const own = { id, type, ...(!omits?.has('status') && { status }) };
   const instance = offered.shared.entries > 1 ? { instance_name: offered.name } : undefined;
   // first and last: the fields of a tool come after them, and cannot replace them

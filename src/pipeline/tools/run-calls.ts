@@ -97,7 +97,10 @@ function prepare({ offered, step, left }: StepCalls, call: ToolCall, index: numb
   const problem = found.tool.checkArguments(input);
   if (problem !== undefined) return reject(`The arguments are invalid: ${problem}`);
   return {
-    ...{ call, offered: found, input, key: `tool/${step.number}/${index}`, id: createId(found.tool.itemPrefix) },
+    ...{ call, offered: found, input, key: `tool/${step.number}/${index}`, id: createItemId(found) },
     model: step.committed!.endpoint.model, // a step with calls has ended
   };
 }
+
+const createItemId = ({ tool, hosted }: RunningCall['offered']): string =>
+  createId((hosted && tool.hosted?.itemPrefix) ?? tool.itemPrefix);

@@ -6,7 +6,7 @@ const MAX_LISTED = 100;
 
 /** The stage of the server tools of a run. It grows until the run ends. @see docs/reference/router-metadata.md#stages */
 export class ToolStage {
-  private readonly calls: { tool: string; duration_ms: number; error?: string }[] = [];
+  private readonly calls: { tool: string; duration_ms: number; error?: string; adjusted?: readonly string[] }[] = [];
   private readonly data: Record<string, unknown>;
 
   constructor(stages: StageRecord[], offered: ReadonlyMap<string, OfferedServerTool>) {
@@ -24,10 +24,21 @@ export class ToolStage {
     if (reason !== undefined) this.data['stop_reason'] = reason;
   }
 
-  /** Adds a call that has ended. */
-  addCall(tool: string, durationMs: number, error: string | undefined): void {
+  /**
+   * Adds a call that has ended.
+   *
+   * @param ended `adjustments`: settings that were changed or left out
+   */
+  addCall(
+    tool: string,
+    durationMs: number,
+    { error, adjustments }: { error: string | undefined; adjustments: readonly string[] | undefined },
+  ): void {
     if (this.calls.length === MAX_LISTED) return;
-    const call = { tool, duration_ms: Math.round(durationMs) };
-    this.calls.push(error === undefined ? call : { ...call, error });
+    this.calls.push({
+      ...{ tool, duration_ms: Math.round(durationMs) },
+      ...(error !== undefined && { error }),
+      ...(adjustments && { adjusted: adjustments }),
+    });
   }
 }

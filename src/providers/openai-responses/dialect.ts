@@ -58,6 +58,15 @@ export const dialectSchema = Type.Object(
       default: true,
       description: 'Send the tool `mcp`, which runs at the provider. If not, the gateway calls MCP servers.',
     }),
+    native_images: Type.Boolean({
+      default: true,
+      description: 'Send the tool `image_generation`, which runs at the provider. If not, the gateway runs it.',
+    }),
+    native_patches: Type.Boolean({
+      default: true,
+      description:
+        'Send the tool `apply_patch`. If not, the model sees a function, and the gateway checks the patches.',
+    }),
     cache_control: Type.Boolean({
       default: true,
       description: 'Send cache breakpoints of parts, as `prompt_cache_breakpoint`.',

@@ -1,10 +1,10 @@
-import { searchTypes } from '../../domain/items.ts';
 import { defineTextWire } from '../text-wire.ts';
 import type { Wire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
 import { writeRequest } from './request.ts';
+import { listLacking } from './tools.ts';
 
 /** `POST {base_url}/responses`: the format of the interface itself, at OpenAI, Azure, xAI, LM Studio, vLLM and others. */
 export const openaiResponses = {
@@ -17,9 +17,15 @@ export const openaiResponses = {
     probePath: '/responses',
     carries({ what, type }, dialect) {
       if (what === 'native_search' && type === 'exclude') return false;
-      if (what === 'tool' && type === 'mcp') return readDialect(dialect).native_mcp;
-      const isSearch = what === 'native_search' || (what === 'tool' && searchTypes.has(type));
-      return !isSearch || readDialect(dialect).native_search;
+      const {
+        native_search: searches,
+        native_images: draws,
+        native_patches: patches,
+        native_mcp,
+      } = readDialect(dialect);
+      if (what === 'native_search') return searches;
+      if (what !== 'tool') return true;
+      return type === 'mcp' ? native_mcp : !listLacking({ searches, draws, patches }).has(type);
     },
     writeRequest,
     createReader,

@@ -10,19 +10,38 @@ export interface WrittenTools {
   hasHosted: boolean;
 }
 
+/** What a server can do itself. */
+interface ServerAbilities {
+  searches: boolean;
+  draws: boolean;
+  patches: boolean;
+}
+
+/** Returns the types of hosted tools that a server does not have. */
+export const listLacking = ({ searches, draws, patches }: ServerAbilities): ReadonlySet<string> =>
+  searches && draws && patches
+    ? nothingLacks
+    : new Set([
+        ...(searches ? [] : searchTypes),
+        ...(draws ? [] : ['image_generation']),
+        ...(patches ? [] : ['apply_patch']),
+      ]);
+
+const nothingLacks: ReadonlySet<string> = new Set();
+
 /**
  * Writes tool definitions, without those of the gateway and without settings that only the gateway reads. Copies only
  * definitions that must change.
  *
- * @param hasSearch whether the server has a web search of its own
+ * @param lacking types of hosted tools that the server does not have
  * @param dropped receives the paths of omitted tools and settings
  */
-export function writeTools(tools: Tool[], hasSearch: boolean, dropped: string[]): WrittenTools {
+export function writeTools(tools: Tool[], lacking: ReadonlySet<string>, dropped: string[]): WrittenTools {
   const written: WrittenTools = { tools, hasHosted: false };
   let changed = false;
   for (let index = 0; index < tools.length; index++) {
     const tool = tools[index]!;
-    const isLacking = !hasSearch && searchTypes.has(tool.type);
+    const isLacking = lacking.has(tool.type);
     if (isLacking) dropped.push(`tools[${index}] (${tool.type})`);
     const after = isLacking || isServerTool(tool) ? undefined : writeTool(tool, index, dropped);
     if (after !== tool && !changed) {

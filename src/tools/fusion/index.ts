@@ -39,10 +39,10 @@ export const createFusionTool = (ports: FusionPorts): ServerTool =>
     arguments: fusionArguments,
     timeoutMs: TIMEOUT_MS,
     isNested: false,
-    check: (parameters) => [
+    check: (parameters, caller) => [
       ...checkInnerModel(parameters),
       ...checkModels(parameters),
-      ...checkPanelTools(parameters.tools ?? [], ports.findTool).map((issue) => ({
+      ...checkPanelTools(parameters.tools ?? [], ports.findTool, caller).map((issue) => ({
         ...issue,
         path: `parameters.tools${issue.path}`,
       })),

@@ -19,12 +19,12 @@ export interface PanelToolPorts {
 const unfit: ReadonlySet<string> = new Set([FUSION_TOOL, 'router:apply_patch']);
 
 /** Returns the problems of the tools that a request gives to a panel, with paths such as `[0].type`. */
-export function checkPanelTools(tools: readonly unknown[], findTool: FindTool): Issue[] {
+export function checkPanelTools(tools: readonly unknown[], findTool: FindTool, caller?: Caller): Issue[] {
   const named = tools as readonly InnerTool[]; // the schema has checked their shape
   const nested = named.flatMap(({ type }, index): Issue[] =>
     unfit.has(type) ? [{ path: `[${index}].type`, message: `\`type\` is ${type}, which a panel cannot use.` }] : [],
   );
-  const others = checkInnerTools(named, findTool).map((issue) => ({
+  const others = checkInnerTools(named, findTool, caller).map((issue) => ({
     ...issue,
     path: issue.path.replace(/^parameters\.tools/, ''),
   }));

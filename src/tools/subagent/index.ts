@@ -35,7 +35,10 @@ export const createSubagent = ({ findTool, isInput }: SubagentPorts): ServerTool
     timeoutMs: 600_000,
     canFail: true,
     isNested: false,
-    check: (parameters) => [...checkInnerModel(parameters), ...checkInnerTools(parameters.tools ?? [], findTool)],
+    check: (parameters, caller) => [
+      ...checkInnerModel(parameters),
+      ...checkInnerTools(parameters.tools ?? [], findTool, caller),
+    ],
     checkEntries: (entries) =>
       checkNames(
         'router:subagent',

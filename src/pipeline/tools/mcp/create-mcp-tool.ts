@@ -107,6 +107,8 @@ const offer = ({ hosted }: McpEntry, name: string, own: Own): OfferedServerTool 
     type: 'router:mcp',
     canFail: true,
     isNested: true,
+    maxItemBytes: undefined,
+    adaptInput: undefined,
     writeFailure: (error) => ({ error }),
     checkEntries: undefined,
     checkParameters: () => [],

@@ -4,6 +4,7 @@ import { anyObject, oneOf } from '../../../schema/shapes.ts';
 import { advisorParameters } from '../../../tools/advisor/parameters.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
 import { fusionParameters } from '../../../tools/fusion/parameters.ts';
+import { imageGenerationParameters } from '../../../tools/image-generation/parameters.ts';
 import { searchModelsParameters } from '../../../tools/search-models/parameters.ts';
 import { subagentFields } from '../../../tools/subagent/parameters.ts';
 import { toolSearchParameters } from '../../../tools/tool-search/parameters.ts';
@@ -49,13 +50,6 @@ const sandbox = { environment: Type.Optional(environment), sleep_after_seconds: 
 
 const webSearch = tool('router:web_search', webSearchParameters);
 
-/** Any image setting is passed to the image model: a string, a number or a list. */
-const imageSettings = Type.Unsafe<Record<string, string | number | unknown[]>>({
-  type: 'object',
-  properties: { model: Type.String() },
-  additionalProperties: Type.Union([Type.String(), Type.Number(), Type.Array(Type.Unknown())]),
-});
-
 const fusion = tool('router:fusion', fusionParameters);
 
 const advisor = tool('router:advisor', advisorParameters);
@@ -73,7 +67,7 @@ const workerTools = {
   'router:web_search': webSearch,
   'router:web_fetch': tool('router:web_fetch', webFetchParameters),
   'router:datetime': tool('router:datetime', datetimeParameters),
-  'router:image_generation': tool('router:image_generation', imageSettings),
+  'router:image_generation': tool('router:image_generation', imageGenerationParameters),
   'router:experimental__search_models': tool('router:experimental__search_models', searchModelsParameters),
   'router:tool_search': tool('router:tool_search', toolSearchParameters),
   'router:files': tool('router:files', noParameters),
