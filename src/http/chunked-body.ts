@@ -40,21 +40,28 @@ export class ChunkedBody {
     if (this.isEnded) return true;
     if (!this.isFramed) return this.writePart(text, encoding);
     if (isLast) this.isEnded = true;
-    const bytes = Buffer.byteLength(text, encoding);
-    const head = `${bytes.toString(16)}\r\n`;
-    const tail = isLast ? `\r\n${LAST_CHUNK}` : '\r\n';
-    // Latin-1 is the faster of two equal encodings of ASCII.
-    const cheapest = bytes === text.length ? 'latin1' : encoding;
-    if (text.length <= JOINED_LENGTH) return this.raw.write(head + text + tail, cheapest);
-    this.raw.write(head, 'latin1');
-    this.writePart(text, cheapest);
-    return this.raw.write(tail, 'latin1');
+    const { socket } = this.raw;
+    socket?.cork(); // otherwise Node does, and writes in the next tick
+    const isDrained = this.writeChunk(text, encoding, isLast ? `\r\n${LAST_CHUNK}` : '\r\n');
+    socket?.uncork();
+    return isDrained;
   }
 
   end(): void {
     if (!this.isFramed || this.isEnded) this.raw.end();
     else this.raw.end(LAST_CHUNK, 'latin1');
     this.isEnded = true;
+  }
+
+  private writeChunk(text: string, encoding: 'utf8' | 'latin1', tail: string): boolean {
+    const bytes = Buffer.byteLength(text, encoding);
+    const head = `${bytes.toString(16)}\r\n`;
+    // Latin-1 is the faster of two equal encodings of ASCII.
+    const cheapest = bytes === text.length ? 'latin1' : encoding;
+    if (text.length <= JOINED_LENGTH) return this.raw.write(head + text + tail, cheapest);
+    this.raw.write(head, 'latin1');
+    this.writePart(text, cheapest);
+    return this.raw.write(tail, 'latin1');
   }
 
   private writePart(text: string, encoding: 'utf8' | 'latin1'): boolean {
