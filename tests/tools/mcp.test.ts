@@ -454,6 +454,7 @@ describe('a request with mcp', () => {
       'tools[0].server_url: ',
     ],
     ['a file', { type: 'mcp', server_label: 'x', server_url: 'file:///etc/passwd' }, 'tools[0].server_url: '],
+    ['no URL', { type: 'mcp', server_label: 'x', server_url: '//example.com' }, '`server_url` is not a URL'],
     [
       'credentials in the URL',
       { type: 'mcp', server_label: 'x', server_url: 'http://a:b@example.com/' },

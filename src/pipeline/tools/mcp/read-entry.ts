@@ -135,6 +135,12 @@ function readServer(
       message: '`server_label` must be 1 to 64 letters, digits, `_` or `-`',
     });
   }
+  if (!URL.canParse(url)) {
+    issues.push({
+      path: `${path}.server_url`,
+      message: '`server_url` is not a URL; send one such as https://mcp.example.com/mcp',
+    });
+  }
   const sent: Record<string, string> = {};
   const entries = Object.entries(headers ?? {});
   if (authorization !== undefined) {
@@ -153,7 +159,7 @@ function readServer(
     else if (reserved.has(lower)) issues.push({ path: place, message: 'is set by the gateway; leave it out' });
     else if (!/^[\x20-\x7e\t]*$/.test(value))
       issues.push({ path: place, message: 'must have a value of ASCII characters' });
-    else if (lower in sent) issues.push({ path: place, message: 'is given twice; leave one out' });
+    else if (Object.hasOwn(sent, lower)) issues.push({ path: place, message: 'is given twice; leave one out' });
     else sent[lower] = value;
   }
   if (entries.length > MAX_HEADERS || JSON.stringify(sent).length > MAX_HEADER_CHARACTERS) {
