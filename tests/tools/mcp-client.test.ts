@@ -157,6 +157,26 @@ describe('a server with a URL', () => {
       ({ error }) => error(-32_602, 'Unknown tool'),
       { fault: 'protocol', code: -32_602, message: 'Unknown tool' },
     ],
+    [
+      'an error with the code of a closed connection',
+      ({ error }) => error(-32_000, 'No quota'),
+      { fault: 'protocol', code: -32_000, message: 'No quota' },
+    ],
+    [
+      'an error with the code of a timeout',
+      ({ error }) => error(-32_001, 'Locked'),
+      { fault: 'protocol', code: -32_001, message: 'Locked' },
+    ],
+    [
+      'an error with its own key',
+      ({ error }) => error(-32_000, 'The key secret-of-docs has expired'),
+      { fault: 'protocol', message: 'The key [masked] has expired' },
+    ],
+    [
+      'a key as the name of a field',
+      ({ result }) => result({ content: [], structuredContent: { 'secret-of-docs': 1 } }),
+      { fault: 'protocol' },
+    ],
     ['HTML', ({ response }) => response.setHeader('content-type', 'text/html').end('<p>hello'), { fault: 'protocol' }],
     [
       'invalid JSON',
@@ -197,6 +217,24 @@ describe('a server with a URL', () => {
     expect(failure).toMatchObject({ name: 'McpError', ...expected });
     expect((failure as Error).message).not.toContain('secret');
     expect(await client.callTool(at(), echo, never)).toMatchObject({ isError: false }); // the session still works
+  });
+
+  it('masks its headers in what the server sends', async () => {
+    const headers = { authorization: 'Bearer "token-of-docs"', 'x-tenant': 'acme' };
+    const target = { type: 'http', url: upstream.url, headers, isCallers: false } as const;
+    const text = 'Got Bearer "token-of-docs", "token-of-docs" and acme.';
+    upstream.once('tools/call', ({ result }) => result(mcpText(text)));
+    upstream.once('tools/list', ({ result }) => result({ tools: [{ ...scriptedTools[0], description: text }] }));
+    const masked = 'Got [masked], [masked] and acme.';
+    expect(await client.callTool(at({ target }), echo, never)).toMatchObject(mcpText(masked));
+    expect(await client.listTools(at({ target }), never)).toMatchObject([{ description: masked }]);
+    const deep = `{"a":${'['.repeat(3000)}"secret-of-docs"${']'.repeat(3000)}}`;
+    upstream.once('tools/call', ({ response, rpc }) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(`{"jsonrpc":"2.0","id":${rpc.id},"result":{"content":[],"structuredContent":${deep}}}`);
+    });
+    const found = await client.callTool(at(), echo, never).then(JSON.stringify, (error: Error) => error.name);
+    expect(found).not.toContain('secret-of-docs');
   });
 
   it('serves any number of calls in one session', async () => {

@@ -12,6 +12,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { McpError, type McpResult, type McpServer, type McpTool } from '../../domain/mcp.ts';
 import type { SendExchange } from '../outbound/exchange.ts';
 import { OutboundError } from '../outbound/outbound-error.ts';
+import { createServerMask } from './hide-secrets.ts';
 import { type ProcessEnd, ProcessTransport } from './process-transport.ts';
 import { SessionFetch } from './session-fetch.ts';
 
@@ -62,6 +63,7 @@ const noValidator: jsonSchemaValidator = {
  * @throws {McpError}
  */
 export async function openSession({ target, label }: McpServer, parts: SessionParts): Promise<McpSession> {
+  const mask = createServerMask({ target });
   const { send, limits, version, closed, exited } = parts;
   const { maxBytes, connectMs } = limits;
   const client = new Client({ name: 'headgate', version }, { capabilities: {}, jsonSchemaValidator: noValidator });
@@ -93,7 +95,7 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
     if (error instanceof McpError) lastError = error;
     if (error.message.startsWith('Maximum reconnection attempts')) giveUp?.();
   };
-  const explain = (error: unknown): unknown => explainFailure(error, lastError, { label, target });
+  const explain = (error: unknown): unknown => explainFailure(error, lastError, { label, target, mask });
   const close = async (): Promise<void> => {
     await closeHttp?.().catch(() => {});
     await client.close().catch(() => {});
@@ -126,7 +128,7 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
           Math.max(1, endsAt - performance.now()),
           signal,
         );
-        for (const { name, description, inputSchema, annotations } of listed.tools) {
+        for (const { name, description, inputSchema, annotations } of mask(listed.tools)) {
           tools.push({
             name,
             ...(description !== undefined && { description }),
@@ -149,7 +151,7 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
         timeoutMs,
         signal,
       );
-      return { content, structuredContent, isError: isError === true };
+      return mask({ content, structuredContent, isError: isError === true });
     },
   };
 }
@@ -165,7 +167,7 @@ function failRequest(transport: Transport, id: number | string, failure: McpErro
   transport.onmessage?.({
     jsonrpc: '2.0',
     id,
-    error: { code: ErrorCode.ConnectionClosed, message, data: failure?.fault ?? 'unavailable' },
+    error: { code: ErrorCode.ConnectionClosed, message, data: new McpError(failure?.fault ?? 'unavailable', message) },
   });
 }
 
@@ -183,10 +185,10 @@ async function withLimit(work: Promise<unknown>, limitMs: number): Promise<void>
 function explainFailure(
   error: unknown,
   reported: unknown,
-  { label, target }: Pick<McpServer, 'label' | 'target'>,
+  { label, target, mask }: Pick<McpServer, 'label' | 'target'> & { mask: (text: string) => string },
 ): unknown {
   if (error instanceof McpError) return error;
-  const isClosed = error instanceof LibraryError && error.code === ErrorCode.ConnectionClosed;
+  const isClosed = isOfLibrary(error, ErrorCode.ConnectionClosed);
   const cause = isClosed && reported instanceof McpError ? reported : error;
   if (cause instanceof McpError) return cause;
   if (cause instanceof OutboundError) {
@@ -200,21 +202,28 @@ function explainFailure(
     return new McpError('protocol', `The MCP server ${label} did not respond with JSON or an event stream.`);
   }
   if (cause instanceof LibraryError) {
-    const { code, data } = cause;
-    if (code === ErrorCode.RequestTimeout) {
+    if (cause.data instanceof McpError) return cause.data; // of `failRequest`
+    if (isOfLibrary(cause, ErrorCode.RequestTimeout)) {
       return new McpError('timeout', `The MCP server ${label} did not respond in time.`);
     }
-    const message = cause.message.replace(/^MCP error -?\d+: /, '').slice(0, MAX_MESSAGE);
-    if (code === ErrorCode.ConnectionClosed) {
+    if (isClosed) {
       const ended = target.type === 'process' ? `The process of the MCP server ${label} ended.` : INTERRUPTED;
-      return new McpError(data === 'limit' ? 'limit' : 'unavailable', data === undefined ? ended : message);
+      return new McpError('unavailable', ended);
     }
+    const { code } = cause;
+    const message = mask(cause.message.replace(/^MCP error -?\d+: /, '')).slice(0, MAX_MESSAGE);
     return new McpError('protocol', message, code);
   }
   return new McpError('protocol', `The MCP server ${label} sent something that is not MCP.`);
 }
 
 const MAX_MESSAGE = 1000;
+
+/** Texts of the failures that the client library itself finds. Servers send errors with the same codes. */
+const ownFailures = /^MCP error -?\d+: (Connection closed|Request timed out|Maximum total timeout exceeded)$/;
+
+const isOfLibrary = (error: unknown, code: ErrorCode): boolean =>
+  error instanceof LibraryError && error.code === code && ownFailures.test(error.message);
 
 const blocked: ReadonlySet<string> = new Set([
   ...['invalid_url', 'unsupported_scheme', 'has_credentials', 'blocked_port', 'blocked_address'],
