@@ -1,5 +1,6 @@
 import type { FindSearchEngine } from '../domain/web-search.ts';
 import { advisor } from './advisor/index.ts';
+import { applyPatch } from './apply-patch/index.ts';
 import { datetime } from './datetime/index.ts';
 import { createFiles } from './files/index.ts';
 import type { WorkspaceFiles } from './workspace-files.ts';
@@ -37,6 +38,7 @@ const creators = {
   'router:memory': ({ workspaceFiles }) => createMemory(workspaceFiles),
   'router:fusion': ({ fusion }) => createFusionTool(fusion),
   'router:image_generation': ({ readImageSettings }) => createImageGeneration(readImageSettings),
+  'router:apply_patch': () => applyPatch,
 } satisfies Record<string, (ports: ToolPorts) => ServerTool>;
 
 /** The types of the server tools of this build. */

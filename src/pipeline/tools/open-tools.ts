@@ -205,9 +205,14 @@ function showTools(
 /** The interface has another name for the tool search. */
 const nameType = (type: string): string => (type === 'tool_search' ? 'router:tool_search' : type);
 
+/** The tool that a choice may name without its prefix. */
+const PATCH = 'router:apply_patch';
+
 /** The words of a choice that mean a tool. */
 const listTypes = (offer: OfferedServerTool): [string, OfferedServerTool][] =>
-  [offer.tool.type, ...((offer.hosted && offer.tool.hosted?.types) ?? [])].map((type) => [type, offer]);
+  [offer.tool.type, ...(offer.hosted || offer.tool.type === PATCH ? (offer.tool.hosted?.types ?? []) : [])].map(
+    (type) => [type, offer],
+  );
 
 /** `strict` is false, because strict functions have no optional arguments. */
 function showTool({ tool, name, parameters: given }: OfferedServerTool): FunctionTool {

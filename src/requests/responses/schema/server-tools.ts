@@ -2,6 +2,7 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { byKind } from '../../../schema/by-kind.ts';
 import { anyObject, oneOf } from '../../../schema/shapes.ts';
 import { advisorParameters } from '../../../tools/advisor/parameters.ts';
+import { applyPatchParameters } from '../../../tools/apply-patch/parameters.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
 import { fusionParameters } from '../../../tools/fusion/parameters.ts';
 import { imageGenerationParameters } from '../../../tools/image-generation/parameters.ts';
@@ -74,10 +75,7 @@ const workerTools = {
   'router:memory': tool('router:memory', noParameters), // choice 429
   'router:fusion': fusion,
   'router:advisor': advisor,
-  'router:apply_patch': tool(
-    'router:apply_patch',
-    parameters({ engine: Type.Optional(oneOf('auto', 'native', 'router')) }),
-  ),
+  'router:apply_patch': tool('router:apply_patch', applyPatchParameters),
   'router:shell': tool('router:shell', parameters({ engine: Type.Optional(oneOf('auto', 'router')), ...sandbox })),
   'router:bash': tool(
     'router:bash',
