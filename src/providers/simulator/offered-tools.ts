@@ -1,4 +1,4 @@
-import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
+import { type InputItem, nameFunction, type Tool, type ToolChoice } from '../../domain/items.ts';
 import type { SimulatorRequest } from './wire.ts';
 
 /** A tool that the model may call in this turn. */
@@ -21,9 +21,10 @@ export function requiresToolCall(choice: ToolChoice | undefined): boolean {
   return choice.type === 'function' || choice.type === 'custom' || ('mode' in choice && choice.mode === 'required');
 }
 
-/** Finds a tool by its name. A tool in a group is also found by `group.name`. */
+/** Finds a tool by its name. A tool in a group is also found by `group.name`, a server tool by its type. */
 export function findTool(tools: CallableTool[], name: string): CallableTool | undefined {
-  return tools.find((tool) => tool.name === name || `${tool.namespace}.${tool.name}` === name);
+  const shown = nameFunction(name);
+  return tools.find((tool) => tool.name === shown || `${tool.namespace}.${tool.name}` === name);
 }
 
 const readAdditionalTools = (item: InputItem): Tool[] => (item.type === 'additional_tools' ? item.tools : []);
