@@ -24,8 +24,8 @@ const elsewhere: readonly { path: RegExp; advice: string }[] = [
     advice: `Send the request to POST ${base}/images, with input images as \`input_references\`.`,
   },
   {
-    path: /^\/(files|uploads|vector_stores)(\/|$)/,
-    advice: 'Files are not stored. Send the file in `input`, as an `input_file` with `file_data` or `file_url`.',
+    path: /^\/(uploads|vector_stores)(\/|$)/,
+    advice: `Store files with POST ${base}/files, and name them in \`input\` as \`file_id\`.`,
   },
 ];
 

@@ -174,7 +174,12 @@ describe('a feature of the openai client that this gateway does not have', () =>
     ['chat.completions', () => client.chat.completions.create({ model, messages }), 'POST /api/v1/responses'],
     ['completions', () => client.completions.create({ model, prompt: 'Hello' }), 'POST /api/v1/responses'],
     ['images.generate', () => client.images.generate({ model, prompt: 'A gate' }), 'POST /api/v1/images'],
-    ['files', () => client.files.list(), '`file_data`'],
+    [
+      'uploads',
+      () => client.uploads.create({ bytes: 1, filename: 'a.txt', mime_type: 'text/plain', purpose: 'user_data' }),
+      'POST /api/v1/files',
+    ],
+    ['vectorStores', () => client.vectorStores.list(), 'POST /api/v1/files'],
   ])('is a NotFoundError with the remedy: %s', async (_, call, advice) => {
     const error = await failureOf(call());
 
