@@ -40,7 +40,7 @@ const fill = (text: string): string =>
   [
     ['JVBERi0…', pdf.toString('base64')],
     ['UEsDBBQ…', docx.toString('base64')],
-    ['$(base64 -w0 report.pdf)', pdf.toString('base64')],
+    ["$(base64 < report.pdf | tr -d '\\n')", pdf.toString('base64')],
     ...urls,
   ].reduce((filled, [placeholder, value]) => filled.replaceAll(placeholder!, value!), text);
 

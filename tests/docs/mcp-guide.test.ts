@@ -40,7 +40,9 @@ beforeAll(async () => {
   remote.always('tools/call', ({ result, rpc }) =>
     result(mcpText(`Echo: ${String(rpc.params?.arguments?.['message'])}`)),
   );
-  const { mcp } = parse(yaml!.replace(/\$\{\w+\}/, 'x')) as { mcp: { servers: { demo: object } } };
+  const { mcp } = parse(yaml!.replace(/\$\{\w+\}/, 'x').replace('[default]', '[main]')) as {
+    mcp: { servers: { demo: object } };
+  };
   Object.assign(mcp.servers.demo, { command: process.execPath, args: [everything] });
   gateway = await testGateway({
     providers: [{ id: 'acme', wire: 'openai-chat', base_url: model.url, models: [{ model: 'acme/one' }] }],

@@ -25,9 +25,9 @@ describe('the guide of server tools', () => {
     expect(response.status).toBe(200);
     expect(status).toBe('completed');
     const item = { type: body.tools[0]!.type, status: 'completed' };
-    // a choice cannot force the search, so the simulator does not call it
-    const calls = name === 'search' ? [] : name === 'loop' ? [item, item] : [item];
-    expect(output).toMatchObject([...calls, { type: 'message' }]);
+    const calls = name === 'loop' ? [item, item] : [item];
+    const end = name === 'search' ? { type: 'function_call', name: 'get_weather' } : { type: 'message' };
+    expect(output).toMatchObject([...calls, end]);
   });
 
   it('shows the items and counts of its first response', async () => {
