@@ -12,14 +12,14 @@ export default {
   type: 'router:roll_dice',
   description: 'Rolls dice and returns the numbers. Use it for games, and not for arithmetic.',
 
-  // Of the request: {"type": "router:roll_dice", "parameters": {"sides": 20}}
+  // The parameters in a request: {"type": "router:roll_dice", "parameters": {"sides": 20}}
   parameters: {
     type: 'object',
     properties: { sides: { type: 'integer', minimum: 2, maximum: 1000 } },
     additionalProperties: false,
   },
 
-  // Of each call. The gateway checks it and shows it to the model.
+  // The arguments of each call. The gateway checks them and shows this schema to the model.
   arguments: {
     type: 'object',
     properties: { count: { type: 'integer', minimum: 1, maximum: 100, description: 'Number of dice.' } },

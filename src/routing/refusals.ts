@@ -1,4 +1,5 @@
 import { tooLongAdvice } from '../domain/compression.ts';
+import { docsUrl } from '../domain/docs-url.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { type AvailabilityCode, GatewayError, createAvailability, shortenSlug } from '../domain/errors.ts';
 import type { Exclusion } from './filters.ts';
@@ -21,7 +22,8 @@ export function noEndpoints(slug: string, variant?: string, providers: readonly 
         : 'no provider of this gateway has it'
       : `it has no variant :${variant}`;
   const more = providers.length > 0 ? { affected_providers: [...providers] } : {};
-  return new GatewayError('not_found', `No endpoints found for ${shortenSlug(slug)}: ${why}.`, {
+  const remedy = variant === undefined && providers.length > 0 ? ` See ${docsUrl('guides/providers')}.` : '';
+  return new GatewayError('not_found', `No endpoints found for ${shortenSlug(slug)}: ${why}.${remedy}`, {
     availability: createAvailability('no_endpoints', [slug], more),
   });
 }

@@ -201,7 +201,7 @@ function explainObject(rules: Keywords, value: Record<string, unknown>, path: st
       const fields = Object.keys(properties);
       const hint = hintAt(key, fields);
       const rest =
-        hint === undefined ? listed(fields.length === 0 ? '; no field is' : '; the fields are ', fields) : `; ${hint}`;
+        hint === undefined ? listed(fields.length === 0 ? '; leave it out' : '; the fields are ', fields) : `; ${hint}`;
       report.add(fieldPath(path, key), `is not known here${rest}`);
     } else if (additionalProperties !== true) {
       explainIssues(additionalProperties, value[key], fieldPath(path, key), report);

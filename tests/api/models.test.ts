@@ -371,7 +371,10 @@ describe('GET /model/{author}/{slug}', () => {
     ['acme', 'There is no model acme here'],
     ['acme/one:free', 'it has no variant :free'],
     ['acme/one:batch:nitro', 'it has no variant :batch'],
-    ['nobody/has', 'its providers (elsewhere) are not configured here'],
+    [
+      'nobody/has',
+      'its providers (elsewhere) are not configured here. See https://headgate.dev/docs/guides/providers.',
+    ],
     ['wild/thing', 'Second passes on every name of its shape'],
     ['~gone/latest', 'There is no model ~gone/latest here'],
     ['router/fission', 'There is no model router/fission here'],

@@ -297,6 +297,16 @@ describe('fields of a wrong type or word', () => {
     expect(paths(fields)).toEqual([path]);
   });
 
+  it.each([
+    [
+      { tool_choice: { type: 'mcp', server_label: 's' } },
+      '`type` does not name a tool choice: "mcp"; see https://headgate.dev/docs/reference/tools#tool-choice.',
+    ],
+    [{ tools: [{ type: 'router:files', parameters: { path: '/' } }] }, '`path` is not known here; leave it out.'],
+  ])('says what to do about %j', (fields, message) => {
+    expect(check(fields).map((issue) => issue.message)).toEqual([message]);
+  });
+
   it('takes one stop condition as an object, and every kind in a list', () => {
     const conditions = [
       { type: 'step_count_is', step_count: 1 },

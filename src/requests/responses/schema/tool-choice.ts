@@ -1,4 +1,5 @@
 import { type TUnsafe, Type } from 'typebox';
+import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
 import { oneOf } from '../../../schema/shapes.ts';
 import { addedTool, type ServerToolType, serverTools } from './server-tools.ts';
@@ -35,6 +36,10 @@ export const toolChoice = Type.Union([
       }),
       ...serverToolChoices,
     },
-    { other: Type.Object({ type: Type.String() }), takesOther: addedTool.takesOther },
+    {
+      other: Type.Object({ type: Type.String() }),
+      takesOther: addedTool.takesOther,
+      docs: docsUrl('reference/tools#tool-choice'),
+    },
   ),
 ]);
