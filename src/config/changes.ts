@@ -21,7 +21,7 @@ export function findChanges(running: Config, saved: Config): Changes {
   function merge(node: SchemaNode, path: Path): unknown {
     const old = getIn(running, path);
     const next = getIn(saved, path);
-    if (node.properties) {
+    if (node.properties && old !== undefined && next !== undefined) {
       const keys = Object.entries(node.properties);
       const merged = keys.map(([key, property]): [string, unknown] => [key, merge(property, [...path, key])]);
       return Object.freeze(Object.fromEntries(merged.filter(([, value]) => value !== undefined)));
