@@ -53,7 +53,9 @@ export const createImageSettingsReader =
           ? ' Set `parameters.model`, `default_image_model` of the workspace, or tools.image_generation.model.'
           : '';
       return {
-        issues: [{ path: 'model', message: `names no image model that can be used: ${error.message}${remedy}` }],
+        issues: [
+          { path: 'model', message: `\`model\` names no image model that can be used: ${error.message}${remedy}` },
+        ],
       };
     }
   };

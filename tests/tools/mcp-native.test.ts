@@ -128,7 +128,7 @@ it('calls no server of a caller if the operator forbids it', async () => {
   const closed = await openToolLab({ mcp: { caller_servers: false } });
   const served = await closed.respond('gemini', 'buffered', { tools: [mine()] });
   expect(served.status).toBe(400);
-  expect(served.body.error!.message).toContain('tools[0].server_url: is not allowed');
+  expect(served.body.error!.message).toContain('tools[0].server_url: `server_url` is not allowed');
   await closed.close();
 });
 

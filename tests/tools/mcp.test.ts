@@ -207,7 +207,9 @@ describe.each(wireNames)('mcp on %s', (wire) => {
         const unknown = await respond(wire, mode, { tools: [careful], input: [...input, decide('mcpr_none', true)] });
         expect(unknown.served).toMatchObject({
           status: 400,
-          body: { error: { message: expect.stringContaining('input[4].approval_request_id: names no') } },
+          body: {
+            error: { message: expect.stringContaining('input[4].approval_request_id: `approval_request_id` names no') },
+          },
         });
         const missing = await respond(wire, mode, { tools: [docs], input: [...input, decide(id, true)] });
         expect(missing.served.body.error!.message).toContain('which `tools` does not contain');
@@ -422,7 +424,7 @@ describe('a request with mcp', () => {
     [
       'a connector',
       { type: 'mcp', server_label: 'mail', connector_id: 'connector_gmail' },
-      'tools[0].connector_id: names a connector',
+      'tools[0].connector_id: `connector_id` names a connector',
     ],
     [
       'an unknown server',
@@ -471,7 +473,7 @@ describe('a request with mcp', () => {
     const many = ['a', 'b', 'c', 'd'].map((label) => ({ ...named(), server_label: label }));
     expect((await post({ tools: many })).served.body.error!.message).toContain('has 4 MCP servers; at most 3');
     const twice = await post({ tools: [named(), named()] });
-    expect(twice.served.body.error!.message).toContain('tools[1].server_label: repeats');
+    expect(twice.served.body.error!.message).toContain('tools[1].server_label: `server_label` repeats');
   });
 
   it('does not follow a redirect to a private address', async () => {

@@ -46,10 +46,10 @@ export function findApproved(
     const path = `input[${index}].approval_request_id`;
     const request = requests.get(id);
     if (!request) {
-      const message = `names no \`mcp_approval_request\` of the input: "${id.slice(0, 100)}". Send that item back before its response.`;
+      const message = `\`approval_request_id\` names no \`mcp_approval_request\` of the input: "${id.slice(0, 100)}". Send that item back before its response.`;
       issues.push({ path, message });
     } else if (!labels.has(request.server_label)) {
-      const message = `belongs to the MCP server \`${request.server_label.slice(0, 64)}\`, which \`tools\` does not contain. Send the same \`tools\` again.`;
+      const message = `\`approval_request_id\` belongs to the MCP server \`${request.server_label.slice(0, 64)}\`, which \`tools\` does not contain. Send the same \`tools\` again.`;
       issues.push({ path, message });
     } else if (item['approve'] === true && !done.has(id)) {
       done.add(id); // a repeated response counts once

@@ -62,12 +62,12 @@ export async function openServers(chosen: readonly McpEntry[], parts: OpenParts)
 function refuse({ server, isConfigured, path }: McpEntry, access: McpAccess): Issue[] {
   if (!server) {
     const message =
-      'names a connector of OpenAI, which this gateway does not have. Send `server_url`, or choose a model whose provider runs connectors.';
+      '`connector_id` names a connector of OpenAI, which this gateway does not have. Send `server_url`, or choose a model whose provider runs connectors.';
     return [{ path: `${path}.connector_id`, message }];
   }
   if (isConfigured || access.limits().callerServers) return [];
   const message =
-    'is not allowed: this gateway calls only the MCP servers of its operator (mcp.caller_servers, outbound.fetch). Send `server_label` alone.';
+    '`server_url` is not allowed: this gateway calls only the MCP servers of its operator (mcp.caller_servers, outbound.fetch). Send `server_label` alone.';
   return [{ path: `${path}.server_url`, message }];
 }
 

@@ -49,14 +49,20 @@ export function readMcpEntries(tools: readonly Tool[], access: McpAccess, caller
     const path = `tools[${index}]`;
     const entry = readEntry(tool as HostedTool, path, { access, caller, issues });
     if (labels.has(entry.label)) {
-      issues.push({ path: `${path}.server_label`, message: 'repeats the label of another server; choose another' });
+      issues.push({
+        path: `${path}.server_label`,
+        message: '`server_label` repeats that of another server; choose another',
+      });
     }
     labels.add(entry.label);
     return [entry];
   });
   const { maxServers } = access.limits();
   if (entries.length > maxServers) {
-    issues.push({ path: 'tools', message: `has ${entries.length} MCP servers; at most ${maxServers} are allowed` });
+    issues.push({
+      path: 'tools',
+      message: `\`tools\` has ${entries.length} MCP servers; at most ${maxServers} are allowed`,
+    });
   }
   if (issues.length > 0) throw invalidRequest(issues);
   return entries;
@@ -155,15 +161,17 @@ function readServer(
   for (const [name, value] of entries) {
     const lower = name.toLowerCase();
     const place = `${path}.headers.${name.slice(0, 100)}`;
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) issues.push({ path: place, message: 'is not the name of a header' });
-    else if (reserved.has(lower)) issues.push({ path: place, message: 'is set by the gateway; leave it out' });
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) issues.push({ path: place, message: 'The name of the header is invalid' });
+    else if (reserved.has(lower))
+      issues.push({ path: place, message: 'The header is set by the gateway; leave it out' });
     else if (!/^[\x20-\x7e\t]*$/.test(value))
-      issues.push({ path: place, message: 'must have a value of ASCII characters' });
-    else if (Object.hasOwn(sent, lower)) issues.push({ path: place, message: 'is given twice; leave one out' });
+      issues.push({ path: place, message: 'The header must have a value of ASCII characters' });
+    else if (Object.hasOwn(sent, lower))
+      issues.push({ path: place, message: 'The header is given twice; leave one out' });
     else sent[lower] = value;
   }
   if (entries.length > MAX_HEADERS || JSON.stringify(sent).length > MAX_HEADER_CHARACTERS) {
-    const message = `must have at most ${MAX_HEADERS} headers and ${MAX_HEADER_CHARACTERS} characters`;
+    const message = `\`headers\` must have at most ${MAX_HEADERS} headers and ${MAX_HEADER_CHARACTERS} characters`;
     issues.push({ path: `${path}.headers`, message });
   }
   return {
