@@ -13,7 +13,7 @@ import { type TestGateway, testGateway, testKeys } from '../../src/testing/test-
 import { auditOf, expectIssues, type Json, main, manage, other } from './manage.ts';
 
 const otherKey = 'test-other-workspace-key-1';
-const limits = { max_bytes: 200_000, workspace_bytes: 1_000_000, workspace_files: 40, parallel_uploads: 2 };
+const limits = { max_bytes: 200_000, workspace_bytes: 1_000_000, workspace_files: 40, parallel_uploads: 4 };
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -280,14 +280,23 @@ describe('limits of files', () => {
   });
 
   it('rejects more uploads at once than a process receives', async () => {
-    const slow = [openForm(), openForm()];
-    const begun = slow.map(({ write }) => write());
-    await Promise.all(begun);
-    await expect.poll(() => readdirSync(join(gateway.dataDir, 'files/incoming'))).toHaveLength(2);
-    const refusal = await upload('third.txt', 'x');
-    expect(refusal.status).toBe(429);
-    expect(refusal.headers.get('retry-after')).toBe('1');
-    expect((await Promise.all(slow.map(({ end }) => end()))).map(({ status }) => status)).toEqual([200, 200]);
+    const refuse = async (key: string, says: string) => {
+      const { status, headers, body } = await upload('another.txt', 'x', { key });
+      expect({ status, after: headers.get('retry-after') }).toEqual({ status: 429, after: '1' });
+      expect(body.error.message).toContain(says);
+    };
+    const begun = async (forms: ReturnType<typeof openForm>[], files: number) => {
+      await Promise.all(forms.map(({ write }) => write()));
+      await expect.poll(() => readdirSync(join(gateway.dataDir, 'files/incoming'))).toHaveLength(files);
+    };
+    const slow = [openForm(), openForm(), openForm()];
+    await begun(slow, 3);
+    await refuse(testKeys.key, 'receives 3 uploads of your workspace');
+    expect((await upload('another.txt', 'x', { key: otherKey })).status).toBe(200);
+    slow.push(openForm(gateway.baseUrl, otherKey));
+    await begun(slow.slice(3), 4);
+    await refuse(otherKey, 'receives 4 uploads (');
+    expect((await Promise.all(slow.map(({ end }) => end()))).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect((await upload('third.txt', 'x')).status).toBe(200);
   });
 
@@ -539,8 +548,8 @@ function openRequest(base: string, headers: Record<string, string> = {}) {
 }
 
 /** Opens an upload that waits in the middle of its file. */
-function openForm(base = gateway.baseUrl) {
-  const { request, response } = openRequest(base);
+function openForm(base = gateway.baseUrl, key = testKeys.key) {
+  const { request, response } = openRequest(base, { authorization: `Bearer ${key}` });
   return {
     write: () => new Promise<void>((resolve) => request.write(`${formHead}half`, () => resolve())),
     async end() {

@@ -30,11 +30,14 @@ type FileHandlerName = 'listFiles' | 'uploadFile' | 'findFile' | 'deleteFile' | 
 
 /** Bytes of a form beside its file. */
 const FORM_BYTES = 256 * 1024;
+/** Part of the uploads at once that one workspace may have, so that slow uploads leave room for the others. choice 486 */
+const MAX_SHARE = 0.75;
 
 /** The files of a workspace. @see docs/reference/files.md */
 export function createFileHandlers(parts: FileApiParts): Record<FileHandlerName, ManagementHandler> {
   const { files, workspaces } = parts;
   let uploads = 0;
+  const uploadsOf = new Map<string, number>(); // by workspace
 
   function receive(request: FastifyRequest, workspaceId: string) {
     const store = ({ filename, content, fields }: UploadedFile) => {
@@ -89,18 +92,26 @@ export function createFileHandlers(parts: FileApiParts): Record<FileHandlerName,
     }),
 
     async uploadFile(request, reply) {
-      if (uploads >= parts.maxUploads()) {
+      const { workspaceId } = request.caller!; // the route needs a key
+      const own = uploadsOf.get(workspaceId) ?? 0;
+      const max = parts.maxUploads();
+      if (uploads >= max || own >= Math.ceil(max * MAX_SHARE)) {
+        const count = uploads >= max ? `${uploads} uploads` : `${own} uploads of your workspace`;
         throw new GatewayError(
           'rate_limited',
-          `This process already receives ${uploads} uploads (files.parallel_uploads). Retry later.`,
+          `This process already receives ${count} (files.parallel_uploads). Retry later.`,
           { retryAfterSeconds: 1 },
         );
       }
       uploads++;
+      uploadsOf.set(workspaceId, own + 1);
       try {
         return await upload(request, reply);
       } finally {
         uploads--;
+        const left = uploadsOf.get(workspaceId)! - 1;
+        if (left === 0) uploadsOf.delete(workspaceId);
+        else uploadsOf.set(workspaceId, left);
       }
     },
 
