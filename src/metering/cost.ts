@@ -137,7 +137,7 @@ export const nanoUsdOf = (dollars: number): bigint => BigInt(Math.round(dollars 
 export interface CostParts {
   /** Whether a BYOK key was used. */
   isByok?: boolean;
-  /** Costs of the inner runs; only part of `cost`. */
+  /** Costs of the inner runs. */
   inner?: readonly Cost[];
   /** The part of the cost that is charges of plugins and server tools: the provider has nothing to do with it. */
   chargesNanoUsd?: bigint;
@@ -162,15 +162,15 @@ export function writeUsage(usage: Usage, cost: Cost, parts: CostParts = {}): Wir
     is_byok: isByok,
   };
   const { upstreamCostNanoUsd: upstream, special } = usage;
-  if (cost.priced) {
+  if (total.priced) {
     wire.cost_details = {
-      upstream_inference_input_cost: usdOf(cost.inputNanoUsd),
-      upstream_inference_output_cost: usdOf(cost.outputNanoUsd),
+      upstream_inference_input_cost: usdOf(total.inputNanoUsd),
+      upstream_inference_output_cost: usdOf(total.outputNanoUsd),
     };
     if (upstream !== undefined) wire.cost_details.upstream_inference_cost = upstream / 1e9;
     else if (isByok) wire.cost_details.upstream_inference_cost = usdOf(totalOf(cost) - chargesNanoUsd);
-    if (cost.toolsNanoUsd !== undefined || usesTools)
-      wire.cost_details.server_tool_cost = usdOf(cost.toolsNanoUsd ?? 0n);
+    if (total.toolsNanoUsd !== undefined || usesTools)
+      wire.cost_details.server_tool_cost = usdOf(total.toolsNanoUsd ?? 0n);
   }
   if (special?.webSearches) wire.server_tool_use_details = { web_search_requests: special.webSearches };
   if (usesTools) {

@@ -68,6 +68,9 @@ describe.each(wireNames)('a tool that sends requests on %s', (wire) => {
 
       expect(served.body).toMatchObject({ status: 'completed', usage: { total_tokens: 3 * turnTokens } });
       expect(served.body.usage!.cost).toBeCloseTo(3 * turnUsd, 12);
+      const { upstream_inference_input_cost: input, upstream_inference_output_cost: output } =
+        served.body.usage!.cost_details!;
+      expect(input + output).toBeCloseTo(3 * turnUsd, 12);
       expect(seen.at(-1)).toMatchObject({ type: 'response.completed' });
       const [, second] = lab.takeRequests();
       expect(second!.text).toContain('Inner question');
