@@ -21,7 +21,7 @@ import { chatChunk, provider, responseObject, stream, streamFrames, type WireNam
  * has a mark, in its text for the provider and as its session for the ledger.
  */
 
-const kills = Number(process.env['HEADGATE_TEST_KILLS'] ?? (isFull ? 50 : 2));
+const kills = Number(process.env['HEADGATE_TEST_KILLS'] ?? (isFull ? 20 : 2));
 const clients = 12;
 const loadMs = { min: 20, max: 200 };
 const seed = Number(process.env['HEADGATE_TEST_SEED'] ?? randomInt(2 ** 31));

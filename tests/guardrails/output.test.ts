@@ -324,7 +324,7 @@ function everyText(events: readonly ResponseEvent[]): string[] {
   return texts;
 }
 
-const runs = isFull ? 5000 : 400;
+const runs = isFull ? 1500 : 200;
 const wires: [string, (spoken: Spoken[]) => Chunk[]][] = [
   ['of a wire without items of its own', writeSimple],
   ['of a wire with items of its own', (spoken) => writeNative(spoken, false)],

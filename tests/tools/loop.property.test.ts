@@ -207,7 +207,7 @@ it(
         }
         expect(outputs[1]).toEqual(outputs[0]);
       }),
-      { numRuns: isFull ? 400 : 25 },
+      { numRuns: isFull ? 100 : 25 },
     );
   },
   isFull ? 600_000 : 60_000,
@@ -245,7 +245,7 @@ it(
         // All turns but the last one have ended regularly.
         expect(Number(row!['output_tokens'])).toBeGreaterThanOrEqual((ended.length - 1) * defaultCounts.output);
       }),
-      { numRuns: isFull ? 300 : 15 },
+      { numRuns: isFull ? 75 : 15 },
     );
   },
   isFull ? 600_000 : 60_000,
