@@ -47,6 +47,7 @@ const rules: Rules = {
       mcp: 'outbound', // errors of exchanges
       objects: '',
       outbound: '',
+      sandbox: '',
       storage: 'cluster:types data-folder',
       telemetry: '',
       tokenizers: '',

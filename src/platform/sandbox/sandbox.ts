@@ -1,0 +1,134 @@
+import type { Readable } from 'node:stream';
+
+/** The home folder of a container, as its commands see it. */
+export const SANDBOX_HOME = '/workspace/home';
+
+/** The limits of a running sandbox. */
+export interface SandboxLimits {
+  /** Of all its processes together. */
+  memoryBytes: number;
+  /** CPU cores, such as 0.5. */
+  cpus: number;
+  processes: number;
+  /** Of the home folder. */
+  diskBytes: number;
+  /** Files, folders and links in the home folder. */
+  diskEntries: number;
+  /** Of `/tmp`, which exists while the sandbox runs. */
+  temporaryBytes: number;
+}
+
+/** What a sandbox starts with. It does not change while the sandbox runs. */
+export interface SandboxSpec {
+  /** Unique among the sandboxes of the gateway: 1 to 128 characters `[A-Za-z0-9_-]`. */
+  name: string;
+  limits: SandboxLimits;
+  /** Absent: no network at all. */
+  network?: SandboxNetwork;
+}
+
+/** The only way out of a sandbox: the gateway's egress proxy. */
+export interface SandboxNetwork {
+  /** Unix socket of the host on which the proxy listens for this sandbox alone. */
+  proxySocket: string;
+}
+
+export interface SandboxCommand {
+  /** For `bash -c`. */
+  command: string;
+  timeoutMs: number;
+  /** Maximum bytes of each output stream that are kept. The rest is read and dropped. */
+  maxOutputBytes: number;
+  /** Variables beside those of the sandbox. */
+  environment?: Readonly<Record<string, string>>;
+  signal: AbortSignal;
+  /** Receives output while the command runs, at most `maxOutputBytes` of each stream. */
+  onOutput?: (stream: 'stdout' | 'stderr', bytes: Buffer) => void;
+}
+
+/** The end of a command. */
+export interface CommandResult {
+  stdout: Buffer;
+  stderr: Buffer;
+  /** Bytes of each stream beyond `maxOutputBytes`. */
+  droppedBytes: { stdout: number; stderr: number };
+  /** `exit`: 128 + the signal, if a signal ended it. */
+  outcome: { type: 'exit'; exitCode: number } | { type: 'timeout' };
+}
+
+/** A file, a folder or a link of the home folder. */
+export interface SandboxEntry {
+  /** Relative to the home folder, with `/`, in the bytes of the file system: it can be invalid UTF-8. */
+  path: Buffer;
+  kind: 'file' | 'folder' | 'link';
+  /** Bytes of a file; 0 for others. */
+  bytes: number;
+  /** Permission bits of a file or a folder. */
+  mode: number;
+  modifiedAtMs: number;
+  /** Of a link: its target, which can point anywhere. */
+  target?: Buffer;
+  /** Changes whenever the entry changes. Comparable within one sandbox only. */
+  stamp: string;
+}
+
+/** An entry to create or replace. */
+export type EntryToWrite = Pick<SandboxEntry, 'path' | 'kind' | 'mode' | 'modifiedAtMs' | 'target'> & {
+  /** Of a file. */
+  content?: AsyncIterable<Uint8Array>;
+};
+
+/**
+ * A running sandbox. Its commands can run at the same time. All methods reject with a `SandboxError` if it cannot be
+ * used. Commands can be malicious: they see the home folder, a system that cannot be written, and nothing of the gateway.
+ */
+export interface Sandbox {
+  readonly name: string;
+  /** Aborted when the sandbox has ended, with a `SandboxError` as the reason that says why. */
+  readonly ended: AbortSignal;
+  /**
+   * Runs a command in a session of its own. Processes that it leaves in the background live until the sandbox stops.
+   * A timeout and the signal kill the session of the command.
+   *
+   * @throws {SandboxError} if the sandbox ended during the command
+   * @throws the reason of the signal
+   */
+  exec(command: SandboxCommand): Promise<CommandResult>;
+  /** Lists the home folder in batches, in any order. Folders come before their content. Follows no link. */
+  listFiles(): AsyncIterable<SandboxEntry[]>;
+  /** Reads a regular file; never through a link. @returns undefined if there is no such file */
+  read(path: Buffer): Promise<Readable | undefined>;
+  /** Writes entries in order; never through a link. Creates missing parent folders and replaces what is in the way. */
+  write(entries: AsyncIterable<EntryToWrite>): Promise<void>;
+  /** Removes entries with everything below them, if they exist; never through a link. */
+  remove(paths: readonly Buffer[]): Promise<void>;
+  /** Kills all processes and removes the home folder. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** Runs sandboxes in one way. Drivers run `contract.ts`. */
+export interface SandboxDriver {
+  readonly kind: 'bubblewrap' | 'docker' | 'kubernetes' | 'simulation';
+  /** @returns why it cannot run here and what to install or change; undefined: it can */
+  probe(): Promise<string | undefined>;
+  /** Starts a sandbox with an empty home folder. @throws {SandboxError} */
+  start(spec: SandboxSpec): Promise<Sandbox>;
+  /** Stops what killed processes of this gateway have left. */
+  removeLeftovers(): Promise<void>;
+  /** Stops all sandboxes. */
+  close(): Promise<void>;
+}
+
+/** Why a sandbox ended or cannot be used. `stopped`: `stop` was called. */
+export type SandboxProblem = 'unavailable' | 'stopped' | 'memory' | 'disk' | 'crashed';
+
+/** A failure of a sandbox, not of a command in it. The model reads the message. */
+export class SandboxError extends Error {
+  override readonly name = 'SandboxError';
+  readonly problem: SandboxProblem;
+
+  constructor(problem: SandboxProblem, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.problem = problem;
+  }
+}
