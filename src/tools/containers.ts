@@ -53,11 +53,14 @@ export interface ContainerFileCitation {
   readonly end_index: 0;
 }
 
+/** What runs the commands of containers. `simulation`: no real system, and the model should know. */
+export type ContainerKind = 'bubblewrap' | 'docker' | 'kubernetes' | 'simulation';
+
 /** A running container. All methods throw a `ToolError` with a message for the model if it cannot be used. */
 export interface OpenContainer {
   readonly id: string;
-  /** What runs its commands. `simulation`: no real system, and the model should know. */
-  readonly kind: 'bubblewrap' | 'docker' | 'kubernetes' | 'simulation';
+  /** What runs its commands. */
+  readonly kind: ContainerKind;
   /** Runs a command, then saves changed files. They are saved even if the call is cancelled meanwhile. */
   run(command: ContainerCommand): Promise<ContainerCommandResult>;
   /** Reads a file as it is in the running container. @returns undefined if there is no such file */
@@ -70,8 +73,19 @@ export interface OpenContainer {
 export interface Containers {
   /** Why no container can run, and what to install or change; undefined: they can. Costs nothing. */
   readonly problem: string | undefined;
+  /** What runs the commands; undefined: nothing can. Costs nothing. */
+  readonly kind: ContainerKind | undefined;
   /** @returns the ids of files that the workspace does not have */
   findUnknownFiles(caller: Caller, fileIds: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Looks for a conflict before a request is sent. `open` decides later, because another request can start the container.
+   *
+   * @returns the message of the `conflict` that `open` would throw; undefined: there is none now
+   */
+  findConflict(
+    caller: Caller,
+    request: Pick<ContainerRequest, 'id' | 'compute' | 'network'>,
+  ): Promise<string | undefined>;
   /**
    * Starts the container, or finds it running.
    *
