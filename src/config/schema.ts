@@ -689,6 +689,53 @@ const searchEngine = Type.Object({
   timeout_ms: milliseconds('Timeout of one search.', engineDefaults.timeout_ms),
 });
 
+const sandboxSize = (description: string, value: number, minimum: number) =>
+  Type.Integer({ description, default: value, minimum, maximum: 1_099_511_627_776, unit: 'bytes' });
+const sandboxCount = (description: string, value: number, minimum: number, maximum: number) =>
+  Type.Integer({ description, default: value, minimum, maximum });
+
+/** Limits apply to sandboxes that start afterwards. */
+const sandbox = Type.Object({
+  driver: Type.Enum(['auto', 'bubblewrap', 'docker', 'kubernetes', 'simulation', 'off'], {
+    description:
+      'What runs the commands of models. `auto`: `bubblewrap` if it works on this host, otherwise none. `simulation`: a shell without a real system, for demonstrations. `off`: none.',
+    default: 'auto',
+    restart: true,
+  }),
+  memory: sandboxSize('Memory of all processes of a sandbox together.', 536_870_912, 33_554_432),
+  cpus: Type.Number({
+    description: 'CPU cores of a sandbox, such as `0.5`.',
+    default: 1,
+    minimum: 0.05,
+    maximum: 256,
+  }),
+  processes: sandboxCount('Maximum number of processes and threads of a sandbox.', 256, 8, 32_768),
+  disk: sandboxSize('Size of the home folder of a sandbox.', 1_073_741_824, 1_048_576),
+  files: sandboxCount('Maximum number of files, folders and links in the home folder.', 200_000, 100, 10_000_000),
+  temporary: sandboxSize('Size of `/tmp`, which exists while the sandbox runs.', 67_108_864, 1_048_576),
+  max_running: sandboxCount(
+    'Maximum number of running sandboxes of a member. Callers without a member count per workspace.',
+    10,
+    1,
+    10_000,
+  ),
+  max_running_total: sandboxCount('Maximum number of running sandboxes of a gateway process.', 50, 1, 10_000),
+  idle_seconds: sandboxCount('A sandbox that runs no command for this long stops. Its files are kept.', 300, 1, 86_400),
+  retention_days: sandboxCount(
+    'Days after the last use after which the files of a container are deleted.',
+    30,
+    1,
+    3650,
+  ),
+  price_per_second: Type.Number({
+    description: 'USD that a caller pays per second of a running command.',
+    default: 0,
+    minimum: 0,
+    maximum: 1000,
+  }),
+  min_seconds: sandboxCount('Fewest seconds of a tool call that are charged.', 30, 0, 3600),
+});
+
 const tools = Type.Object({
   modules: Type.Array(Type.String({ minLength: 1 }), {
     description: 'Modules that export server tools of your own, as paths.',
@@ -712,6 +759,7 @@ const tools = Type.Object({
       perplexity: Type.Optional(searchEngine),
     }),
   }),
+  sandbox,
 });
 
 const budgetFields = (whose: string) => {
