@@ -3,6 +3,7 @@ import { testAccess } from './contract/access.ts';
 import { testActivity } from './contract/activity.ts';
 import { testBudgets } from './contract/budgets.ts';
 import { testChanges } from './contract/changes.ts';
+import { testContainers } from './contract/containers.ts';
 import { testContents } from './contract/contents.ts';
 import { testCorrections } from './contract/corrections.ts';
 import { testCredits } from './contract/credits.ts';
@@ -13,8 +14,8 @@ import { testFiles } from './contract/files.ts';
 import { testGuardrails } from './contract/guardrails.ts';
 import { testKeyStore } from './contract/keys.ts';
 import { testMembers } from './contract/members.ts';
-import { createTestEntry } from './contract/samples.ts';
 import { testPresets } from './contract/presets.ts';
+import { createTestEntry } from './contract/samples.ts';
 import { testSpending } from './contract/spending.ts';
 import { testWorkspaces } from './contract/workspaces.ts';
 import type { Storage } from './storage.ts';
@@ -89,5 +90,6 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testContents(pair);
     testFeedback(pair);
     testFiles(pair);
+    testContainers(pair);
   });
 }

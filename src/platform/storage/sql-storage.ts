@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import { compareSchema, migrate } from './migrations/migrate.ts';
-import { createManagementStore } from './sql-management.ts';
 import type { LedgerStore } from './ports/ledger.ts';
+import { createContainerStore } from './sql-containers.ts';
+import { createManagementStore } from './sql-management.ts';
 import type { Storage } from './storage.ts';
 import { readActivity } from './tables/activity.ts';
 import { appendContents, deleteContentsBefore, findContent } from './tables/contents.ts';
@@ -28,9 +29,9 @@ import {
   readTraffic,
 } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberRates, setMemberships } from './tables/members.ts';
+import { listDesignatedPresets, readPresetSettings } from './tables/presets.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { foldSpendingRows, readSpending } from './tables/spending.ts';
-import { listDesignatedPresets, readPresetSettings } from './tables/presets.ts';
 import {
   listAppliedSettings,
   listWorkspaceRows,
@@ -106,6 +107,7 @@ export async function createSqlStorage(
       deleteFile: (workspaceId, id, change) => deleteFileRow(db, workspaceId, id, change),
       listExistingFiles: (ids) => listExistingFiles(db, ids),
     },
+    containers: createContainerStore(db),
     migrate: () => migrate(db),
     compareSchema: () => compareSchema(db),
     ping,

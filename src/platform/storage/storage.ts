@@ -1,4 +1,5 @@
 import type { AccessStore } from './ports/access.ts';
+import type { ContainerStore } from './ports/containers.ts';
 import type { ContentStore } from './ports/contents.ts';
 import type { FileStore } from './ports/files.ts';
 import type { LedgerStore } from './ports/ledger.ts';
@@ -18,6 +19,7 @@ export interface Storage {
   readonly management: ManagementStore;
   readonly contents: ContentStore;
   readonly files: FileStore;
+  readonly containers: ContainerStore;
   /** Brings the schema up to date. Several processes can do so concurrently. */
   migrate(): Promise<void>;
   /** Compares the schema with that of this build. Changes nothing. */

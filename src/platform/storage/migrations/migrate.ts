@@ -18,6 +18,7 @@ import { rateLimits } from './0014-rate-limits.ts';
 import { parents } from './0015-parents.ts';
 import { presets } from './0016-presets.ts';
 import { files } from './0017-files.ts';
+import { containers } from './0018-containers.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
 const migrations: Record<string, Migration> = {
@@ -38,6 +39,7 @@ const migrations: Record<string, Migration> = {
   '0015-parents': parents,
   '0016-presets': presets,
   '0017-files': files,
+  '0018-containers': containers,
 };
 
 const migrationTable = 'headgate_migrations';

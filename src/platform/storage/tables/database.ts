@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { AuditTable } from './audit.ts';
 import type { BudgetTable } from './budgets.ts';
+import type { ContainerEntryTable } from './container-entries.ts';
+import type { ContainerLeaseTable, ContainerTable } from './containers.ts';
 import type { ContentTable } from './contents.ts';
 import type { CreditTable } from './credits.ts';
 import type { FeedbackTable } from './feedback.ts';
@@ -35,6 +37,9 @@ export interface Tables {
   contents: ContentTable;
   feedback: FeedbackTable;
   files: FileTable;
+  containers: ContainerTable;
+  container_leases: ContainerLeaseTable;
+  container_entries: ContainerEntryTable;
 }
 
 /** A connection, a pool or a transaction: what the functions of `tables/` run on. */
