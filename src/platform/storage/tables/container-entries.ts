@@ -194,7 +194,10 @@ export async function findEntryRow(
 }
 
 /** Lists entries, also deleted ones, by version and path. */
-export async function listEntryRows(db: Database, { containerKey, after, limit }: ContainerEntryQuery): Promise<SavedEntry[]> {
+export async function listEntryRows(
+  db: Database,
+  { containerKey, after, limit }: ContainerEntryQuery,
+): Promise<SavedEntry[]> {
   const { version, path } = after;
   const query = db.selectFrom('container_entries').selectAll().where('container_key', '=', containerKey);
   const rest =
