@@ -14,6 +14,7 @@ import { testFiles } from './contract/files.ts';
 import { testGuardrails } from './contract/guardrails.ts';
 import { testKeyStore } from './contract/keys.ts';
 import { testMembers } from './contract/members.ts';
+import { testPassages } from './contract/passages.ts';
 import { testPresets } from './contract/presets.ts';
 import { createTestEntry } from './contract/samples.ts';
 import { testSpending } from './contract/spending.ts';
@@ -90,6 +91,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testContents(pair);
     testFeedback(pair);
     testFiles(pair);
+    testPassages(pair);
     testContainers(pair);
   });
 }

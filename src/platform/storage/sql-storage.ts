@@ -29,6 +29,7 @@ import {
   readTraffic,
 } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberRates, setMemberships } from './tables/members.ts';
+import { createPassageStore } from './tables/passages.ts';
 import { listDesignatedPresets, readPresetSettings } from './tables/presets.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { foldSpendingRows, readSpending } from './tables/spending.ts';
@@ -108,6 +109,7 @@ export async function createSqlStorage(
       listExistingFiles: (ids) => listExistingFiles(db, ids),
     },
     containers: createContainerStore(db),
+    passages: createPassageStore(db),
     migrate: () => migrate(db),
     compareSchema: () => compareSchema(db),
     ping,

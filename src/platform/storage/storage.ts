@@ -4,6 +4,7 @@ import type { ContentStore } from './ports/contents.ts';
 import type { FileStore } from './ports/files.ts';
 import type { LedgerStore } from './ports/ledger.ts';
 import type { ManagementStore } from './ports/management.ts';
+import type { PassageStore } from './ports/passages.ts';
 
 /**
  * The durable state. `ports/` has one interface for each store, and a consumer takes the one that it uses. There is an
@@ -19,6 +20,7 @@ export interface Storage {
   readonly management: ManagementStore;
   readonly contents: ContentStore;
   readonly files: FileStore;
+  readonly passages: PassageStore;
   readonly containers: ContainerStore;
   /** Brings the schema up to date. Several processes can do so concurrently. */
   migrate(): Promise<void>;

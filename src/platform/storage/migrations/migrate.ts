@@ -19,6 +19,7 @@ import { parents } from './0015-parents.ts';
 import { presets } from './0016-presets.ts';
 import { files } from './0017-files.ts';
 import { containers } from './0018-containers.ts';
+import { passages } from './0019-passages.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
 const migrations: Record<string, Migration> = {
@@ -40,6 +41,7 @@ const migrations: Record<string, Migration> = {
   '0016-presets': presets,
   '0017-files': files,
   '0018-containers': containers,
+  '0019-passages': passages,
 };
 
 const migrationTable = 'headgate_migrations';

@@ -12,6 +12,7 @@ import type { KeyTable } from './keys.ts';
 import type { LedgerTable } from './ledger.ts';
 import type { LedgerLineTable } from './ledger-lines.ts';
 import type { MembershipTable, MemberTable } from './members.ts';
+import type { FileQueueTable, FileTextTable, PassageTable } from './passages.ts';
 import type { PresetRowTable, PresetVersionTable } from './presets.ts';
 import type { RevisionTable } from './revisions.ts';
 import type { SpendingTable } from './spending.ts';
@@ -37,6 +38,9 @@ export interface Tables {
   contents: ContentTable;
   feedback: FeedbackTable;
   files: FileTable;
+  file_queue: FileQueueTable;
+  file_texts: FileTextTable;
+  passages: PassageTable;
   containers: ContainerTable;
   container_leases: ContainerLeaseTable;
   container_entries: ContainerEntryTable;

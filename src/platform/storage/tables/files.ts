@@ -4,6 +4,7 @@ import type { Change } from '../ports/management.ts';
 import { appendNextAudit } from './audit.ts';
 import { type Integer, readFlag, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
+import { queueFile } from './passages.ts';
 import { serializeChanges } from './revisions.ts';
 
 export interface FileTable {
@@ -30,6 +31,7 @@ export function addFile(
     const refusal = await findRefusal(trx, file, limits);
     if (refusal !== undefined) return refusal;
     await trx.insertInto('files').values(writeFile(file)).execute();
+    await queueFile(trx, file);
     await appendNextAudit(trx, change, describeFile('file.create', file));
     return undefined;
   });
@@ -110,6 +112,7 @@ export function deleteFileRow(
     const found = await findFileRow(trx, workspaceId, id);
     if (!found) return undefined;
     await trx.deleteFrom('files').where('id', '=', found.id).execute();
+    await queueFile(trx, found);
     await appendNextAudit(trx, change, describeFile('file.delete', found));
     return found;
   });

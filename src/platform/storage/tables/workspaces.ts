@@ -12,6 +12,7 @@ import {
 } from '../ports/workspaces.ts';
 import { type Integer, type NullableInteger, readNullableNumber, readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
+import { queueFilesOf } from './passages.ts';
 import { changeAccess } from './revisions.ts';
 import { createSlug } from './workspace-slug.ts';
 
@@ -165,8 +166,9 @@ export async function saveWorkspace(trx: Database, workspace: WorkspaceDetails):
     .execute();
 }
 
-/** Also deletes its budgets and memberships. */
+/** Also deletes its budgets, memberships and files. */
 export async function deleteWorkspaceRows(trx: Database, id: string): Promise<void> {
+  await queueFilesOf(trx, id);
   await trx.deleteFrom('workspaces').where('id', '=', id).execute();
 }
 
