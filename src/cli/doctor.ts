@@ -3,6 +3,7 @@ import { docsUrl } from '../domain/docs-url.ts';
 import { checkClocks } from './checks/clock.ts';
 import { checkContentFilters } from './checks/content-filters.ts';
 import { checkCounters } from './checks/counters.ts';
+import { checkFileBucket } from './checks/file-bucket.ts';
 import type { Finding } from './checks/finding.ts';
 import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
 import { checkMcpServers } from './checks/mcp-servers.ts';
@@ -19,7 +20,7 @@ import { checkStorage } from './checks/storage.ts';
 import { type Color, colorize, type Terminal } from './terminal.ts';
 
 export interface DoctorOptions {
-  /** Requests the models of each provider, with each of its keys, makes a search with each search engine, and a moderation, analyzes a sentence, and lists the tools of each MCP server. */
+  /** Requests the models of each provider, with each of its keys, makes a search with each search engine, and a moderation, analyzes a sentence, stores an object in the bucket of files, and lists the tools of each MCP server. */
   probe?: boolean;
 }
 
@@ -48,6 +49,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     findings.push(store, await checkCounters(config, store), await checkPort(config.server));
     findings.push(...(await checkClocks(config, store)));
     findings.push(
+      ...(await checkFileBucket(config, { probe: options.probe ?? false })),
       ...(await checkQuarantine(dataDir)),
       ...(await checkOrphanedKeys(config)),
       ...(await checkModels(loaded)),

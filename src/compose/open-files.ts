@@ -1,13 +1,12 @@
-import { relative, resolve } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import { sweepFiles } from '../management/files/sweep-files.ts';
 import { HOUR_MS, repeatHourly } from '../platform/hourly.ts';
-import { openDiskObjects } from '../platform/objects/disk/disk-objects.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { FileStore } from '../platform/storage/ports/files.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+import { areOwnObjects, findObjectFolder, openObjects } from './open-objects.ts';
 
 export interface OpenFilesParts {
   config: () => Config;
@@ -23,7 +22,7 @@ export interface OpenFilesParts {
 /** Opens the files of workspaces. @param resources collects the resources to close at the end */
 export async function openFiles(parts: OpenFilesParts, resources: AsyncDisposableStack): Promise<FileParts> {
   const { config, files, log } = parts;
-  const objects = openDiskObjects(config().files.folder);
+  const objects = openObjects(config());
   if (parts.isFirst) await removeInterruptedUploads(objects, parts);
   const now = currentTimeMs;
   if (parts.cleans) {
@@ -39,7 +38,7 @@ export async function openFiles(parts: OpenFilesParts, resources: AsyncDisposabl
 /** Opens the files for one command. */
 export const openFilesOnce = (config: Config, files: FileStore): FileParts => ({
   files,
-  objects: openDiskObjects(config.files.folder),
+  objects: openObjects(config),
   limits: () => readFileLimits(config),
   now: currentTimeMs,
 });
@@ -55,14 +54,11 @@ export async function removeInterruptedUploads(
   objects: Pick<Objects, 'removeLeftovers'>,
   { config, dataDir, log }: Pick<OpenFilesParts, 'config' | 'dataDir' | 'log'>,
 ): Promise<void> {
-  const isOwn = isInside(config().files.folder, dataDir);
+  // A bucket may be unreachable, and the hourly sweep cleans it, too.
+  if (findObjectFolder(config()) === undefined) return;
   try {
-    await objects.removeLeftovers(isOwn ? 0 : HOUR_MS);
+    await objects.removeLeftovers(areOwnObjects(config(), dataDir) ? 0 : HOUR_MS);
   } catch (error) {
     log('file sweep failed', { err: error });
   }
 }
-
-/** Whether a path is below a folder. */
-const isInside = (path: string, folder: string): boolean =>
-  !/^(\.\.|[/\\]|[A-Za-z]:)/.test(relative(resolve(folder), path));

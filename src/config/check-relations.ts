@@ -19,6 +19,7 @@ export function checkRelations(config: Config): RelationProblem[] {
     ...checkProviders(config.providers),
     ...checkBootstrap(config.bootstrap),
     ...checkStorage(config.storage.url),
+    ...checkFileUrl(config.files.url, ['files', 'url']),
     ...checkModels(config),
     ...checkBudgets(config.budgets),
     ...checkHosts(config.outbound),
@@ -110,12 +111,14 @@ function checkMcp({ servers }: McpConfig): Problem[] {
   });
 }
 
+const checkFileUrl = (url: string, path: Path): Problem[] =>
+  url.startsWith('file://') && !url.startsWith('file:///')
+    ? [{ path, message: 'must be file:PATH or file:///PATH' }]
+    : [];
+
 function checkStorage(url: string): Problem[] {
   const path = ['storage', 'url'];
-  if (url.startsWith('file:')) {
-    const hasHost = url.startsWith('file://') && !url.startsWith('file:///');
-    return hasHost ? [{ path, message: 'must be file:PATH or file:///PATH' }] : [];
-  }
+  if (url.startsWith('file:')) return checkFileUrl(url, path);
   if (URL.canParse(url)) return [];
   return [{ path, message: 'is not a valid URL; characters like @ and / in a password must be percent-encoded' }];
 }

@@ -5,6 +5,7 @@ import { findNearestName } from '../domain/nearest-name.ts';
 import { checkRelations, findSuspiciousPrices, findUnusedSettings, type RelationProblem } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
+import { completeFileStore } from './file-store.ts';
 import { interpolate, type Problem } from './interpolate.ts';
 import { completeProviders, discoverProviders } from './known-providers.ts';
 import { formatPath, getIn, type Path, setIn } from './path.ts';
@@ -26,7 +27,7 @@ export interface ConfigSources {
 }
 
 export interface LoadedConfig {
-  /** Deeply frozen. A `file:` URL of `storage` is absolute. */
+  /** Deeply frozen. `file:` URLs of `storage` and `files` are absolute. */
   config: Config;
   /** Absolute. Not created here. */
   dataDir: string;
@@ -77,7 +78,11 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
   const found = readOverrides(env, complete, filled.names);
   const overrides = [...found.overrides, ...readFlags(flags)];
   const unplaced = overrides.filter(({ path, value }) => !setIn(complete, path, value));
-  const incomplete = [...completeProviders(complete, env), ...completeSearchEngines(complete, env)];
+  const incomplete = [
+    ...completeProviders(complete, env),
+    ...completeSearchEngines(complete, env),
+    ...completeFileStore(complete, env),
+  ];
   const unsupportedLater = rejectUnsupportedSettings(complete);
   const checked = checkSchema(complete, (path) => !filled.filled.has(JSON.stringify(path)));
   const config = checked.tree as Config; // invalid values are replaced with placeholders
@@ -130,11 +135,8 @@ interface Surroundings extends Pick<LoadedConfig, 'isComplete' | 'dataDir' | 'fi
 function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroundings): LoadedConfig {
   const config = structuredClone(checked);
   const { storage, catalog, providers, plugins, tools } = config;
-  storage.url = settleStorageUrl(storage.url, about.dataDir, cwd);
-  config.files.folder = resolve(
-    cwd,
-    config.files.folder.replace('<data>', () => about.dataDir),
-  );
+  storage.url = settleFileUrl(storage.url, about.dataDir, cwd);
+  config.files.url = settleFileUrl(config.files.url, about.dataDir, cwd);
   config.tools.modules = tools.modules.map((path) => resolve(cwd, path));
   if (catalog.overrides !== undefined) catalog.overrides = resolve(cwd, catalog.overrides);
   plugins.modules = plugins.modules.map((path) => resolve(cwd, path));
@@ -220,7 +222,7 @@ const startsWith = (path: Path, start: Path) => start.every((step, index) => pat
 const findOverride = (overrides: readonly Override[], path: Path) =>
   overrides.findLast((override) => startsWith(path, override.path));
 
-function settleStorageUrl(url: string, dataDir: string, cwd: string): string {
+function settleFileUrl(url: string, dataDir: string, cwd: string): string {
   if (!url.startsWith('file:') || url === 'file::memory:') return url;
   const path = url.startsWith('file://') ? fileURLToPath(url) : url.slice('file:'.length);
   return `file:${resolve(

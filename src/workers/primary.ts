@@ -8,6 +8,7 @@ import { runBootstrap } from '../compose/run-bootstrap.ts';
 import { openFarDriver } from '../compose/open-bus.ts';
 import { removeInterruptedUploads } from '../compose/open-files.ts';
 import { openClock } from '../compose/open-clock.ts';
+import { openObjects } from '../compose/open-objects.ts';
 import { areSharedCounters } from '../compose/open-counters.ts';
 import { isSharedStore, openStorage } from '../compose/open-storage.ts';
 import { listSecrets } from '../config/list-secrets.ts';
@@ -32,7 +33,6 @@ import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
 import { countersService } from '../platform/counters/remote/open.ts';
 import { serveCounters } from '../platform/counters/remote/serve.ts';
 import { readMasterKey, lockDataFolder } from '../platform/data-folder/data-folder.ts';
-import { openDiskObjects } from '../platform/objects/disk/disk-objects.ts';
 import { storageService } from '../platform/storage/remote/open.ts';
 import { serveStorage } from '../platform/storage/remote/serve.ts';
 import { LoopProbe } from '../platform/telemetry/loop-probe.ts';
@@ -117,7 +117,7 @@ async function assemble(
   const modules = await openPluginModules({ modules: config.plugins.modules, log }, resources);
   logOrphanedKeys(await runBootstrap(storage, config, modules.settings));
 
-  await removeInterruptedUploads(openDiskObjects(config.files.folder), { config: () => config, dataDir, log });
+  await removeInterruptedUploads(openObjects(config), { config: () => config, dataDir, log });
 
   const serving = new Set<ServingWorker>();
   /** Requests whose worker has ended, until another worker releases their reservations. */

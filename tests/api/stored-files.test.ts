@@ -183,7 +183,7 @@ describe('the files of a workspace', () => {
     await objects.remove(`files/${main}/${id}`);
     const lost = await get(`/files/${id}/content`);
     expect(lost.status).toBe(503);
-    expect(lost.body.error.message).toContain('set files.folder to a folder that all of them share');
+    expect(lost.body.error.message).toContain('set files.url to an S3 bucket, or to a folder that all of them share');
   });
 });
 
@@ -470,13 +470,13 @@ describe('failures', () => {
     await lab.close();
   });
 
-  it('says that the folder cannot be used', async () => {
+  it('says that the contents are not available', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'headgate-folder-'));
     writeFileSync(join(folder, 'taken'), '');
-    const lab = await testGateway({ files: { folder: join(folder, 'taken') } });
+    const lab = await testGateway({ files: { url: `file:${join(folder, 'taken')}` } });
     const { status, body } = await upload('a.txt', 'x', { on: lab });
     expect(status).toBe(503);
-    expect(body.error.message).toContain('The folder of the files (files.folder) cannot be used');
+    expect(body.error.message).toContain('The contents of files (files.url) are not available');
     expect((await lab.get('/files')).status).toBe(200);
     await lab.close();
     rmSync(folder, { recursive: true });

@@ -21,7 +21,7 @@ export async function callObjects<Result>(call: () => Promise<Result>): Promise<
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause;
     const isFull = ['ENOSPC', 'EDQUOT'].includes((cause as NodeJS.ErrnoException).code ?? '');
-    const reason = isFull ? 'The disk of the files is full' : 'The folder of the files (files.folder) cannot be used';
+    const reason = isFull ? 'The disk of the files is full' : 'The contents of files (files.url) are not available';
     throw new GatewayError('unavailable', `${reason}; try again later.`, { cause, retryAfterSeconds: 30 });
   }
 }
@@ -40,6 +40,6 @@ export async function openFileContent(
   if (found) return found;
   throw new GatewayError(
     'unavailable',
-    `The content of ${file.id} is not in the folder of the files of this host. If several hosts serve, set files.folder to a folder that all of them share.`,
+    `The content of ${file.id} is not where this host keeps the contents of files. If several hosts serve, set files.url to an S3 bucket, or to a folder that all of them share.`,
   );
 }
