@@ -7,7 +7,7 @@ const needServers = [
   'src/access/bootstrap.test.ts',
   'src/cli/**/*.test.ts',
   'src/config/local-servers.test.ts',
-  'src/platform/{bus,cluster,counters,data-folder,outbound,storage}/**/*.test.ts',
+  'src/platform/{bus,cluster,counters,data-folder,outbound,sandbox,storage}/**/*.test.ts',
   'src/providers/transport.test.ts',
   'src/testing/*.test.ts',
   'src/workers/*.test.ts',

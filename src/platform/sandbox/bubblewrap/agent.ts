@@ -1,0 +1,48 @@
+import type { SandboxLimits } from '../sandbox.ts';
+import { CONTROL_FOLDER } from './write-arguments.ts';
+
+/** Open files of one process. */
+const MAX_OPEN_FILES = 1024;
+
+/**
+ * Returns the program of process 1, for `bash -c`. It sets the limits that processes inherit, closes
+ * files that the gateway's own parent left open, says `ready`, and runs the
+ * script of each number that it reads. At the end of its input, which is also the end of the gateway, it ends, and with
+ * it all processes of the sandbox. As process 1 it cannot be killed from inside, and removes the processes that others
+ * left behind.
+ */
+export const writeAgent = ({ processes, diskBytes }: SandboxLimits): string => `
+ulimit -c 0 -n ${MAX_OPEN_FILES} -f ${Math.ceil(diskBytes / 1024)} -u ${processes} || exit 1
+echo 1000 >/proc/self/oom_score_adj
+for fd in /proc/self/fd/*; do fd=\${fd##*/}; ((fd > 2)) && eval "exec $fd>&-"; done
+echo ready
+exec >/dev/null 2>&1
+while IFS= read -r number; do ( . ${CONTROL_FOLDER}/$number.sh ) <&- & done
+`;
+
+/** The pipes of a command in the control folder. */
+export const pipeNames = (number: number) => ({
+  stdout: `${number}.out`,
+  stderr: `${number}.err`,
+  status: `${number}.status`,
+});
+export const scriptName = (number: number): string => `${number}.sh`;
+
+/**
+ * Returns the script of a command. It writes two lines to its status pipe: its process id, and the exit code. If it is
+ * killed, the pipe ends without them. The command cannot write to that pipe, because it does not have it open.
+ */
+export function writeScript(number: number, command: string, environment: Readonly<Record<string, string>>): string {
+  const { stdout, stderr, status } = pipeNames(number);
+  const path = (name: string) => `${CONTROL_FOLDER}/${name}`;
+  return `exec 3>${path(status)}
+echo "$BASHPID" >&3
+${Object.entries(environment)
+  .map(([name, value]) => `export ${name}=${quote(value)}\n`)
+  .join('')}setsid bash -c ${quote(command)} </dev/null >${path(stdout)} 2>${path(stderr)} 3>&-
+echo "$?" >&3
+`;
+}
+
+/** Quotes a text for a shell, in which only the quote itself has a meaning. */
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,0 +1,255 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { setPriority } from 'node:os';
+import { join } from 'node:path';
+import { type Sandbox, type SandboxDriver, SandboxError, type SandboxSpec } from '../sandbox.ts';
+import { writeAgent } from './agent.ts';
+import { BubblewrapSandbox } from './bubblewrap-sandbox.ts';
+import { buildSeccompFilter } from './build-seccomp-filter.ts';
+import { explainFailure } from './explain-failure.ts';
+import { HomeFolder } from './home-folder.ts';
+import { NamedPipes } from './named-pipes.ts';
+import { readStartTime } from './process-tree.ts';
+import { writeArguments, writeEtc } from './write-arguments.ts';
+
+/**
+ * Processes of sandboxes have this user and group on the host if the gateway runs as root, whom most limits of the kernel
+ * do not bind. No distribution gives it to anybody.
+ */
+const UNPRIVILEGED_ID = 65_529;
+/** Sandboxes give way to the gateway. */
+const NICENESS = 10;
+const START_MS = 30_000;
+
+export interface BubblewrapOptions {
+  /**
+   * Folder for the home folders of running sandboxes. If the gateway runs as root, every user must be able to enter it
+   * (mode 711), because sandboxes have a user of their own.
+   */
+  folder: string;
+  /** Folders that sandboxes must not see, if they are below `/usr`. */
+  hidden: readonly string[];
+}
+
+/** Runs sandboxes with bubblewrap, which needs no rights and no service. */
+export class BubblewrapDriver implements SandboxDriver {
+  readonly kind = 'bubblewrap';
+  readonly #options: BubblewrapOptions;
+  readonly #running = new Map<string, Promise<Sandbox>>();
+  readonly #owner = process.getuid?.() === 0 ? UNPRIVILEGED_ID : undefined;
+  #instance: string | undefined;
+  #isClosed = false;
+
+  constructor(options: BubblewrapOptions) {
+    this.#options = options;
+  }
+
+  async probe(): Promise<string | undefined> {
+    if (process.platform !== 'linux') return `Bubblewrap needs Linux. This host has ${process.platform}.`;
+    const limits = { memoryBytes: 2 ** 26, cpus: 1, processes: 32, diskBytes: 2 ** 20, diskEntries: 100 };
+    let sandbox: Sandbox | undefined;
+    try {
+      sandbox = await this.start({
+        name: `probe-${process.pid}-${Date.now()}`,
+        limits: { ...limits, temporaryBytes: 2 ** 20 },
+      });
+      const { signal } = new AbortController();
+      const command = { command: 'exit 7', timeoutMs: START_MS, maxOutputBytes: 1024, signal };
+      const { outcome } = await sandbox.exec(command);
+      return outcome.type === 'exit' && outcome.exitCode === 7 ? undefined : 'A command in a sandbox failed.';
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    } finally {
+      await sandbox?.stop();
+    }
+  }
+
+  async start(spec: SandboxSpec): Promise<Sandbox> {
+    if (this.#isClosed) throw new SandboxError('stopped', 'The gateway is shutting down.');
+    if (this.#running.has(spec.name)) throw new Error(`the sandbox ${spec.name} is running`);
+    const started = this.#start(spec);
+    this.#running.set(spec.name, started);
+    try {
+      const sandbox = await started;
+      sandbox.ended.addEventListener('abort', () => this.#running.delete(spec.name));
+      return sandbox;
+    } catch (error) {
+      this.#running.delete(spec.name);
+      throw error;
+    }
+  }
+
+  async #start(spec: SandboxSpec): Promise<Sandbox> {
+    const instance = this.#openInstance();
+    const folder = join(instance, spec.name);
+    const folders = { home: join(folder, 'home'), control: join(folder, 'control') };
+    const remove = () => removeFolder(folder);
+    let child: ChildProcess | undefined;
+    let home: HomeFolder | undefined;
+    try {
+      for (const path of [folder, folders.home, folders.control]) {
+        mkdirSync(path, { mode: 0o700 });
+        if (this.#owner !== undefined) chmodSync(path, 0o711);
+      }
+      if (this.#owner !== undefined) {
+        chmodSync(folders.home, 0o700);
+        chmodSync(folders.control, 0o755);
+        chownSync(folders.home, this.#owner, this.#owner);
+      }
+      home = new HomeFolder(folders.home, this.#owner);
+      const pipes = new NamedPipes(folders.control, this.#owner !== undefined);
+      child = this.#spawn(spec, { ...folders, etc: join(instance, 'etc'), empty: join(instance, 'empty') });
+      const root = await awaitReady(child);
+      return new BubblewrapSandbox({
+        ...{ name: spec.name, limits: spec.limits, child, root, folders, home, pipes, remove },
+        hasMemoryLimit: false,
+        readProblem: () => undefined,
+      });
+    } catch (error) {
+      if (child && child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }
+      home?.close();
+      await remove();
+      throw error;
+    }
+  }
+
+  #spawn(spec: SandboxSpec, folders: { home: string; control: string; etc: string; empty: string }): ChildProcess {
+    const filter = openSync(join(this.#openInstance(), 'filter'), 'r');
+    try {
+      return spawn(
+        'bwrap',
+        writeArguments({
+          folders,
+          hidden: this.#options.hidden,
+          temporaryBytes: spec.limits.temporaryBytes,
+          descriptors: { filter: 3, info: 4, block: 5 },
+          program: ['bash', '--norc', '--noprofile', '-c', writeAgent(spec.limits)],
+          ...(spec.network && { proxySocket: spec.network.proxySocket }),
+        }),
+        {
+          cwd: '/',
+          env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+          stdio: ['pipe', 'pipe', 'pipe', filter, 'pipe', 'pipe'],
+          ...(this.#owner === undefined ? undefined : { uid: this.#owner, gid: this.#owner }),
+        },
+      );
+    } finally {
+      closeSync(filter);
+    }
+  }
+
+  /** Creates the folder of this process, which others recognize as left behind when the process has ended. */
+  #openInstance(): string {
+    if (this.#instance !== undefined) return this.#instance;
+    const { arch } = process;
+    if (arch !== 'x64' && arch !== 'arm64') {
+      throw new SandboxError('unavailable', `Bubblewrap needs a system call filter, which is missing for ${arch}.`);
+    }
+    const mode = this.#owner === undefined ? 0o700 : 0o711;
+    const instance = join(this.#options.folder, nameInstance(process.pid));
+    for (const path of [this.#options.folder, instance]) {
+      mkdirSync(path, { recursive: true, mode });
+    }
+    for (const name of ['etc', 'empty']) {
+      mkdirSync(join(instance, name), { recursive: true });
+      chmodSync(join(instance, name), 0o755);
+    }
+    writeEtc(join(instance, 'etc'));
+    writeFileSync(join(instance, 'filter'), buildSeccompFilter(arch), { mode: 0o600 });
+    this.#instance = instance;
+    return instance;
+  }
+
+  async removeLeftovers(): Promise<void> {
+    const { folder } = this.#options;
+    let names: string[];
+    try {
+      names = readdirSync(folder);
+    } catch {
+      return;
+    }
+    for (const name of names) {
+      const pid = Number(/^(\d+)-/.exec(name)?.[1]);
+      if (pid > 0 && nameInstance(pid) !== name) await removeFolder(join(folder, name));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const sandboxes = await Promise.allSettled(this.#running.values());
+    await Promise.all(sandboxes.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
+    if (this.#instance !== undefined) await removeFolder(this.#instance);
+    this.#instance = undefined;
+  }
+}
+
+/** Differs between processes, also after a restart of the host. */
+function nameInstance(pid: number): string {
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8);
+  return `${pid}-${readStartTime(pid) ?? 'ended'}-${boot}`;
+}
+
+/** @returns the id of process 1 on the host. @throws {SandboxError} that says what to install or change */
+async function awaitReady(child: ChildProcess): Promise<number> {
+  const [, stdout, stderr, , told, block] = child.stdio as NodeJS.ReadableStream[];
+  for (const stream of child.stdio) stream?.on('error', () => {}); // the end of the process says more
+  let complaint = '';
+  let text = '';
+  stderr!.on('data', (bytes: Buffer) => {
+    complaint = (complaint + bytes.toString()).slice(0, 4096);
+  });
+  const failure = new Promise<never>((_, reject) => {
+    child.once('error', (error) => reject(explainFailure(error, complaint)));
+    child.once('close', () => reject(explainFailure(undefined, complaint)));
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new SandboxError('crashed', 'The sandbox did not start in time.')), START_MS);
+  });
+  const ready = (async () => {
+    const root = await new Promise<number>((resolve) => {
+      told!.on('data', (bytes: Buffer) => {
+        text = (text + bytes.toString()).slice(0, 4096);
+        const pid = /"child-pid": (\d+)/.exec(text)?.[1];
+        if (pid !== undefined) resolve(Number(pid));
+      });
+    });
+    setPriority(root, NICENESS);
+    (block as unknown as NodeJS.WritableStream).end('x');
+    await once(stdout!, 'data');
+    return root;
+  })();
+  ready.catch(() => {});
+  try {
+    return await Promise.race([ready, failure, late]);
+  } finally {
+    clearTimeout(timer);
+    failure.catch(() => {});
+    stdout!.resume();
+  }
+}
+
+/** Removes a folder that no process of a sandbox changes any more. */
+async function removeFolder(folder: string): Promise<void> {
+  const run = async (program: string, ...options: string[]) => {
+    const child = spawn(program, options, { env: { PATH: '/usr/bin:/bin' }, cwd: '/', stdio: 'ignore' });
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code === 0;
+  };
+  if (await run('rm', '-rf', '--', folder)) return;
+  await run('chmod', '-R', 'u+rwx', '--', folder); // folders that commands made unreadable
+  await run('rm', '-rf', '--', folder);
+}

@@ -1,0 +1,303 @@
+import type { ChildProcess } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import {
+  type CommandResult,
+  type EntryToWrite,
+  type Sandbox,
+  type SandboxCommand,
+  type SandboxEntry,
+  SandboxError,
+  type SandboxLimits,
+  type SandboxProblem,
+} from '../sandbox.ts';
+import { pipeNames, scriptName, writeScript } from './agent.ts';
+import type { HomeFolder } from './home-folder.ts';
+import type { NamedPipes } from './named-pipes.ts';
+import { killSession, readStartTime, sendSignal } from './process-tree.ts';
+import { PipeReader } from './read-pipe.ts';
+import { Supervisor } from './supervisor.ts';
+
+/** Longest command. An argument of a program has at most 128 KiB. */
+const MAX_COMMAND_BYTES = 100_000;
+/** Outputs of ended commands that processes in the background still write. */
+const MAX_OPEN_OUTPUTS = 64;
+/** Time for a killed command to end, and for the sandbox to end. */
+const KILL_GRACE_MS = 5000;
+
+export interface SandboxParts {
+  name: string;
+  limits: SandboxLimits;
+  /** The monitor of the sandbox, which ends with it. */
+  child: ChildProcess;
+  /** Process 1, by its id on the host. */
+  root: number;
+  folders: { control: string };
+  home: HomeFolder;
+  pipes: NamedPipes;
+  hasMemoryLimit: boolean;
+  /** Why the kernel ended the sandbox, if it exceeded a limit. */
+  readProblem: () => SandboxProblem | undefined;
+  /** Removes the folders of the sandbox. */
+  remove: () => Promise<void>;
+}
+
+export class BubblewrapSandbox implements Sandbox {
+  readonly name: string;
+  readonly #parts: SandboxParts;
+  readonly #startTime: string | undefined;
+  readonly #ending = new AbortController();
+  readonly #supervisor: Supervisor;
+  readonly #exited: Promise<void>;
+  readonly #outputs: PipeReader[] = [];
+  #running = 0;
+  #stopped: Promise<void> | undefined;
+
+  constructor(parts: SandboxParts) {
+    this.name = parts.name;
+    this.#parts = parts;
+    this.#startTime = readStartTime(parts.root);
+    this.#exited = new Promise((resolve) => {
+      if (parts.child.exitCode !== null || parts.child.signalCode !== null) resolve();
+      else parts.child.once('exit', () => resolve());
+    });
+    void this.#exited.then(() => {
+      const problem = parts.readProblem() ?? 'crashed';
+      this.#end(
+        problem,
+        problem === 'memory' ? 'The sandbox used too much memory.' : 'The sandbox ended unexpectedly.',
+      );
+    });
+    this.#supervisor = new Supervisor({
+      limits: parts.limits,
+      root: parts.root,
+      home: parts.home.path,
+      hasMemoryLimit: parts.hasMemoryLimit,
+      isBusy: () => this.#running > 0,
+      end: (problem, message) => this.#end(problem, message),
+    });
+  }
+
+  get ended(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  async exec(command: SandboxCommand): Promise<CommandResult> {
+    this.#check();
+    command.signal.throwIfAborted();
+    const refusal = refuseCommand(command.command);
+    if (refusal) return refusal;
+    const number = await this.#parts.pipes.take();
+    this.#check();
+    command.signal.throwIfAborted();
+    this.#running++;
+    try {
+      return await this.#run(number, command);
+    } finally {
+      this.#running--;
+      this.#parts.pipes.remove(number);
+    }
+  }
+
+  async #run(number: number, command: SandboxCommand): Promise<CommandResult> {
+    const { control } = this.#parts.folders;
+    const names = pipeNames(number);
+    const readOutput = (stream: 'stdout' | 'stderr') =>
+      new PipeReader(join(control, names[stream]), command.maxOutputBytes, (bytes) =>
+        command.onOutput?.(stream, bytes),
+      );
+    const outputs = { stdout: readOutput('stdout'), stderr: readOutput('stderr') };
+    const status = new StatusReader(join(control, names.status));
+    try {
+      writeFileSync(join(control, scriptName(number)), writeScript(number, command.command, command.environment ?? {}));
+      this.#parts.child.stdin!.write(`${number}\n`);
+      const end = await this.#awaitEnd(status, command);
+      for (const output of Object.values(outputs)) output.drain();
+      if (end === 'cancelled') throw command.signal.reason;
+      return {
+        stdout: outputs.stdout.content,
+        stderr: outputs.stderr.content,
+        droppedBytes: { stdout: outputs.stdout.droppedBytes, stderr: outputs.stderr.droppedBytes },
+        outcome: end === 'timeout' ? { type: 'timeout' } : { type: 'exit', exitCode: end },
+      };
+    } finally {
+      status.close();
+      for (const output of Object.values(outputs)) this.#ignoreRest(output);
+    }
+  }
+
+  /** @returns the exit code, or why the command was killed. @throws {SandboxError} if the sandbox ended */
+  async #awaitEnd(
+    status: StatusReader,
+    { timeoutMs, signal }: SandboxCommand,
+  ): Promise<number | 'timeout' | 'cancelled'> {
+    const watch = new AbortController();
+    const at = (target: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        if (target.aborted) resolve();
+        else target.addEventListener('abort', () => resolve(), { once: true, signal: watch.signal });
+      });
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const end = await Promise.race([
+        status.exitCode,
+        at(this.ended).then(() => 'ended' as const),
+        at(signal).then(() => 'cancelled' as const),
+        new Promise<'timeout'>((resolve) => {
+          timer = setTimeout(() => resolve('timeout'), timeoutMs);
+        }),
+      ]);
+      if (end === 'ended') throw this.ended.reason;
+      if (typeof end === 'string') await this.#kill(status);
+      return end;
+    } finally {
+      clearTimeout(timer);
+      watch.abort();
+    }
+  }
+
+  /** Kills a command. Ends the sandbox if that is impossible, for example because no process could be created for it. */
+  async #kill(status: StatusReader): Promise<void> {
+    const { root } = this.#parts;
+    if (status.waiter !== undefined && killSession(root, status.waiter)) {
+      let timer: NodeJS.Timeout | undefined;
+      const grace = new Promise<'late'>((resolve) => {
+        timer = setTimeout(() => resolve('late'), KILL_GRACE_MS);
+      });
+      const end = await Promise.race([status.exitCode, grace]);
+      clearTimeout(timer);
+      if (end !== 'late') return;
+    }
+    this.#end('crashed', 'A command could not be started or stopped, so the sandbox was ended.');
+  }
+
+  #ignoreRest(output: PipeReader): void {
+    output.ignoreRest();
+    if (this.ended.aborted) {
+      output.close();
+      return;
+    }
+    this.#outputs.push(output);
+    output.onEnd = () => {
+      const index = this.#outputs.indexOf(output);
+      if (index >= 0) this.#outputs.splice(index, 1);
+    };
+    if (this.#outputs.length > MAX_OPEN_OUTPUTS) this.#outputs.shift()!.close();
+  }
+
+  async *listFiles(): AsyncGenerator<SandboxEntry[]> {
+    this.#check();
+    try {
+      for await (const batch of this.#parts.home.list()) {
+        this.#check();
+        yield batch;
+      }
+    } catch (error) {
+      throw this.#explain(error);
+    }
+    this.#check();
+  }
+
+  async read(path: Buffer): Promise<Readable | undefined> {
+    this.#check();
+    return this.#parts.home.read(path);
+  }
+
+  async write(entries: AsyncIterable<EntryToWrite>): Promise<void> {
+    this.#check();
+    try {
+      await this.#parts.home.write(entries);
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  async remove(paths: readonly Buffer[]): Promise<void> {
+    this.#check();
+    await this.#parts.home.remove(paths);
+  }
+
+  async stop(): Promise<void> {
+    this.#end('stopped', 'The sandbox was stopped.');
+    await this.#stopped;
+  }
+
+  #check(): void {
+    if (this.ended.aborted) throw this.ended.reason;
+  }
+
+  #explain(error: unknown): unknown {
+    if (this.ended.aborted) return this.ended.reason;
+    if (error instanceof RangeError) {
+      return new SandboxError('disk', `The home folder of the sandbox cannot be read or written: ${error.message}.`);
+    }
+    return error;
+  }
+
+  #end(problem: SandboxProblem, message: string): void {
+    if (this.#stopped) return;
+    this.#stopped = this.#stop();
+    this.#ending.abort(new SandboxError(problem, message));
+  }
+
+  async #stop(): Promise<void> {
+    this.#supervisor?.close();
+    const { child, home, remove, root } = this.#parts;
+    const isRunning = child.exitCode === null && child.signalCode === null;
+    // The end of process 1 is the end of all, and the monitor ends after them.
+    if (isRunning && readStartTime(root) === this.#startTime) sendSignal(root, 'SIGKILL');
+    const timer = setTimeout(() => child.kill('SIGKILL'), KILL_GRACE_MS);
+    await this.#exited;
+    clearTimeout(timer);
+    for (const output of this.#outputs.splice(0)) output.close();
+    home.close();
+    await remove();
+  }
+}
+
+/** Reads what the script of a command says: its process id, then the exit code. Commands can forge it for themselves. */
+class StatusReader {
+  readonly #reader: PipeReader;
+  readonly exitCode: Promise<number>;
+  #text = '';
+
+  constructor(path: string) {
+    let end: (exitCode: number) => void;
+    this.exitCode = new Promise((resolve) => {
+      end = resolve;
+    });
+    this.#reader = new PipeReader(path, 64, (bytes) => {
+      this.#text += bytes.toString('latin1');
+      const exitCode = /^\d+\n(\d{1,3})\n/.exec(this.#text)?.[1];
+      if (exitCode !== undefined) end(Number(exitCode));
+    });
+    this.#reader.onEnd = () => end(137); // killed before it could say more
+  }
+
+  /** The process that waits for the command, by its id in the sandbox. */
+  get waiter(): number | undefined {
+    const waiter = /^(\d{1,9})\n/.exec(this.#text)?.[1];
+    return waiter === undefined ? undefined : Number(waiter);
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+}
+
+/** @returns what a shell would say of a command that it cannot get */
+function refuseCommand(command: string): CommandResult | undefined {
+  const says = command.includes('\0')
+    ? 'bash: the command contains a NUL character\n'
+    : Buffer.byteLength(command) > MAX_COMMAND_BYTES
+      ? 'bash: Argument list too long\n'
+      : undefined;
+  if (says === undefined) return undefined;
+  return {
+    stdout: Buffer.alloc(0),
+    stderr: Buffer.from(says),
+    droppedBytes: { stdout: 0, stderr: 0 },
+    outcome: { type: 'exit', exitCode: 126 },
+  };
+}

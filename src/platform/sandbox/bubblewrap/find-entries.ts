@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { SandboxEntry } from '../sandbox.ts';
+
+/** The longest path, and the deepest one, that a listing reports. */
+export const MAX_PATH_BYTES = 4096;
+export const MAX_TREE_DEPTH = 200;
+
+/**
+ * Runs `find` in a folder. It walks relative to open folders and follows no link, so that processes that change the tree
+ * meanwhile cannot lead it elsewhere.
+ *
+ * @param folder an open folder: `/proc/<pid>/fd/<n>`
+ * @param format what it prints of each entry
+ */
+async function* runFind(folder: string, format: string): AsyncGenerator<Buffer> {
+  const child = spawn(
+    'find',
+    ['.', '-mindepth', '1', '-maxdepth', String(MAX_TREE_DEPTH + 1), '-xdev', '-printf', format],
+    {
+      cwd: folder,
+      env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  const exited = once(child, 'close');
+  exited.catch(() => {}); // awaited below, unless the reader stops early
+  try {
+    yield* child.stdout as AsyncIterable<Buffer>;
+    await exited; // it fails for entries that vanish meanwhile, which are not listed
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+export interface TreeSize {
+  /** Of the disk, or of the content if that is more: files can have holes, and several names. */
+  bytes: number;
+  entries: number;
+}
+
+/** Measures a folder. @param stopAt ends the walk early if one of its values is exceeded */
+export async function measureTree(folder: string, stopAt: TreeSize): Promise<TreeSize> {
+  const size = { bytes: 0, entries: 0 };
+  let rest = '';
+  for await (const piece of runFind(folder, '%b %s\\n')) {
+    const lines = (rest + piece.toString('latin1')).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const [blocks, bytes] = line.split(' ');
+      size.bytes += Math.max(Number(blocks) * 512, Number(bytes));
+    }
+    size.entries += lines.length;
+    if (size.bytes > stopAt.bytes || size.entries > stopAt.entries) break;
+  }
+  return size;
+}
+
+const fields = 9;
+const kinds: Partial<Record<string, SandboxEntry['kind']>> = { f: 'file', d: 'folder', l: 'link' };
+
+/** A record of a listing is longer than this only if the folders are nested too deep. */
+const MAX_RECORD_BYTES = 3 * MAX_PATH_BYTES;
+
+/**
+ * Lists a folder. Folders come before their content. Pipes, sockets and others are not listed.
+ *
+ * @throws {RangeError} if a path is too long or too deep
+ */
+export async function* findEntries(folder: string): AsyncGenerator<SandboxEntry[]> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const piece of runFind(folder, '%P\\0%y\\0%s\\0%m\\0%T@\\0%i\\0%C@\\0%d\\0%l\\0')) {
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    const batch: SandboxEntry[] = [];
+    let start = 0;
+    for (;;) {
+      const record = splitRecord(bytes, start);
+      if (!record) break;
+      start = record.end;
+      const entry = readEntry(record.values);
+      if (entry) batch.push(entry);
+    }
+    rest = bytes.subarray(start);
+    if (rest.length > MAX_RECORD_BYTES) throw new RangeError('a path is too long');
+    if (batch.length > 0) yield batch;
+  }
+}
+
+function splitRecord(bytes: Buffer, from: number): { values: Buffer[]; end: number } | undefined {
+  const values: Buffer[] = [];
+  let at = from;
+  for (let index = 0; index < fields; index++) {
+    const end = bytes.indexOf(0, at);
+    if (end < 0) return undefined;
+    values.push(bytes.subarray(at, end));
+    at = end + 1;
+  }
+  return { values, end: at };
+}
+
+function readEntry([path, kindText, size, mode, modified, node, changed, depth, target]: Buffer[]):
+  | SandboxEntry
+  | undefined {
+  const kind = kinds[kindText!.toString('latin1')];
+  if (!kind) return undefined;
+  if (path!.length > MAX_PATH_BYTES || Number(depth) > MAX_TREE_DEPTH) throw new RangeError('a path is too long');
+  return {
+    path: Buffer.from(path!),
+    kind,
+    bytes: kind === 'file' ? Number(size) : 0,
+    mode: Number.parseInt(mode!.toString('latin1'), 8) & 0o777,
+    modifiedAtMs: Math.floor(Number(modified) * 1000),
+    ...(kind === 'link' ? { target: Buffer.from(target!) } : undefined),
+    stamp: `${node}:${changed}:${size}`,
+  };
+}

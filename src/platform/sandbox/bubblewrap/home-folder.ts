@@ -1,0 +1,297 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  createReadStream,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  futimesSync,
+  lchownSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { EntryToWrite, SandboxEntry } from '../sandbox.ts';
+import { findEntries, MAX_TREE_DEPTH, MAX_PATH_BYTES } from './find-entries.ts';
+
+/** Opens an entry without access to its content. Node has no name for it. */
+const O_PATH = 0o10_000_000;
+const SLASH = 0x2f;
+
+/**
+ * The home folder of a running sandbox, from outside. Processes of the sandbox change it meanwhile, so each step opens
+ * one segment of a path below an open folder and follows no link.
+ *
+ * Node has no call that opens a path relative to an open folder. `/proc/self/fd/<n>/<name>` is the same.
+ */
+export class HomeFolder {
+  readonly #fd: number;
+  /** The user of the sandbox, if it is not that of the gateway. */
+  readonly #owner: number | undefined;
+  #isOpen = true;
+
+  constructor(path: string, owner: number | undefined) {
+    this.#fd = openSync(path, constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    this.#owner = owner;
+  }
+
+  /** The folder for a child process, whatever happens to its path. */
+  get path(): string {
+    return `/proc/${process.pid}/fd/${this.#fd}`;
+  }
+
+  close(): void {
+    if (this.#isOpen) closeSync(this.#fd);
+    this.#isOpen = false;
+  }
+
+  /** Lists everything. Folders that only the sandbox's owner may change the mode of are made readable first. */
+  async *list(): AsyncGenerator<SandboxEntry[]> {
+    const closed: Buffer[] = [Buffer.alloc(0)];
+    for (let prefix = closed.pop(); prefix !== undefined; prefix = closed.pop()) {
+      const folder = this.#openFolder(splitPath(prefix), false);
+      if (folder === undefined) continue;
+      try {
+        for await (const batch of findEntries(`/proc/${process.pid}/fd/${folder}`)) {
+          const whole =
+            prefix.length === 0 ? batch : batch.map((entry) => ({ ...entry, path: joinPath(prefix!, entry.path) }));
+          if (this.#owner === undefined) {
+            for (const { kind, mode, path } of whole)
+              if (kind === 'folder' && (mode & 0o700) !== 0o700) closed.push(path);
+          }
+          yield whole;
+        }
+      } finally {
+        if (folder !== this.#fd) closeSync(folder);
+      }
+    }
+  }
+
+  async read(path: Buffer): Promise<Readable | undefined> {
+    const segments = splitPath(path);
+    const name = segments.pop();
+    if (name === undefined) return undefined;
+    return this.#inFolder(segments, false, (folder) => {
+      const entry = openIfThere(at(folder, name), constants.O_NOFOLLOW | O_PATH);
+      if (entry === undefined) return undefined;
+      try {
+        const { size } = fstatSync(entry);
+        if (!fstatSync(entry).isFile()) return undefined;
+        this.#allow(entry, 0o400);
+        const fd = openSync(`/proc/self/fd/${entry}`, constants.O_RDONLY | constants.O_NONBLOCK);
+        if (size > 0) return createReadStream('', { fd, start: 0, end: size - 1 }); // no more, if it grows
+        closeSync(fd);
+        return Readable.from([]);
+      } finally {
+        closeSync(entry);
+      }
+    });
+  }
+
+  async write(entries: AsyncIterable<EntryToWrite>): Promise<void> {
+    for await (const entry of entries) {
+      const segments = splitPath(entry.path);
+      const name = segments.pop();
+      if (name === undefined) throw new RangeError('the home folder itself cannot be written');
+      const folder = this.#openFolder(segments, true)!;
+      try {
+        await this.#writeEntry(folder, name, entry);
+      } finally {
+        if (folder !== this.#fd) closeSync(folder);
+      }
+    }
+  }
+
+  async remove(paths: readonly Buffer[]): Promise<void> {
+    for (const path of paths) {
+      const segments = splitPath(path);
+      const name = segments.pop();
+      if (name === undefined) throw new RangeError('the home folder itself cannot be removed');
+      this.#inFolder(segments, false, (folder) => removeTree(folder, name));
+    }
+  }
+
+  async #writeEntry(folder: number, name: Buffer, entry: EntryToWrite): Promise<void> {
+    const seconds = entry.modifiedAtMs / 1000;
+    if (entry.kind === 'folder') {
+      const made = this.#makeFolder(folder, name);
+      try {
+        fchmodPath(made, entry.mode & 0o777);
+        utimesSync(`/proc/self/fd/${made}`, seconds, seconds);
+      } finally {
+        closeSync(made);
+      }
+      return;
+    }
+    const temporary = at(folder, Buffer.from(`.headgate-${randomBytes(8).toString('hex')}`));
+    try {
+      if (entry.kind === 'link') {
+        symlinkSync(entry.target ?? Buffer.from('.'), temporary);
+        if (this.#owner !== undefined) lchownSync(temporary, this.#owner, this.#owner);
+        lutimesSync(temporary, seconds, seconds);
+      } else {
+        await this.#writeFile(temporary, entry, seconds);
+      }
+      replace(folder, temporary, name);
+    } catch (error) {
+      unlinkIfThere(temporary);
+      throw error;
+    }
+  }
+
+  async #writeFile(path: Buffer, { content, mode }: EntryToWrite, seconds: number): Promise<void> {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+    const file = await open(path, flags, 0o600);
+    try {
+      for await (const piece of content ?? []) {
+        for (let rest = piece; rest.length > 0; ) rest = rest.subarray((await file.write(rest)).bytesWritten);
+      }
+      if (this.#owner !== undefined) fchownSync(file.fd, this.#owner, this.#owner);
+      fchmodSync(file.fd, mode & 0o777);
+      futimesSync(file.fd, seconds, seconds);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #inFolder<T>(segments: readonly Buffer[], creates: boolean, use: (folder: number) => T): T | undefined {
+    const folder = this.#openFolder(segments, creates);
+    if (folder === undefined) return undefined;
+    try {
+      return use(folder);
+    } finally {
+      if (folder !== this.#fd) closeSync(folder);
+    }
+  }
+
+  /** @returns undefined if it does not exist, or is no folder; close it unless it is the home folder */
+  #openFolder(segments: readonly Buffer[], creates: boolean): number | undefined {
+    let folder = this.#fd;
+    try {
+      for (const segment of segments) {
+        const next = creates
+          ? this.#makeFolder(folder, segment)
+          : openIfThere(at(folder, segment), constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH);
+        if (folder !== this.#fd) closeSync(folder);
+        folder = this.#fd;
+        if (next === undefined) return undefined;
+        folder = next;
+        this.#allow(folder, 0o700);
+      }
+      return folder;
+    } catch (error) {
+      if (folder !== this.#fd) closeSync(folder);
+      throw error;
+    }
+  }
+
+  /** Gives the owner permissions to an entry that commands took away. The administrator of a host needs none. */
+  #allow(entry: number, needed: number): void {
+    if (this.#owner !== undefined) return;
+    const { mode } = fstatSync(entry);
+    if ((mode & needed) !== needed) fchmodPath(entry, (mode & 0o777) | needed);
+  }
+
+  /** Opens a folder, and creates it in the place of anything else. */
+  #makeFolder(parent: number, name: Buffer): number {
+    const path = at(parent, name);
+    const found = openIfThere(path, constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH);
+    if (found !== undefined) return found;
+    unlinkIfThere(path);
+    mkdirSync(path, 0o755);
+    const made = openSync(path, constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    if (this.#owner !== undefined) fchownSync(made, this.#owner, this.#owner);
+    return made;
+  }
+}
+
+const at = (folder: number, name: Buffer): Buffer => Buffer.concat([Buffer.from(`/proc/self/fd/${folder}/`), name]);
+
+const joinPath = (prefix: Buffer, path: Buffer): Buffer => Buffer.concat([prefix, Buffer.from('/'), path]);
+
+/** @throws {RangeError} if it is not a path below a folder */
+function splitPath(path: Buffer): Buffer[] {
+  if (path.length === 0) return [];
+  const segments: Buffer[] = [];
+  for (let start = 0; start <= path.length; ) {
+    const slash = path.indexOf(SLASH, start);
+    const end = slash < 0 ? path.length : slash;
+    segments.push(path.subarray(start, end));
+    start = end + 1;
+  }
+  const isOdd = (segment: Buffer) =>
+    segment.length === 0 ||
+    segment.equals(Buffer.from('.')) ||
+    segment.equals(Buffer.from('..')) ||
+    segment.includes(0);
+  if (path.length > MAX_PATH_BYTES || segments.length > MAX_TREE_DEPTH || segments.some(isOdd)) {
+    throw new RangeError('a path is not one below the home folder');
+  }
+  return segments;
+}
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
+
+/** @returns undefined if it is not there, or of another kind, or not readable */
+function openIfThere(path: Buffer, flags: number): number | undefined {
+  try {
+    return openSync(path, flags);
+  } catch (error) {
+    const expected = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EACCES', 'ENAMETOOLONG', 'ENODEV'];
+    if (expected.includes(codeOf(error) ?? '')) return undefined;
+    throw error;
+  }
+}
+
+function unlinkIfThere(path: Buffer): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+/** Changes the mode of an open folder, also of one that was opened with O_PATH. */
+const fchmodPath = (fd: number, mode: number): void => chmodSync(`/proc/self/fd/${fd}`, mode);
+
+function replace(folder: number, temporary: Buffer, name: Buffer): void {
+  try {
+    renameSync(temporary, at(folder, name));
+  } catch (error) {
+    if (codeOf(error) !== 'EISDIR') throw error;
+    removeTree(folder, name);
+    renameSync(temporary, at(folder, name));
+  }
+}
+
+/** Removes an entry and everything below it. Its depth is bounded by the open folders of the process. */
+function removeTree(parent: number, name: Buffer): void {
+  const path = at(parent, name);
+  const status = lstatSync(path, { throwIfNoEntry: false });
+  if (!status) return;
+  const folder = status.isDirectory()
+    ? openIfThere(path, constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH)
+    : undefined;
+  if (folder === undefined) {
+    unlinkIfThere(path);
+    return;
+  }
+  try {
+    fchmodPath(folder, 0o700);
+    for (const child of readdirSync(`/proc/self/fd/${folder}/.`, { encoding: 'buffer' })) removeTree(folder, child);
+  } finally {
+    closeSync(folder);
+  }
+  rmdirSync(path);
+}

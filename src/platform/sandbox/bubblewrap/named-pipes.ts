@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeNames, scriptName } from './agent.ts';
+
+/** Commands for which pipes are created at once: each call starts a process. */
+const BATCH = 8;
+
+/** Creates the pipes of commands before they are needed. Node cannot create named pipes. */
+export class NamedPipes {
+  readonly #folder: string;
+  /** The sandbox has another user, who may write to pipes, but not read what other commands write. */
+  readonly #isForOtherUser: boolean;
+  readonly #batches: Promise<void>[] = [];
+  #last = -1;
+
+  constructor(folder: string, isForOtherUser: boolean) {
+    this.#folder = folder;
+    this.#isForOtherUser = isForOtherUser;
+    this.#prepare();
+  }
+
+  /** @returns the number of the next command, whose pipes exist */
+  async take(): Promise<number> {
+    const number = ++this.#last;
+    if (number % BATCH >= BATCH / 2) this.#prepare(Math.floor(number / BATCH) + 1);
+    await this.#batches[Math.floor(number / BATCH)];
+    return number;
+  }
+
+  /** Removes the pipes and the script of a command. Processes that have a pipe open keep it. */
+  remove(number: number): void {
+    const { stdout, stderr, status } = pipeNames(number);
+    for (const name of [stdout, stderr, status, scriptName(number)]) rmSync(join(this.#folder, name), { force: true });
+  }
+
+  #prepare(batch = 0): void {
+    this.#batches[batch] ??= this.#create(batch);
+  }
+
+  async #create(batch: number): Promise<void> {
+    const names = Array.from({ length: BATCH }, (_, index) => Object.values(pipeNames(batch * BATCH + index))).flat();
+    const child = spawn('mkfifo', ['-m', this.#isForOtherUser ? '622' : '600', ...names], {
+      cwd: this.#folder,
+      env: { PATH: '/usr/bin:/bin' },
+      stdio: 'ignore',
+    });
+    const [code] = (await once(child, 'exit')) as [number | null];
+    if (code !== 0) throw new Error('the pipes of a sandbox cannot be created');
+  }
+}

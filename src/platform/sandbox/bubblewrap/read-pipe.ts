@@ -1,0 +1,111 @@
+import { constants, closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { Socket } from 'node:net';
+
+/** Bytes that are read and dropped before a pause, so that a flood does not occupy the gateway. */
+const DROPPED_PER_PAUSE = 262_144;
+const PAUSE_MS = 5;
+/** What a pipe can hold at most, as an ordinary user may enlarge it. */
+const MAX_PIPE_BYTES = 1_048_576;
+
+/** The read end of a named pipe that processes of a sandbox write. Its content is untrusted and can be endless. */
+export class PipeReader {
+  readonly #fd: number;
+  readonly #socket: Socket;
+  readonly #maxBytes: number;
+  readonly #onBytes: ((bytes: Buffer) => void) | undefined;
+  readonly #pieces: Buffer[] = [];
+  #kept = 0;
+  #dropped = 0;
+  #unpaused = 0;
+  #isOpen = true;
+  #keeps = true;
+  /** Called when no process has the pipe open any more. */
+  onEnd: (() => void) | undefined;
+
+  /**
+   * @param path of a pipe in a folder that the sandbox cannot change
+   * @throws if it is not a pipe
+   */
+  constructor(path: string, maxBytes: number, onBytes?: (bytes: Buffer) => void) {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    if (!fstatSync(fd).isFIFO()) {
+      closeSync(fd);
+      throw new Error('a pipe of a sandbox is not a pipe');
+    }
+    this.#fd = fd;
+    this.#maxBytes = maxBytes;
+    this.#onBytes = onBytes;
+    this.#socket = new Socket({ fd, readable: true, writable: false });
+    this.#socket.on('data', (bytes: Buffer) => this.#take(bytes));
+    this.#socket.on('end', () => this.#finish());
+    this.#socket.on('error', () => this.#finish());
+  }
+
+  /** The kept bytes. */
+  get content(): Buffer {
+    return Buffer.concat(this.#pieces);
+  }
+
+  get droppedBytes(): number {
+    return this.#dropped;
+  }
+
+  /** Reads what is in the pipe now. */
+  drain(): void {
+    while (this.#isOpen && this.#socket.read() !== null); // what came during a pause is given to #take
+    const piece = Buffer.allocUnsafe(65_536);
+    for (let total = 0; this.#isOpen && total <= MAX_PIPE_BYTES; ) {
+      let length: number;
+      try {
+        length = readSync(this.#fd, piece);
+      } catch {
+        return; // EAGAIN: it is empty
+      }
+      if (length === 0) return;
+      total += length;
+      this.#keep(piece.subarray(0, length));
+    }
+  }
+
+  /** Drops everything that still comes. Processes in the background can go on writing. */
+  ignoreRest(): void {
+    this.#keeps = false;
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#socket.destroy();
+  }
+
+  #take(bytes: Buffer): void {
+    if (!this.#isOpen) return;
+    if (this.#keep(bytes) === 0) return;
+    this.#unpaused += bytes.length;
+    if (this.#unpaused < DROPPED_PER_PAUSE) return;
+    this.#unpaused = 0;
+    this.#socket.pause();
+    setTimeout(() => this.#isOpen && this.#socket.resume(), PAUSE_MS);
+  }
+
+  /** @returns the number of dropped bytes */
+  #keep(bytes: Buffer): number {
+    if (!this.#keeps) return bytes.length;
+    const kept = bytes.subarray(0, this.#maxBytes - this.#kept);
+    if (kept.length > 0) {
+      this.#kept += kept.length;
+      this.#pieces.push(Buffer.from(kept));
+      this.#onBytes?.(Buffer.from(kept));
+    }
+    const dropped = bytes.length - kept.length;
+    this.#dropped += dropped;
+    return dropped;
+  }
+
+  #finish(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#socket.destroy();
+    this.onEnd?.();
+  }
+}
