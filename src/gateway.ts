@@ -12,6 +12,7 @@ import { createEdge } from './compose/create-edge.ts';
 import { findWires } from './compose/find-wires.ts';
 import { openAccounts } from './compose/open-accounts.ts';
 import { openAccounting } from './compose/open-accounting.ts';
+import { openFileIndex } from './compose/open-file-index.ts';
 import { openFiles } from './compose/open-files.ts';
 import { openBus } from './compose/open-bus.ts';
 import { openPluginModules } from './compose/open-plugin-modules.ts';
@@ -173,6 +174,7 @@ async function assemble(
     { config, files: storage.files, dataDir, log, isFirst: !slot, cleans: !slot?.slot },
     resources,
   );
+  if (!slot?.slot) openFileIndex({ config, files, passages: storage.passages, log }, resources);
   const health = new Health(Date.now, live.routing.outage_ms);
   const inFlight = new InFlight();
   const sticky = new StickyMemory(() => config().routing.sticky_ms);
@@ -245,6 +247,7 @@ async function assemble(
       routingContext: () => routingContext,
       hashEndUser: createEndUserHash(readMasterKey(dataDir, live.secrets.master_key)),
       files,
+      passages: storage.passages,
       accounting,
       accounts,
       modules: modules.plugins,

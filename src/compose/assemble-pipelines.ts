@@ -14,6 +14,7 @@ import { estimateCost, estimateImagesCost, estimateInputCost } from '../pipeline
 import { findTask } from '../pipeline/steps/find-task.ts';
 import type { MediaSource } from '../pipeline/attempts/inline-urls.ts';
 import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
+import { createSearchedFilesInspector } from '../pipeline/run/check-searched-files.ts';
 import { createStoredFileInspector } from '../pipeline/run/insert-stored-files.ts';
 import type { ImageRun } from '../pipeline/run/image-run.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
@@ -23,6 +24,7 @@ import { fetchMedia } from '../platform/outbound/fetch-media.ts';
 import { createImageFetchers } from '../platform/outbound/images-from.ts';
 import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
 import { TokenCounter } from '../platform/tokenizers/token-counter.ts';
+import type { PassageStore } from '../platform/storage/ports/passages.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { createTools } from '../tools/index.ts';
@@ -40,6 +42,7 @@ import type { ConfiguredModels } from './build-models.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import { createNamedFiles } from './create-named-files.ts';
 import { createWorkspaceFiles } from './create-workspace-files.ts';
+import { createFileTexts, createSearchedFiles } from './create-file-texts.ts';
 import { createFusionPorts } from './create-fusion-ports.ts';
 import { createFilePorts } from './create-file-ports.ts';
 import { listCallableModels } from './list-callable-models.ts';
@@ -55,6 +58,8 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   accounting: Accounting;
   /** The stored files of workspaces. */
   files: FileParts;
+  /** Their texts. */
+  passages: PassageStore;
   accounts: Pick<Accounts, 'spending'>;
   contentGuardrails: InputFilterParts;
   /** The operator's plugins. */
@@ -143,6 +148,7 @@ export function assemblePipelines(
         compilePattern,
         readImageSettings: createImageSettingsReader(() => config().tools.image_generation.model, routingContext),
         workspaceFiles: createWorkspaceFiles(parts.files),
+        fileTexts: createFileTexts(parts.passages),
         findTool: (type) => tools.get(type),
         fusion,
         isInput: isInputList,
@@ -156,7 +162,11 @@ export function assemblePipelines(
       const { classifier } = config().routers.auto;
       return classifier && findTask(pipeline, { model: classifier.model, timeoutMs: classifier.timeout_ms }, run);
     },
-    inspectors: [createInputFilter(contentGuardrails), createStoredFileInspector(namedFiles)],
+    inspectors: [
+      createInputFilter(contentGuardrails),
+      createStoredFileInspector(namedFiles),
+      createSearchedFilesInspector(createSearchedFiles(parts.files.files)),
+    ],
     guardOutput: createOutputGuard(contentGuardrails.sets),
     plugins: createPlugins({
       modules: parts.modules,

@@ -1136,6 +1136,18 @@ export const configSchema = Type.Object({
       'Maximum size of the stored files that a request names, together, in bytes or as `32MiB`. More is a 413.',
       33_554_432,
     ),
+    search: Type.Object({
+      file_characters: count(
+        'Maximum characters of one file that `file_search` finds. The rest is left out.',
+        2_000_000,
+        100_000_000,
+      ),
+      workspace_passages: count(
+        'Maximum passages (of about 1,200 characters) of all files of a workspace that `file_search` finds.',
+        100_000,
+        100_000_000,
+      ),
+    }),
     parallel_uploads: Type.Integer({
       description: 'Maximum uploads that a process receives at once. One more is a 429.',
       default: 16,

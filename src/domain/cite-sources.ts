@@ -9,6 +9,8 @@ export interface CitableSource {
   readonly title: string;
   /** An excerpt. */
   readonly content: string;
+  /** Set for a stored file, whose `url` is its id. Only a link to it is cited. */
+  readonly file?: { readonly id: string; readonly name: string };
 }
 
 /** The sources of one run. */
@@ -202,7 +204,9 @@ class SourceMarks {
   listOthers(): Annotation[] {
     if (this.isListed) return [];
     this.isListed = true;
-    return this.sources.filter(({ url }) => !this.named.has(url)).map((source) => this.cite(source, 0, 0));
+    return this.sources
+      .filter(({ url, file }) => !file && !this.named.has(url))
+      .map((source) => this.cite(source, 0, 0));
   }
 
   /** Remembers for the next step what the client has. */
@@ -211,7 +215,8 @@ class SourceMarks {
   }
 
   /** Only the first citation of a source has its excerpt: a text may cite a source often. */
-  private cite({ url, title, content }: CitableSource, start: number, end: number): Annotation {
+  private cite({ url, title, content, file }: CitableSource, start: number, end: number): Annotation {
+    if (file) return { type: 'file_citation', file_id: file.id, filename: file.name, index: end };
     const isFirst = !this.named.has(url);
     this.named.add(url);
     return {

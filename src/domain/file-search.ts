@@ -1,3 +1,5 @@
+import { STORED_FILE_PREFIX } from './stored-file.ts';
+
 /** A word of a search. */
 export interface SearchWord {
   text: string;
@@ -48,3 +50,27 @@ export interface WordCounts {
   /** For each word, how many of them have it, at most the limit. */
   counts: number[];
 }
+
+/** The id in `vector_store_ids` that means all stored files of the workspace. */ // choice 550
+export const ALL_FILES = 'workspace';
+
+/** What `vector_store_ids` and the parameters of `router:file_search` limit a search to. Both empty: all files. */
+export interface SearchPlaces {
+  readonly fileIds: readonly string[];
+  /** The beginnings of file names, each with a slash at the end. */
+  readonly folders: readonly string[];
+}
+
+/** Whether an entry of `vector_store_ids` names stored files of the gateway, and no store of a provider. */
+export const isGatewayStore = (id: unknown): id is string =>
+  typeof id === 'string' && (id === ALL_FILES || id.startsWith(STORED_FILE_PREFIX) || id.endsWith('/'));
+
+/** Whether the gateway runs a `file_search`, for every model. */
+export const searchesStoredFiles = (tool: { type: string; vector_store_ids?: unknown }): boolean =>
+  tool.type === 'file_search' && Array.isArray(tool.vector_store_ids) && tool.vector_store_ids.some(isGatewayStore);
+
+/** Reads the ids that the gateway knows. */
+export const readPlaces = (ids: readonly string[]): SearchPlaces =>
+  ids.includes(ALL_FILES)
+    ? { fileIds: [], folders: [] }
+    : { fileIds: ids.filter((id) => !id.endsWith('/')), folders: ids.filter((id) => id.endsWith('/')) };

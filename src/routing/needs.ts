@@ -11,6 +11,7 @@ import {
   itemTypes,
   partHolders,
 } from '../domain/items.ts';
+import { searchesStoredFiles } from '../domain/file-search.ts';
 import { findSetting, type ResponseRequest, switchOf } from '../domain/request.ts';
 import { isStoredFileId } from '../domain/stored-file.ts';
 import { blendedPrice } from '../metering/price.ts';
@@ -105,7 +106,9 @@ export class Needs {
    * Kinds of tools, items and parts that not every wire supports. Endpoints whose wires support them are preferred.
    */
   get specials(): readonly Special[] {
-    const hosted = (this.request.tools ?? []).filter((tool) => isHosted(tool) && !isGatewayMcp(tool));
+    const hosted = (this.request.tools ?? []).filter(
+      (tool) => isHosted(tool) && !isGatewayMcp(tool) && !searchesStoredFiles(tool),
+    );
     const tools = hosted.map(({ type }): Special => ({ what: 'tool', type }));
     return [...tools.slice(0, MAX_SPECIALS), ...this.walk().specials];
   }

@@ -2,6 +2,8 @@ import type { FindSearchEngine } from '../domain/web-search.ts';
 import { advisor } from './advisor/index.ts';
 import { applyPatch } from './apply-patch/index.ts';
 import { datetime } from './datetime/index.ts';
+import { createFileSearch } from './file-search/index.ts';
+import type { FileTexts } from './file-search/search-files.ts';
 import { createFiles } from './files/index.ts';
 import type { WorkspaceFiles } from './workspace-files.ts';
 import { createFusionTool, type FusionPorts } from './fusion/index.ts';
@@ -22,6 +24,7 @@ export interface ToolPorts extends SubagentPorts {
   listModels: ListModels;
   compilePattern: CompilePattern;
   workspaceFiles: WorkspaceFiles;
+  fileTexts: FileTexts;
   fusion: FusionPorts;
   readImageSettings: ReadImageSettings;
 }
@@ -35,6 +38,7 @@ const creators = {
   'router:experimental__search_models': ({ listModels }) => createSearchModels(listModels),
   'router:tool_search': ({ compilePattern }) => createToolSearch(compilePattern),
   'router:files': ({ workspaceFiles }) => createFiles(workspaceFiles),
+  'router:file_search': ({ fileTexts }) => createFileSearch(fileTexts),
   'router:memory': ({ workspaceFiles }) => createMemory(workspaceFiles),
   'router:fusion': ({ fusion }) => createFusionTool(fusion),
   'router:image_generation': ({ readImageSettings }) => createImageGeneration(readImageSettings),

@@ -50,7 +50,7 @@ const bodies = [
 ];
 
 describe('examples of docs/guides/files.md', () => {
-  it('are found', () => expect(bodies).toHaveLength(4));
+  it('are found', () => expect(bodies).toHaveLength(6));
 
   it.each(bodies.map((text) => ({ text })))('work: $text', async ({ text }) => {
     const body = JSON.parse(fill(text)) as { model: string };

@@ -92,6 +92,7 @@ export const logMessages = {
   'content write failed': { levels: ['warn'], fields: ['cause'] },
   'content flush failed': { levels: ['warn'], fields: ['cause'] },
   'content deletion failed': { levels: ['warn'], fields: ['err'] },
+  'file index failed': { levels: ['warn'], fields: ['err'] },
   'file sweep failed': { levels: ['warn'], fields: ['err'] },
   'texts not analyzed': { levels: ['warn'], fields: ['detail', 'count'] },
   'outbound fetch failed': { levels: ['warn'], fields: ['reason', 'origin', 'detail'] },

@@ -82,11 +82,19 @@ function answerFreely(
 function makeArguments(tool: CallableTool, { prompt }: WireConversation): string {
   if (tool.kind === 'custom') return prompt || tool.name;
   const filled = fillSchema(tool.parameters ?? { type: 'object', properties: {}, additionalProperties: false });
-  return JSON.stringify(isServerFunction(tool.name) && hasPrompt(filled) && prompt ? { ...filled, prompt } : filled);
+  if (!isServerFunction(tool.name) || !prompt) return JSON.stringify(filled);
+  if (hasPrompt(filled)) return JSON.stringify({ ...filled, prompt });
+  return JSON.stringify(hasQueries(filled) ? { ...filled, queries: [prompt.slice(0, MAX_QUERY)] } : filled);
 }
 
 /** Whether the gateway runs the function. */
 const isServerFunction = (name: string): boolean => name.startsWith('router_');
+
+/** Maximum characters of a query of the file search. */
+const MAX_QUERY = 500;
+
+const hasQueries = (filled: unknown): filled is { queries: unknown[] } =>
+  typeof filled === 'object' && filled !== null && Array.isArray((filled as { queries?: unknown }).queries);
 
 const hasPrompt = (filled: unknown): filled is { prompt: string } =>
   typeof filled === 'object' && filled !== null && typeof (filled as { prompt?: unknown }).prompt === 'string';

@@ -69,7 +69,7 @@ export function testFiles(pair: () => StoragePair): void {
       const ids = names.map(() => createTimedId('file_w')).toSorted();
       const added = names.map((filename, index) => createFileRecord(workspaceId, { filename, id: ids[index]! }));
       for (const file of added.toReversed()) await storage.files.addFile(file, noLimits, change);
-      const list = async (query: { after?: string; filter?: string; limit?: number } = {}) =>
+      const list = async (query: { after?: string; filter?: string; folder?: string; limit?: number } = {}) =>
         (await other.files.listFiles({ workspaceId, limit: 9, ...query })).map(({ filename }) => filename);
 
       expect(await list()).toEqual(names);
@@ -80,6 +80,9 @@ export function testFiles(pair: () => StoragePair): void {
       expect(await list({ filter: '_%' })).toEqual(['two_%.csv']);
       expect(await list({ filter: '\\' })).toEqual(['ONE more\\.md']);
       expect(await list({ filter: '\0' })).toEqual([]);
+      expect(await list({ folder: 'two' })).toEqual(['two_%.csv']);
+      expect(await list({ folder: 'two_%', limit: 1 })).toEqual(['two_%.csv']);
+      expect(await list({ folder: 'wo' })).toEqual([]);
     });
 
     it('finds the newest of several files of a name', async () => {

@@ -29,6 +29,8 @@ export interface FileListQuery {
   after?: string | undefined;
   /** Only files whose name contains it, in any case of the letters A to Z. */
   filter?: string | undefined;
+  /** Only files whose name begins with it. */
+  folder?: string | undefined;
   limit: number;
 }
 

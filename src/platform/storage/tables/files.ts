@@ -5,6 +5,7 @@ import { appendNextAudit } from './audit.ts';
 import { type Integer, readFlag, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 import { queueFile } from './passages.ts';
+import { isInFolder } from './select-files.ts';
 import { serializeChanges } from './revisions.ts';
 
 export interface FileTable {
@@ -78,7 +79,7 @@ export async function findFileByName(
 /** Lists the oldest first. */
 export async function listFileRows(
   db: Database,
-  { workspaceId, after, filter, limit }: FileListQuery,
+  { workspaceId, after, filter, folder, limit }: FileListQuery,
 ): Promise<FileRecord[]> {
   let query = db.selectFrom('files').selectAll().where('workspace_id', '=', writeTextColumn(workspaceId));
   if (after !== undefined) query = query.where('id', '>', writeTextColumn(after));
@@ -88,6 +89,7 @@ export async function listFileRows(
       .replaceAll(/[\\%_]/g, '\\$&')}%`;
     query = query.where(sql<boolean>`lower(filename) like ${pattern} escape '\\'`);
   }
+  if (folder !== undefined) query = query.where(isInFolder(folder));
   return (await query.orderBy('id').limit(limit).execute()).map(readFile);
 }
 

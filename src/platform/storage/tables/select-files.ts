@@ -15,13 +15,16 @@ const columns: Record<FileField, { column: RawBuilder<unknown>; isNumber: boolea
 export function selectFiles({ fileIds, folders, filter }: Pick<PassageQuery, 'fileIds' | 'folders' | 'filter'>) {
   const places = [
     ...(fileIds && fileIds.length > 0 ? [sql<boolean>`files.id in (${sql.join(fileIds.map(writeTextColumn))})`] : []),
-    ...(folders ?? []).map((folder) => {
-      const name = writeTextColumn(folder);
-      return sql<boolean>`substr(files.filename, 1, ${[...name].length}) = ${name}`; // both count characters
-    }),
+    ...(folders ?? []).map(isInFolder),
   ];
   const conditions = [...(places.length > 0 ? [join(places, 'or')] : []), ...(filter ? [writeFilter(filter)] : [])];
   return conditions.length > 0 ? join(conditions, 'and') : sql<boolean>`1 = 1`;
+}
+
+/** Returns the condition for files whose name begins so. */
+export function isInFolder(folder: string): RawBuilder<boolean> {
+  const name = writeTextColumn(folder);
+  return sql<boolean>`substr(files.filename, 1, ${[...name].length}) = ${name}`; // both count characters
 }
 
 const join = (conditions: readonly RawBuilder<boolean>[], word: 'and' | 'or'): RawBuilder<boolean> =>

@@ -4,6 +4,7 @@ import { anyObject, oneOf } from '../../../schema/shapes.ts';
 import { advisorParameters } from '../../../tools/advisor/parameters.ts';
 import { applyPatchParameters } from '../../../tools/apply-patch/parameters.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
+import { fileSearchParameters } from '../../../tools/file-search/parameters.ts';
 import { fusionParameters } from '../../../tools/fusion/parameters.ts';
 import { imageGenerationParameters } from '../../../tools/image-generation/parameters.ts';
 import { searchModelsParameters } from '../../../tools/search-models/parameters.ts';
@@ -72,6 +73,7 @@ const workerTools = {
   'router:experimental__search_models': tool('router:experimental__search_models', searchModelsParameters),
   'router:tool_search': tool('router:tool_search', toolSearchParameters),
   'router:files': tool('router:files', noParameters),
+  'router:file_search': tool('router:file_search', fileSearchParameters), // choice 551
   'router:memory': tool('router:memory', noParameters), // choice 429
   'router:fusion': fusion,
   'router:advisor': advisor,
