@@ -15,10 +15,11 @@ import { openAccounting } from './compose/open-accounting.ts';
 import { openFileIndex } from './compose/open-file-index.ts';
 import { openFiles } from './compose/open-files.ts';
 import { openBus } from './compose/open-bus.ts';
+import { openContainers } from './compose/open-containers.ts';
 import { openPluginModules } from './compose/open-plugin-modules.ts';
 import { openClock } from './compose/open-clock.ts';
 import { loadTools } from './compose/load-tools.ts';
-import { openStorage } from './compose/open-storage.ts';
+import { isSharedStore, openStorage } from './compose/open-storage.ts';
 import { runBootstrap } from './compose/run-bootstrap.ts';
 import { FLUSH_MS, SHUTDOWN_GRACE_MS, longestRequestMs } from './compose/time-limits.ts';
 import { optimizeEarly } from './compose/tune-engine.ts';
@@ -31,6 +32,7 @@ import { createOpenRequests } from './http/open-requests.ts';
 import { writeUrl } from './http/write-url.ts';
 import { readMasterKey, lockDataFolder, lockFolder } from './platform/data-folder/data-folder.ts';
 import { releaseIdleMemory } from './platform/idle-memory.ts';
+import type { SandboxDriver } from './platform/sandbox/sandbox.ts';
 import type { Storage } from './platform/storage/storage.ts';
 import type { MetricFamily } from './platform/telemetry/exposition.ts';
 import { isPretty, loadLogFormat } from './platform/telemetry/log-format.ts';
@@ -55,6 +57,8 @@ export interface GatewayOptions {
    * and first keys.
    */
   slot?: AssignedSlot;
+  /** Replaces the sandbox driver of the configuration. */
+  sandboxDriver?: SandboxDriver;
 }
 
 export interface Gateway {
@@ -119,7 +123,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function assemble(
-  { config: initial, dataDir, slot }: GatewayOptions,
+  { config: initial, dataDir, slot, sandboxDriver }: GatewayOptions,
   resources: AsyncDisposableStack,
 ): Promise<Gateway> {
   let live = initial;
@@ -150,6 +154,7 @@ async function assemble(
   const clock = await openClock({ storage, url: live.storage.url, log }, resources);
   if (!slot) {
     await storage.migrate();
+    if (!isSharedStore(live.storage.url)) await storage.containers.releaseAllLeases(); // of a process that was killed
     logOrphanedKeys(await runBootstrap(storage, live, modules.settings));
   }
   const left: LedgerEntry[] = [];
@@ -221,6 +226,14 @@ async function assemble(
     coalesce(() => accounts.refresh().catch(() => {})),
   );
   resources.defer(shareMemory({ health, sticky, bus }).close);
+  const containers = await openContainers(
+    {
+      ...{ config, store: storage.containers, files, bus, log, driver: sandboxDriver },
+      numbers: telemetry.sandboxes,
+      cleans: !slot?.slot,
+    },
+    resources,
+  );
 
   const build = async (from: Config, before?: ConfiguredModels): Promise<ConfiguredModels> =>
     buildModels(from, {
@@ -248,6 +261,7 @@ async function assemble(
       hashEndUser: createEndUserHash(readMasterKey(dataDir, live.secrets.master_key)),
       files,
       passages: storage.passages,
+      containers,
       accounting,
       accounts,
       modules: modules.plugins,

@@ -29,6 +29,7 @@ import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { createTools } from '../tools/index.ts';
 import { isInputList } from '../requests/responses/schema/items.ts';
+import type { Containers } from '../tools/containers.ts';
 import type { ServerTool } from '../tools/server-tool.ts';
 import { createPromptModeration } from '../plugins/moderation/index.ts';
 import { createPlugins } from '../plugins/index.ts';
@@ -60,6 +61,8 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   files: FileParts;
   /** Their texts. */
   passages: PassageStore;
+  /** The containers of tools that run commands. */
+  containers: Containers;
   accounts: Pick<Accounts, 'spending'>;
   contentGuardrails: InputFilterParts;
   /** The operator's plugins. */
@@ -149,6 +152,7 @@ export function assemblePipelines(
         readImageSettings: createImageSettingsReader(() => config().tools.image_generation.model, routingContext),
         workspaceFiles: createWorkspaceFiles(parts.files),
         fileTexts: createFileTexts(parts.passages),
+        containers: parts.containers,
         findTool: (type) => tools.get(type),
         fusion,
         isInput: isInputList,

@@ -1,6 +1,7 @@
 import type { FindSearchEngine } from '../domain/web-search.ts';
 import { advisor } from './advisor/index.ts';
 import { applyPatch } from './apply-patch/index.ts';
+import type { Containers } from './containers.ts';
 import { datetime } from './datetime/index.ts';
 import { createFileSearch } from './file-search/index.ts';
 import type { FileTexts } from './file-search/search-files.ts';
@@ -25,6 +26,7 @@ export interface ToolPorts extends SubagentPorts {
   compilePattern: CompilePattern;
   workspaceFiles: WorkspaceFiles;
   fileTexts: FileTexts;
+  containers: Containers;
   fusion: FusionPorts;
   readImageSettings: ReadImageSettings;
 }

@@ -112,6 +112,7 @@ async function assemble(
   resources.defer(() => storage.close().catch((error) => log('store close failed', { err: error })));
   await openClock({ storage, url, log }, resources);
   await storage.migrate();
+  if (!isSharedStore(url)) await storage.containers.releaseAllLeases(); // of processes that were killed
   const logOrphanedKeys = (detail: string | undefined): void =>
     void (detail && log('bootstrap keys orphaned', { detail }));
   const modules = await openPluginModules({ modules: config.plugins.modules, log }, resources);

@@ -20,6 +20,7 @@ const rules: Rules = {
     plugins: '',
     guardrails: '',
     tools: 'schema',
+    containers: 'platform management tools', // copies files of workspaces, and fails as tools do
     metering: 'platform',
     contents: 'platform',
     config: 'platform schema',

@@ -8,6 +8,7 @@ import { type MetricSources, Metrics } from './metrics.ts';
 import type { Observe } from './observed.ts';
 import type { Log } from './open-log.ts';
 import { createRequestLog } from './request-log.ts';
+import type { SandboxNumbers } from './sandbox-numbers.ts';
 import type { TracingSettings } from './tracing/open-tracing.ts';
 
 export interface TelemetryParts {
@@ -40,6 +41,8 @@ export interface Telemetry {
   countLimitHit: (limit: string, scope: string) => void;
   /** For shared counters. @see Metrics.countCounterFailure */
   countCounterFailure: () => void;
+  /** For containers. */
+  sandboxes: SandboxNumbers;
   collect: () => MetricFamily[];
   /** Collects the metrics that only increase. Does not reset values for the next collection. */
   collectCounters: () => MetricFamily[];
@@ -79,6 +82,7 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
     },
     countLimitHit: (limit, scope) => metrics.countLimitHit(limit, scope),
     countCounterFailure: () => metrics.countCounterFailure(),
+    sandboxes: metrics.sandboxes,
     collect: () => metrics.collect({ ...sources, loopDelayMs: () => probe.takeLongestMs() }),
     collectCounters: () => keepCounters(metrics.collect({ ...sources, loopDelayMs: () => 0 })),
     async close() {

@@ -1,0 +1,81 @@
+import type { Config } from '../config/schema.ts';
+import type { ContainerSettings } from '../containers/container-parts.ts';
+import { createContainers, type RunningContainers } from '../containers/create-containers.ts';
+import { currentTimeMs } from '../domain/clock.ts';
+import { sweepContainers } from '../management/containers/sweep-containers.ts';
+import type { FileParts } from '../management/files/parts.ts';
+import { nanoUsdOf } from '../metering/cost.ts';
+import type { Bus } from '../platform/bus/bus.ts';
+import { repeatHourly } from '../platform/hourly.ts';
+import type { SandboxDriver } from '../platform/sandbox/sandbox.ts';
+import type { ContainerStore } from '../platform/storage/ports/containers.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+import type { SandboxNumbers } from '../platform/telemetry/sandbox-numbers.ts';
+import { createSandboxDriver } from './create-sandbox-driver.ts';
+
+export interface OpenContainersParts {
+  config: () => Config;
+  store: ContainerStore;
+  files: FileParts;
+  bus: Bus;
+  log: WriteLog;
+  numbers: SandboxNumbers;
+  /** Replaces the driver of the configuration. */
+  driver: SandboxDriver | undefined;
+  /** Whether it removes what is left of containers. One of several workers does so for all. */
+  cleans: boolean;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Opens the containers of workspaces. @param resources collects the resources to close at the end */
+export async function openContainers(
+  parts: OpenContainersParts,
+  resources: AsyncDisposableStack,
+): Promise<RunningContainers> {
+  const { config, store, files, bus, log, numbers, cleans } = parts;
+  const chosen = parts.driver ? { driver: parts.driver } : await createSandboxDriver(config());
+  const driver = 'driver' in chosen ? chosen.driver : undefined;
+  const now = currentTimeMs;
+  if (driver) {
+    resources.defer(() => driver.close().catch((error: unknown) => log('sandbox stop failed', { err: error })));
+    if (cleans) {
+      void driver.removeLeftovers().catch((error: unknown) => log('sandbox stop failed', { err: error }));
+    }
+  }
+  const containers = createContainers({
+    ...{ driver, store, files, bus, log, now, objects: files.objects, openEgress: undefined },
+    problem: 'problem' in chosen ? chosen.problem : undefined,
+    settings: () => readContainerSettings(config()),
+    counts: numbers,
+  });
+  resources.defer(() => containers.close());
+  numbers.driver = driver?.kind ?? 'none';
+  numbers.running = () => containers.running;
+  if (cleans) {
+    const retentionMs = () => config().tools.sandbox.retention_days * DAY_MS;
+    const sweep = repeatHourly(
+      (signal) => sweepContainers({ store, objects: files.objects, retentionMs, now }, signal),
+      (error) => log('container sweep failed', { err: error }),
+    );
+    resources.defer(sweep.close);
+  }
+  return containers;
+}
+
+function readContainerSettings({ tools: { sandbox } }: Config): ContainerSettings {
+  return {
+    limits: {
+      memoryBytes: sandbox.memory,
+      cpus: sandbox.cpus,
+      processes: sandbox.processes,
+      diskBytes: sandbox.disk,
+      diskEntries: sandbox.files,
+      temporaryBytes: sandbox.temporary,
+    },
+    maxRunning: sandbox.max_running,
+    maxRunningTotal: sandbox.max_running_total,
+    idleMs: sandbox.idle_seconds * 1000,
+    price: { perSecondNanoUsd: nanoUsdOf(sandbox.price_per_second), minSeconds: sandbox.min_seconds },
+  };
+}

@@ -1,0 +1,49 @@
+import type { FileParts } from '../management/files/parts.ts';
+import type { Bus } from '../platform/bus/bus.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { SandboxDriver, SandboxLimits, SandboxNetwork } from '../platform/sandbox/sandbox.ts';
+import type { ContainerStore } from '../platform/storage/ports/containers.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+import type { Containers } from '../tools/containers.ts';
+
+/** Opens the way out of one sandbox. @throws {Error} */
+export type OpenEgress = (sandbox: {
+  name: string;
+  workspaceId: string;
+  allowedDomains: readonly string[];
+}) => Promise<SandboxNetwork & { close(): Promise<void> }>;
+
+export interface ContainerSettings {
+  limits: SandboxLimits;
+  /** Maximum running sandboxes of a member, of all processes together. */
+  maxRunning: number;
+  /** Maximum running sandboxes of this process. */
+  maxRunningTotal: number;
+  idleMs: number;
+  price: Containers['price'];
+}
+
+/** What counts the work of sandboxes. */
+export interface SandboxCounts {
+  started(): void;
+  /** @param ranMs how long it ran */
+  ended(ranMs: number): void;
+  failed(reason: 'start' | 'save' | 'crash' | 'lease'): void;
+}
+
+export interface ContainersParts {
+  /** Undefined: no container can run, because of `problem`. */
+  driver: SandboxDriver | undefined;
+  problem: string | undefined;
+  store: ContainerStore;
+  objects: Objects;
+  /** The files of workspaces, which callers attach. */
+  files: Pick<FileParts, 'files' | 'objects'>;
+  settings: () => ContainerSettings;
+  bus: Pick<Bus, 'publish' | 'subscribe'>;
+  /** Absent: containers have no network. */
+  openEgress: OpenEgress | undefined;
+  now: () => number;
+  log: WriteLog;
+  counts: SandboxCounts;
+}

@@ -1,0 +1,467 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import type { Caller } from '../domain/caller.ts';
+import { createTimedId } from '../domain/ids.ts';
+import { createFile } from '../management/files/create-file.ts';
+import type { FileParts } from '../management/files/parts.ts';
+import { createBus } from '../platform/bus/bus.ts';
+import { createMemoryNetwork } from '../platform/bus/memory/memory-driver.ts';
+import { openDiskObjects } from '../platform/objects/disk/disk-objects.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { ContainerStore } from '../platform/storage/ports/containers.ts';
+import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
+import type { LogMessage } from '../platform/telemetry/log-messages.ts';
+import { createFakeSandboxes, type FakeCommand } from '../testing/fake-sandboxes.ts';
+import type { ContainerRequest, OpenContainer } from '../tools/containers.ts';
+import { ToolError } from '../tools/server-tool.ts';
+import type { ContainerSettings, OpenEgress } from './container-parts.ts';
+import { createContainers, type RunningContainers } from './create-containers.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'headgate-containers-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+const mebibyte = 1024 * 1024;
+const settings: ContainerSettings = {
+  limits: {
+    ...{ memoryBytes: mebibyte, cpus: 1, processes: 8, temporaryBytes: mebibyte },
+    ...{ diskBytes: 64 * mebibyte, diskEntries: 10_000 },
+  },
+  maxRunning: 3,
+  maxRunningTotal: 5,
+  idleMs: 60_000,
+  price: { perSecondNanoUsd: 0n, minSeconds: 30 },
+};
+
+/** Processes on one store, one folder of objects and one bus. */
+async function openHost() {
+  const storage = await openSqliteStorage(':memory:');
+  opened.push(storage);
+  await storage.migrate();
+  const workspaceId = 'w1';
+  for (const id of [workspaceId, 'w2']) await storage.access.putWorkspace({ id, name: id, createdAtMs: 1 });
+  const network = createMemoryNetwork();
+  const disk = openDiskObjects(join(folder, createTimedId('')));
+  const failing = { objects: false, store: false };
+  const objects: Objects = {
+    ...disk,
+    put: (key, content) => (failing.objects ? Promise.reject(new Error('no objects')) : disk.put(key, content)),
+  };
+  const store: ContainerStore = {
+    ...storage.containers,
+    saveEntries: (save) =>
+      failing.store ? Promise.reject(new Error('no store')) : storage.containers.saveEntries(save),
+  };
+  const files: FileParts = {
+    files: storage.files,
+    objects: disk,
+    limits: () => ({ maxBytes: mebibyte, workspaceBytes: mebibyte, workspaceFiles: 10 }),
+    now: Date.now,
+  };
+  const createCaller = (fields: Partial<Caller> = {}): Caller => ({
+    ...{ keyHash: 'k', keyName: 'key', kind: 'member', workspaceId, memberId: 'ada' },
+    ...fields,
+  });
+  const caller = createCaller();
+
+  function openProcess(changed: Partial<ContainerSettings> = {}, openEgress?: OpenEgress) {
+    const driver = createFakeSandboxes();
+    const bus = createBus(network.join());
+    const logged: { message: LogMessage; fields: unknown }[] = [];
+    const counts = { started: 0, ended: 0, failed: [] as string[] };
+    const containers: RunningContainers = createContainers({
+      ...{ driver, problem: undefined, store, objects, files, openEgress, bus, now: Date.now },
+      settings: () => ({ ...settings, ...changed }),
+      log: (message, fields) => void logged.push({ message, fields }),
+      counts: {
+        started: () => void counts.started++,
+        ended: () => void counts.ended++,
+        failed: (reason) => void counts.failed.push(reason),
+      },
+    });
+    opened.push(containers);
+    const open = (id: string, more: Partial<ContainerRequest> = {}, by = caller) =>
+      containers.open(by, { id, compute: 'bash', signal: new AbortController().signal, ...more });
+    return { driver, containers, open, logged, counts };
+  }
+  const list = async (id: string): Promise<Record<string, number>> => {
+    const container = await storage.containers.findContainer(workspaceId, id);
+    if (!container) return {};
+    const query = { containerKey: container.key, limit: 1000, maxScanned: 10_000 };
+    const page = await storage.containers.listFiles(query);
+    return Object.fromEntries(page.files.map(({ path, bytes }) => [path, bytes]));
+  };
+  return { storage, disk, files, failing, caller, createCaller, workspaceId, openProcess, list };
+}
+
+const run = (
+  container: OpenContainer,
+  command: FakeCommand,
+  { signal = new AbortController().signal, timeoutMs = 60_000, maxOutputLength = 1000 } = {},
+) => container.run({ command: JSON.stringify(command), timeoutMs, maxOutputLength, signal });
+
+const cite = (id: string, path: string) => ({
+  type: 'container_file_citation',
+  container_id: id,
+  file_id: `cfile_${Buffer.from(path).toString('base64url')}`,
+  filename: path,
+  start_index: 0,
+  end_index: 0,
+});
+
+describe('containers', () => {
+  it('save what a command changes, and cite its files', async () => {
+    const { openProcess, list } = await openHost();
+    const { open, counts } = openProcess();
+    const container = await open('c');
+    const made = await run(container, {
+      write: { 'out/a.txt': 'one', 'ä 📦.md': 'two' },
+      link: { link: '/etc/passwd' },
+      makeFolders: ['empty'],
+      stdout: 'done',
+    });
+    expect(made).toEqual({
+      ...{ stdout: 'done', stderr: '', outcome: { type: 'exit', exit_code: 0 } },
+      files: [cite('c', 'ä 📦.md'), cite('c', 'out/a.txt')],
+    });
+    expect(await list('c')).toEqual({ 'out/a.txt': 3, [Buffer.from('ä 📦.md').toString('latin1')]: 3 });
+
+    const changed = await run(container, { remove: ['out/a.txt'], write: { b: '' }, exit: 3, stderr: 'no' });
+    expect(changed).toMatchObject({ stderr: 'no', outcome: { exit_code: 3 }, files: [cite('c', 'b')] });
+    expect(Object.keys(await list('c'))).toEqual(['b', Buffer.from('ä 📦.md').toString('latin1')]);
+    expect((await run(container, {})).files).toEqual([]);
+    expect(counts).toEqual({ started: 1, ended: 0, failed: [] });
+  });
+
+  it('cite the ten most recently changed files', async () => {
+    const { open } = (await openHost()).openProcess();
+    const names = Array.from({ length: 14 }, (_, index) => `f${index}`);
+    const { files } = await run(await open('c'), { write: Object.fromEntries(names.map((name) => [name, name])) });
+    expect(files.map(({ filename }) => filename)).toEqual(names.toReversed().slice(0, 10));
+  });
+
+  it('continue with their files after a stop, in another process', async () => {
+    const { openProcess } = await openHost();
+    const one = openProcess();
+    const large = 'x'.repeat(1_500_000);
+    await run(await one.open('c'), {
+      write: { 'dir/a': 'one', large, empty: '' },
+      makeFolders: ['dir/none'],
+      link: { 'dir/link': '../large' },
+    });
+    const [first] = one.driver.running.values();
+    const paths = first!.listPaths();
+    await one.containers.close();
+    expect(one.driver.running.size).toBe(0);
+
+    const two = openProcess();
+    const container = await two.open('c');
+    expect([...two.driver.running.values()][0]!.listPaths()).toEqual(paths);
+    expect((await run(container, { print: 'dir/a' })).stdout).toBe('one');
+    expect((await container.read('large', 3_000_000))?.toString()).toBe(large);
+    expect((await container.read('large', 3))?.toString()).toBe('xxx');
+    expect(await container.read('none', 3)).toBeUndefined();
+    expect((await run(container, {})).files).toEqual([]); // nothing changed
+  });
+
+  it('share saved files between kinds of tools, which run in sandboxes of their own', async () => {
+    const { openProcess, list } = await openHost();
+    const { open, driver } = openProcess();
+    const [bash, shell] = [await open('c'), await open('c', { compute: 'shell' })];
+    expect(driver.running.size).toBe(2);
+    await run(bash, { write: { 'dir/a': 'one', b: 'bash' } });
+    expect((await run(shell, { print: 'dir/a', write: { b: 'shell' } })).stdout).toBe('one');
+    expect((await run(bash, { print: 'b' })).stdout).toBe('shell');
+    await run(shell, { remove: ['dir', 'b'], write: { dir: 'a file now' } });
+    const { stdout, files } = await run(bash, { print: 'dir' });
+    expect(stdout).toBe('a file now');
+    expect(files).toEqual([]); // the other one changed it
+    expect(await list('c')).toEqual({ dir: 10 });
+  });
+
+  it('keep a file that one tool saves in a folder that another one deletes', async () => {
+    const { openProcess, list } = await openHost();
+    const { open, driver } = openProcess();
+    const [bash, shell] = [await open('c'), await open('c', { compute: 'shell' })];
+    await run(bash, { write: { 'dir/a': 'a' } });
+    const deleting = run(shell, { waitFor: 'go', remove: ['dir'] });
+    await driver.reached('go');
+    await run(bash, { write: { 'dir/b': 'b' } });
+    driver.pass('go');
+    await deleting;
+    expect((await run(bash, { print: 'dir/b' })).stdout).toBe('b');
+    expect((await run(shell, { print: 'dir/b' })).stdout).toBe('b');
+    expect(await list('c')).toEqual({ 'dir/b': 1 });
+  });
+
+  it('save changes of failed, timed-out and cancelled commands', async () => {
+    const { openProcess, list } = await openHost();
+    const { open, driver } = openProcess();
+    const container = await open('c');
+    const [sandbox] = driver.running.values();
+    await sandbox!.change({ write: { a: 'in the background' } });
+    expect((await run(container, { waitFor: 'never' }, { timeoutMs: 1 })).outcome).toEqual({ type: 'timeout' });
+    expect(await list('c')).toEqual({ a: 17 });
+
+    const cancelled = new AbortController();
+    const running = run(container, { waitFor: 'cancelled' }, { signal: cancelled.signal });
+    await driver.reached('cancelled');
+    await sandbox!.change({ write: { b: 'before the end' } });
+    const reason = new Error('the client disconnected');
+    cancelled.abort(reason);
+    await expect(running).rejects.toBe(reason);
+    await run(container, {}); // after the save
+    expect(await list('c')).toEqual({ a: 17, b: 14 });
+  });
+
+  it('report output that was cut, as text', async () => {
+    const { open } = (await openHost()).openProcess();
+    const container = await open('c');
+    const { stdout } = await run(container, { stdout: `${'a'.repeat(999)}📦 and more` });
+    expect(stdout).toBe(`${'a'.repeat(999)}\n[13 more bytes were dropped]\n`);
+    const { stderr } = await run(container, { stderr: `${'ü'.repeat(3000)}` });
+    expect(stderr).toBe(`${'ü'.repeat(1000)}\n[4000 more bytes were dropped]\n`);
+    const output: string[] = [];
+    await container.run({
+      ...{ command: JSON.stringify({ stdout: 'x'.repeat(50) }), timeoutMs: 1000, maxOutputLength: 9 },
+      signal: new AbortController().signal,
+      onOutput: (stream, text) => void output.push(stream, text),
+    });
+    expect(output).toEqual(['stdout', 'x'.repeat(9)]);
+  });
+
+  it('run several commands at once, and save after each', async () => {
+    const { openProcess, list } = await openHost();
+    const { open, driver } = openProcess();
+    const container = await open('c');
+    const waiting = run(container, { waitFor: 'go', write: { late: '1' } });
+    await driver.reached('go');
+    await run(container, { write: { early: '22' } });
+    expect(await list('c')).toEqual({ early: 2 });
+    driver.pass('go');
+    expect((await waiting).files).toEqual([cite('c', 'late')]);
+    expect(await list('c')).toEqual({ early: 2, late: 1 });
+  });
+
+  it('write a file, and refuse paths outside the home folder', async () => {
+    const { openProcess, list } = await openHost();
+    const container = await openProcess().open('c');
+    expect(await container.write('dir/ü.txt', Buffer.from('text'))).toEqual(cite('c', 'dir/ü.txt'));
+    expect(await list('c')).toEqual({ [Buffer.from('dir/ü.txt').toString('latin1')]: 4 });
+    for (const path of ['', '/etc/passwd', '../x', 'a/../b', 'a//b', 'a\0b', './a', '\ud800']) {
+      await expect(container.write(path, Buffer.alloc(1)), path).rejects.toThrow(ToolError);
+      await expect(container.read(path, 1), path).rejects.toThrow(ToolError);
+    }
+  });
+
+  it('attach files of the workspace as writable copies', async () => {
+    const { openProcess, files, workspaceId, caller, list, createCaller } = await openHost();
+    const file = await createFile(
+      files,
+      { keyHash: 'k' },
+      {
+        ...{ workspaceId, filename: 'reports/data.csv', downloadable: false },
+        content: (async function* () {
+          yield Buffer.from('a,b');
+        })(),
+      },
+    );
+    const { containers, open } = openProcess();
+    const name = `${file.id.slice(-8)}-data.csv`;
+    const unknown = 'file_wunknown';
+    expect(await containers.findUnknownFiles(caller, [file.id, unknown])).toEqual([unknown]);
+    expect(await containers.findUnknownFiles(createCaller({ workspaceId: 'w2' }), [file.id])).toEqual([file.id]);
+    const container = await open('c', { fileIds: [file.id, file.id] });
+    expect(await list('c')).toEqual({ [name]: 3 });
+    await run(container, { write: { [name]: 'changed' } });
+    const again = await open('c', { fileIds: [file.id] });
+    expect((await run(again, { print: name })).stdout).toBe('changed');
+    await expect(open('c', { fileIds: [unknown] })).rejects.toThrow('There is no file "file_wunknown"');
+  });
+
+  it('belong to their workspace', async () => {
+    const { openProcess, createCaller } = await openHost();
+    const { open, driver } = openProcess();
+    await run(await open('c'), { write: { a: 'secret' } });
+    const foreign = await open('c', {}, createCaller({ workspaceId: 'w2', memberId: 'bob' }));
+    expect((await run(foreign, { print: 'a' })).stdout).toBe('');
+    expect(driver.running.size).toBe(2);
+  });
+
+  it('have one network policy while they run', async () => {
+    const { openProcess, caller } = await openHost();
+    const egress: string[] = [];
+    const { open, containers, driver } = openProcess({}, async ({ name, allowedDomains }) => {
+      egress.push(`open ${allowedDomains.join(' ')}`);
+      return { proxySocket: `/proxy/${name}`, close: async () => void egress.push('close') };
+    });
+    const network = { allowedDomains: ['b.example', 'a.example'] };
+    await open('c', { network });
+    await open('c', { network: { allowedDomains: ['a.example', 'b.example'] } });
+    expect(driver.specs[0]?.network?.proxySocket).toMatch(/^\/proxy\//);
+    await expect(open('c')).rejects.toMatchObject({ kind: 'conflict' });
+    expect(await containers.findConflict(caller, { id: 'c', compute: 'bash' })).toContain('another network_policy');
+    expect(await containers.findConflict(caller, { id: 'c', compute: 'bash', network })).toBeUndefined();
+    expect(await containers.findConflict(caller, { id: 'c', compute: 'shell' })).toBeUndefined();
+    expect(await containers.findConflict(caller, { id: 'new', compute: 'bash' })).toBeUndefined();
+    const other = openProcess();
+    await expect(other.open('c')).rejects.toMatchObject({ kind: 'conflict' });
+    await containers.close();
+    expect(egress).toEqual(['open b.example a.example', 'close']);
+    await other.open('c');
+    await expect(other.open('d', { network })).rejects.toThrow('Containers have no network here');
+  });
+
+  it('are limited for a member in all processes, and for a process', async () => {
+    const { openProcess, createCaller } = await openHost();
+    const [one, two] = [openProcess(), openProcess()];
+    for (const id of ['a', 'b']) await one.open(id);
+    await two.open('c');
+    await expect(two.open('d')).rejects.toThrow('3 containers are running');
+    await expect(two.open('d')).rejects.toThrow('tools.sandbox.max_running');
+    for (const member of ['bob', null]) await one.open('d', {}, createCaller({ memberId: member })).catch(() => {});
+    const carol = createCaller({ memberId: 'carol' });
+    await one.open('e', {}, carol);
+    await one.open('f', {}, carol);
+    await expect(one.open('g', {}, carol)).rejects.toThrow('tools.sandbox.max_running_total');
+  });
+
+  it('stop when they are idle, with what processes in the background have changed', async () => {
+    const { openProcess, list } = await openHost();
+    const { open, driver, counts } = openProcess({ idleMs: 5 });
+    const container = await open('c');
+    const [sandbox] = driver.running.values();
+    await sandbox!.change({ write: { log: 'later' } });
+    await aborted(sandbox!.ended);
+    await expect.poll(() => counts.ended).toBe(1);
+    expect(await list('c')).toEqual({ log: 5 });
+    expect((await run(container, { print: 'log' })).stdout).toBe('later'); // in a new sandbox
+    expect(counts.started).toBe(2);
+  });
+
+  it('move to the process of the next command, after the running one', async () => {
+    const { openProcess, list } = await openHost();
+    const [one, two] = [openProcess(), openProcess()];
+    const first = await one.open('c');
+    const running = run(first, { waitFor: 'go', write: { a: '1' } });
+    await one.driver.reached('go');
+    const taking = two.open('c');
+    one.driver.pass('go');
+    expect((await running).files).toEqual([cite('c', 'a')]);
+    const second = await taking;
+    expect((await run(second, { print: 'a', write: { b: '2' } })).stdout).toBe('1');
+    expect(one.driver.running.size).toBe(0);
+    expect((await run(first, { print: 'b' })).stdout).toBe('2'); // and back
+    expect(await list('c')).toEqual({ a: 1, b: 1 });
+  });
+
+  it('give a call up that waits for another process when it is cancelled', async () => {
+    const { openProcess } = await openHost();
+    const [one, two] = [openProcess(), openProcess()];
+    const running = run(await one.open('c'), { waitFor: 'go' });
+    await one.driver.reached('go');
+    const cancelled = new AbortController();
+    const waiting = two.open('c', { signal: cancelled.signal });
+    const reason = new Error('enough');
+    cancelled.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+    one.driver.pass('go');
+    await running;
+    expect(two.driver.specs).toEqual([]);
+    await two.open('c');
+  });
+
+  it('refuse the save of a sandbox whose lease another one has', async () => {
+    const { openProcess, storage, list, workspaceId } = await openHost();
+    const { open, driver, counts, logged } = openProcess();
+    const container = await open('c');
+    const { key } = (await storage.containers.findContainer(workspaceId, 'c'))!;
+    const running = run(container, { waitFor: 'go', write: { a: '1' } });
+    await driver.reached('go');
+    await storage.containers.releaseAllLeases();
+    const now = Date.now();
+    const taken = { token: 't', containerKey: key, compute: 'bash', holder: 'h', policy: '', maxHeld: 9 };
+    await storage.containers.acquireLease({ ...taken, startedAtMs: now, untilMs: now + 60_000 });
+    driver.pass('go');
+    await expect(running).rejects.toThrow('Another process of the gateway runs this container now');
+    expect(await list('c')).toEqual({});
+    expect(counts.failed).toEqual(['save', 'lease']);
+    expect(logged.map(({ message }) => message)).toEqual(['container save failed', 'sandbox ended']);
+    await storage.containers.releaseLease('t');
+    await run(await open('c'), { write: { b: '2' } });
+    expect(await list('c')).toEqual({ b: 1 });
+  });
+
+  it('report a container that was removed while it ran, and create it again', async () => {
+    const { openProcess, storage, list, workspaceId } = await openHost();
+    const { open, driver } = openProcess();
+    const container = await open('c');
+    await run(container, { write: { old: '1' } });
+    const running = run(container, { waitFor: 'go', write: { a: '1' } });
+    await driver.reached('go');
+    await storage.containers.deleteContainer((await storage.containers.findContainer(workspaceId, 'c'))!.key);
+    driver.pass('go');
+    await expect(running).rejects.toThrow('The container was removed while the command ran');
+    await run(container, { write: { b: '2' } });
+    expect(await list('c')).toEqual({ b: 1 });
+  });
+
+  it.each([
+    'objects',
+    'store',
+  ] as const)('say that changes are not saved without the %s, and save them later', async (part) => {
+    const { openProcess, failing, list } = await openHost();
+    const { open, logged } = openProcess();
+    const container = await open('c');
+    failing[part] = true;
+    await expect(run(container, { write: { a: '1' } })).rejects.toThrow('its changes are not saved yet');
+    expect(logged.map(({ message }) => message)).toEqual(['container save failed']);
+    failing[part] = false;
+    expect((await run(container, { write: { b: '2' } })).files.map(({ filename }) => filename)).toEqual(['b', 'a']);
+    expect(await list('c')).toEqual({ a: 1, b: 1 });
+  });
+
+  it('say which limit the files of all tools together exceed', async () => {
+    const { openProcess, list } = await openHost();
+    const { open } = openProcess({ limits: { ...settings.limits, diskBytes: 10, diskEntries: 3 } });
+    const [bash, shell] = [await open('c'), await open('c', { compute: 'shell' })];
+    await run(bash, { write: { a: '12345678' } });
+    await expect(run(shell, { write: { b: '123' } })).rejects.toThrow('10 bytes (tools.sandbox.disk)');
+    await run(shell, { remove: ['a'], write: { b: '12', c: '', d: '' } });
+    expect(await list('c')).toEqual({ b: 2, c: 0, d: 0 });
+    await expect(run(shell, { write: { e: '' } })).rejects.toThrow('more than 3 files');
+  });
+
+  it('tell why a sandbox has ended, and start another one', async () => {
+    const { openProcess } = await openHost();
+    const { open, counts, driver } = openProcess();
+    const container = await open('c');
+    await run(container, { write: { a: '1' } });
+    await expect(run(container, { crash: true })).rejects.toThrow('more than its memory');
+    expect((await run(container, { print: 'a' })).stdout).toBe('1');
+    expect(counts).toEqual({ started: 2, ended: 1, failed: ['crash'] });
+    expect(driver.running.size).toBe(1);
+  });
+
+  it('save many files in few objects, which are removed when no file needs them', async () => {
+    const { openProcess, disk, list } = await openHost();
+    const { open } = openProcess();
+    const container = await open('c');
+    const names = Array.from({ length: 1200 }, (_, index) => `dir/${index}`);
+    await run(container, { write: Object.fromEntries(names.map((name) => [name, name])) });
+    const count = async () => (await disk.list({ prefix: 'containers/', limit: 1000 })).length;
+    expect(Object.keys(await list('c'))).toHaveLength(1000);
+    expect(await count()).toBe(3);
+    await run(container, { remove: names });
+    expect(await count()).toBe(0);
+    expect(await list('c')).toEqual({});
+  });
+});
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())));

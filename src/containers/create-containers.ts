@@ -1,0 +1,191 @@
+import { buffer } from 'node:stream/consumers';
+import type { Caller } from '../domain/caller.ts';
+import {
+  decodePath,
+  encodePath,
+  isVisiblePath,
+  writeContainerFileId,
+} from '../management/containers/container-file-id.ts';
+import type { SandboxEntry } from '../platform/sandbox/sandbox.ts';
+import { callStore } from '../platform/storage/call-store.ts';
+import type { ByteText } from '../platform/storage/ports/containers.ts';
+import type {
+  ContainerCommand,
+  ContainerCommandResult,
+  ContainerFileCitation,
+  ContainerRequest,
+  Containers,
+  OpenContainer,
+} from '../tools/containers.ts';
+import { ToolError } from '../tools/server-tool.ts';
+import { attachFiles } from './attach-files.ts';
+import type { ContainersParts } from './container-parts.ts';
+import { createOutputReader, MAX_CHARACTER_BYTES, readOutput } from './output-text.ts';
+import { describeConflict, Sandboxes, writePolicy } from './sandboxes.ts';
+import type { WarmSandbox } from './warm-sandbox.ts';
+
+/** Files that the result of a command names. */
+const MAX_CITATIONS = 10;
+
+/** Time after which a driver that did not work is tried again. */
+const PROBE_AGAIN_MS = 10_000;
+
+/** The containers of workspaces, and what the process that runs them does at its end. */
+export interface RunningContainers extends Containers {
+  /** Number of running sandboxes of this process. */
+  readonly running: number;
+  /** Saves and stops all sandboxes. */
+  close(): Promise<void>;
+}
+
+/** Creates the containers of a process. @see docs/reference/containers.md */
+export function createContainers(parts: ContainersParts): RunningContainers {
+  const { driver, store, files, settings, now } = parts;
+  const sandboxes = new Sandboxes(parts);
+  let problem = driver ? undefined : (parts.problem ?? 'No sandbox can run here.');
+  let probe: Promise<string | undefined> | undefined;
+  let probedAt = Number.NEGATIVE_INFINITY;
+
+  /** Tries the driver before its first sandbox, because a start of the gateway should not take that time. */
+  async function checkDriver(): Promise<void> {
+    if (!driver) throw new ToolError(problem);
+    if (problem !== undefined && performance.now() - probedAt > PROBE_AGAIN_MS) probe = undefined;
+    if (!probe) {
+      probedAt = performance.now();
+      probe = driver.probe();
+    }
+    problem = await probe;
+    if (problem !== undefined) throw new ToolError(problem);
+  }
+
+  const findWarm = async (caller: Caller, request: ContainerRequest): Promise<WarmSandbox> => {
+    await checkDriver();
+    return sandboxes.open(caller, request);
+  };
+
+  function bind(caller: Caller, request: ContainerRequest): OpenContainer {
+    const { id } = request;
+    /** Runs work in the sandbox. It is started again if it was stopped meanwhile. */
+    const use = async <Result>(signal: AbortSignal, work: (warm: WarmSandbox) => Promise<Result>): Promise<Result> =>
+      work(await findWarm(caller, { ...request, signal }));
+    return {
+      id,
+      kind: driver!.kind, // a container was opened
+      run: (command) =>
+        use(command.signal, async (warm) => readResult(id, command, await warm.run(toSandbox(command)))),
+      read: (path, maxBytes) =>
+        use(request.signal, (warm) =>
+          warm.useHome(async (_, sandbox) => {
+            const content = await sandbox.read(Buffer.from(checkPath(path)));
+            return content && buffer(content.take(maxBytes)).then((bytes) => bytes.subarray(0, maxBytes));
+          }, request.signal),
+        ),
+      write: (path, content) =>
+        use(request.signal, (warm) =>
+          warm.useHome(async (home, sandbox) => {
+            const entry = {
+              path: Buffer.from(checkPath(path)),
+              kind: 'file',
+              mode: 0o644,
+              modifiedAtMs: now(),
+            } as const;
+            await sandbox.write(
+              (async function* () {
+                yield { ...entry, content: one(content) };
+              })(),
+            );
+            await home.save();
+            return cite(id, encodePath(path));
+          }, request.signal),
+        ),
+    };
+  }
+
+  return {
+    get problem() {
+      return problem;
+    },
+    kind: driver?.kind,
+    get price() {
+      return settings().price;
+    },
+    get running() {
+      return sandboxes.running;
+    },
+    async findUnknownFiles({ workspaceId }, fileIds) {
+      const found = await Promise.all(
+        fileIds.map(async (id) => ((await callStore(() => files.files.findFile(workspaceId, id))) ? [] : [id])),
+      );
+      return found.flat();
+    },
+    async findConflict({ workspaceId }, { id, compute, network }) {
+      const running = await callStore(async () => {
+        const container = await store.findContainer(workspaceId, id);
+        const leases = container ? await store.listLeases(container.key, now()) : [];
+        return leases.find((lease) => lease.compute === compute);
+      });
+      return running && running.policy !== writePolicy(network) ? describeConflict(id) : undefined;
+    },
+    async open(caller, request) {
+      const warm = await findWarm(caller, request);
+      const { fileIds = [], signal } = request;
+      if (fileIds.length > 0) {
+        await warm.useHome(
+          (home, sandbox) => attachFiles(files, caller.workspaceId, fileIds, home, sandbox, now),
+          signal,
+        );
+      }
+      return bind(caller, request);
+    },
+    close: () => sandboxes.close(),
+  };
+}
+
+const toSandbox = ({ onOutput, maxOutputLength, ...command }: ContainerCommand) => ({
+  ...command,
+  maxOutputBytes: maxOutputLength * MAX_CHARACTER_BYTES,
+  ...(onOutput && {
+    onOutput: createOutputReader(maxOutputLength, (stream, text) => onOutput.call(command, stream, text)),
+  }),
+});
+
+function readResult(
+  id: string,
+  { maxOutputLength }: ContainerCommand,
+  { result, changed }: Awaited<ReturnType<WarmSandbox['run']>>,
+): ContainerCommandResult {
+  const { stdout, stderr, droppedBytes, outcome } = result;
+  return {
+    stdout: readOutput(stdout, maxOutputLength, droppedBytes.stdout),
+    stderr: readOutput(stderr, maxOutputLength, droppedBytes.stderr),
+    outcome: outcome.type === 'exit' ? { type: 'exit', exit_code: outcome.exitCode } : outcome,
+    files: changed
+      .map(toPath)
+      .filter(isVisiblePath)
+      .slice(0, MAX_CITATIONS)
+      .map((path) => cite(id, path)),
+  };
+}
+
+const toPath = ({ path }: SandboxEntry): ByteText => path.toString('latin1');
+
+const cite = (containerId: string, path: ByteText): ContainerFileCitation => ({
+  type: 'container_file_citation',
+  container_id: containerId,
+  file_id: writeContainerFileId(path),
+  filename: decodePath(path),
+  start_index: 0,
+  end_index: 0,
+});
+
+/** @throws {ToolError} if no file of the home folder can have this path */
+function checkPath(path: string): string {
+  if (path.isWellFormed() && isVisiblePath(encodePath(path))) return path;
+  throw new ToolError(
+    `${JSON.stringify(path.slice(0, 200))} is not a path below the home folder. Write it without a leading / and without "..".`,
+  );
+}
+
+async function* one(content: Buffer): AsyncGenerator<Uint8Array> {
+  yield content;
+}
