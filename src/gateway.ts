@@ -228,7 +228,7 @@ async function assemble(
   resources.defer(shareMemory({ health, sticky, bus }).close);
   const containers = await openContainers(
     {
-      ...{ config, store: storage.containers, files, bus, log, driver: sandboxDriver },
+      ...{ config, store: storage.containers, files, dataDir, bus, log, driver: sandboxDriver },
       numbers: telemetry.sandboxes,
       cleans: !slot?.slot,
     },

@@ -1,13 +1,25 @@
+import { resolve } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import type { SandboxDriver } from '../platform/sandbox/sandbox.ts';
+import { findObjectFolder } from './open-objects.ts';
 
 /** What runs the commands of models, or why nothing can. */
 export type ChosenDriver = { driver: SandboxDriver } | { problem: string };
 
 /** Creates the driver of the configuration. Starts nothing; the driver's `probe` tells whether it works. */
-export async function createSandboxDriver(config: Config): Promise<ChosenDriver> {
+export async function createSandboxDriver(config: Config, dataDir: string): Promise<ChosenDriver> {
   const { driver } = config.tools.sandbox;
   switch (driver) {
+    case 'auto':
+    case 'bubblewrap': {
+      const [{ BubblewrapDriver }, { chooseSandboxFolder }] = await Promise.all([
+        import('../platform/sandbox/bubblewrap/bubblewrap-driver.ts'),
+        import('../platform/sandbox/bubblewrap/choose-folder.ts'),
+      ]);
+      const objects = findObjectFolder(config);
+      const hidden = [resolve(dataDir), ...(objects === undefined ? [] : [resolve(objects)])];
+      return { driver: new BubblewrapDriver({ folder: chooseSandboxFolder(dataDir), hidden }) };
+    }
     case 'simulation': {
       const { createSimulationDriver } = await import('../platform/sandbox/simulation/simulation-driver.ts');
       return { driver: createSimulationDriver() };

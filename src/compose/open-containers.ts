@@ -17,6 +17,7 @@ export interface OpenContainersParts {
   config: () => Config;
   store: ContainerStore;
   files: FileParts;
+  dataDir: string;
   bus: Bus;
   log: WriteLog;
   numbers: SandboxNumbers;
@@ -33,15 +34,13 @@ export async function openContainers(
   parts: OpenContainersParts,
   resources: AsyncDisposableStack,
 ): Promise<RunningContainers> {
-  const { config, store, files, bus, log, numbers, cleans } = parts;
-  const chosen = parts.driver ? { driver: parts.driver } : await createSandboxDriver(config());
+  const { config, store, files, dataDir, bus, log, numbers, cleans } = parts;
+  const chosen = parts.driver ? { driver: parts.driver } : await createSandboxDriver(config(), dataDir);
   const driver = 'driver' in chosen ? chosen.driver : undefined;
   const now = currentTimeMs;
   if (driver) {
     resources.defer(() => driver.close().catch((error: unknown) => log('sandbox stop failed', { err: error })));
-    if (cleans) {
-      void driver.removeLeftovers().catch((error: unknown) => log('sandbox stop failed', { err: error }));
-    }
+    void driver.removeLeftovers().catch((error: unknown) => log('sandbox stop failed', { err: error }));
   }
   const containers = createContainers({
     ...{ driver, store, files, bus, log, now, objects: files.objects, openEgress: undefined },
