@@ -61,4 +61,15 @@ describe('a process that has nothing to do', () => {
     await vi.advanceTimersByTimeAsync(2 * period);
     expect(world.collections).toBe(2);
   });
+
+  it('keeps its optimized code if short loads return', async () => {
+    const world = watch();
+    await vi.advanceTimersByTimeAsync(period);
+    for (let load = 0; load < 5; load++) {
+      world.begun += 1000;
+      world.held = 107 * MB + 24 * MB;
+      await vi.advanceTimersByTimeAsync(70_000);
+    }
+    expect(world.collections).toBe(1);
+  });
 });
