@@ -17,6 +17,7 @@ import type { WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { Endpoint } from '../providers/provider.ts';
 import { checkMeaning } from '../requests/responses/check-meaning.ts';
+import { joinLateTools } from '../requests/responses/late-tools.ts';
 import { rejectDisabledTools } from '../requests/responses/disabled-tools.ts';
 import { readRequest } from '../requests/responses/request.ts';
 import { rejectUnsupportedFeatures } from '../requests/responses/unsupported-features.ts';
@@ -57,12 +58,13 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   let refused: Plan<Endpoint> | undefined;
   try {
     const given = asker.defaults?.textModel;
-    const { request, hasDefaultModel } = readRequest(readBody(terminal, options.body), {
+    const read = readRequest(readBody(terminal, options.body), {
       defaultModel: given,
       savedPlugins: asker.defaults?.plugins,
       modules: (await loadPluginModules(loaded.config.plugins.modules, () => {})).settings, // no plugin runs
       presets: asker.presets,
     });
+    const { request, hasDefaultModel } = read;
     const defaultModel = hasDefaultModel ? given : undefined;
     if (defaultModel !== undefined && !options.json) {
       stdout.write(`The request names no model. It uses the default_text_model of its workspace, ${defaultModel}.\n`);
@@ -70,6 +72,7 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     checkMeaning(request);
     if (asker.defaults?.disabledTools) rejectDisabledTools(request, asker.defaults.disabledTools);
     rejectUnsupportedFeatures(request);
+    joinLateTools(read);
     const planned = planRoute(request, asker, routingContext, {}, (partial) => {
       refused = partial;
     });

@@ -3,6 +3,7 @@ import { explainModelDefault } from '../../pipeline/steps/explain-model-default.
 import type { RequestHints } from '../../requests/request-hints.ts';
 import { checkMeaning } from '../../requests/responses/check-meaning.ts';
 import { rejectDisabledTools } from '../../requests/responses/disabled-tools.ts';
+import { joinLateTools } from '../../requests/responses/late-tools.ts';
 import { type ParsedRequest, readRequest } from '../../requests/responses/request.ts';
 import { rejectUnsupportedFeatures } from '../../requests/responses/unsupported-features.ts';
 
@@ -17,6 +18,7 @@ export function acceptRequest(body: unknown, beside: RequestHints): ParsedReques
     checkMeaning(read.request);
     if (beside.disabledTools) rejectDisabledTools(read.request, beside.disabledTools);
     rejectUnsupportedFeatures(read.request);
+    joinLateTools(read);
   } catch (error) {
     const modelDefault = read.hasDefaultModel ? 'default_text_model' : undefined;
     throw isAboutModel(error) ? explainModelDefault(error, { modelDefault }) : error;

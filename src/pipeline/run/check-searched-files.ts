@@ -2,6 +2,7 @@ import type { Caller } from '../../domain/caller.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { isGatewayStore, readPlaces, searchesStoredFiles } from '../../domain/file-search.ts';
 import type { Tool } from '../../domain/items.ts';
+import { findToolPath } from '../../domain/late-tools.ts';
 import { pass, type Verdict } from '../../domain/verdict.ts';
 import type { Inspector } from './inspect-input.ts';
 import type { Run } from './run.ts';
@@ -34,7 +35,7 @@ interface SearchedName {
 }
 
 function listNames(tool: Tool, index: number): SearchedName[] {
-  const place = `tools[${index}]`;
+  const place = findToolPath(tool, index);
   if (tool.type === 'router:file_search') {
     const { file_ids: ids = [], folders = [] } =
       (tool as { parameters?: Partial<Record<string, string[]>> }).parameters ?? {};

@@ -12,6 +12,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../domain/items.ts';
+import { findToolPath } from '../../domain/late-tools.ts';
 import type { RequestSettings } from '../../domain/request.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
@@ -117,7 +118,7 @@ function checkTools(
   };
   for (const [index, entry] of named.entries()) {
     if (!isServerTool(entry)) continue;
-    const path = `tools[${index}]`;
+    const path = findToolPath(entry, index);
     const tool = tools.get(nameType(entry.type));
     const { parameters = {} } = entry as GatewayTool;
     if (!tool) {

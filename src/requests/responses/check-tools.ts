@@ -1,4 +1,3 @@
-import { isGatewayMcp } from '../../domain/items.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { type Report, show } from '../../schema/report.ts';
 import { checkNames } from '../../tools/check-names.ts';
@@ -20,20 +19,14 @@ export function checkTools(body: Record<string, unknown>, report: Report): void 
   const announced = Array.isArray(body.input) ? findAnnouncedTools(body.input) : [];
   if (tools.length === 0 && announced.length === 0) return;
 
-  checkInstanceNames(tools, 'router:advisor', report);
-  checkInstanceNames(tools, 'router:subagent', report);
-  checkInheritedFunctions(tools, announced, report);
-  for (const { path, tool } of announced) {
-    if (isGatewayMcp(tool as AnnouncedTool)) report.add(path, LATE_SERVER);
-  }
-  const hasToolSearch = [...tools, ...announced].some(({ tool }) => isToolSearch(tool.type));
+  const all = [...tools, ...announced];
+  checkInstanceNames(all, 'router:advisor', report);
+  checkInstanceNames(all, 'router:subagent', report);
+  checkInheritedFunctions(all, report);
+  const hasToolSearch = all.some(({ tool }) => isToolSearch(tool.type));
   if (hasToolSearch) checkSearchChoice(body.tool_choice, report);
   else checkDeferredTools(tools, announced, report);
 }
-
-type AnnouncedTool = Parameters<typeof isGatewayMcp>[0];
-
-const LATE_SERVER = 'needs `server_url` or `connector_id`; name an MCP server of the gateway in `tools`';
 
 /** Whether all tools are functions that the model sees at once, as in most requests. No rule is about these. */
 function hasPlainToolsOnly({ tools, input }: Record<string, unknown>): boolean {
@@ -77,13 +70,13 @@ function checkInstanceNames(tools: FoundTool[], type: string, report: Report): v
   }
 }
 
-function checkInheritedFunctions(tools: FoundTool[], announced: FoundTool[], report: Report): void {
+function checkInheritedFunctions(tools: FoundTool[], report: Report): void {
   let functionNames: Set<unknown> | undefined;
   for (const { path, tool } of tools) {
     const { parameters } = tool;
     if (tool.type !== 'router:subagent' || !isObject(parameters) || parameters.inherit_functions === true) continue;
     if (!Array.isArray(parameters.inherited_function_names)) continue;
-    functionNames ??= findFunctionNames([...tools, ...announced]);
+    functionNames ??= findFunctionNames(tools);
     for (const [index, name] of parameters.inherited_function_names.entries()) {
       if (typeof name !== 'string' || name.trim() === '' || functionNames.has(name.trim())) continue;
       const says = `names no function of \`tools\`, got ${show(name)}`;

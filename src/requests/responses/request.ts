@@ -15,6 +15,7 @@ import { addSavedPlugins } from './saved-plugins.ts';
 import { checkRequest } from './check-request.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { readFusion } from './fusion.ts';
+import { withoutLateTools } from './late-tools.ts';
 import { readOnline } from './online.ts';
 import { pluginFields } from './schema/plugins.ts';
 import { knownRequestFields, type RequestBody } from './schema.ts';
@@ -41,6 +42,8 @@ export interface ParsedRequest {
   pluginDefaults: readonly string[] | undefined;
   /** Whether nulls were removed from the input. Its bytes still contain them. */
   hadNulls: boolean;
+  /** Whether tools were moved from the input to `tools`. Its bytes still contain them. */
+  hasLateTools: boolean;
 }
 
 /**
@@ -76,7 +79,7 @@ export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
   readFusion(request);
   const pluginDefaults = savedPlugins && saveInto(request, savedPlugins);
   if (savedPlugins) readFusion(request);
-  return { request, ignoredFields: ignored.list(), clamped, hasDefaultModel, preset, pluginDefaults, hadNulls };
+  return { request, ignoredFields: ignored.list(), clamped, hasDefaultModel, preset, pluginDefaults, hadNulls, hasLateTools: false };
 }
 
 /** Adds the saved plugins. @returns the ids of those that apply; undefined: none */
@@ -103,11 +106,11 @@ const compression = 'context-compression';
 /** The bytes of a body that `readRequest` has accepted. */
 export class BodySource implements InputSource {
   private readonly body: Buffer;
-  private readonly hadNulls: boolean;
+  private readonly changes: Pick<ParsedRequest, 'hadNulls' | 'hasLateTools'>;
 
-  constructor(body: Buffer, { hadNulls }: Pick<ParsedRequest, 'hadNulls'>) {
+  constructor(body: Buffer, { hadNulls, hasLateTools }: Pick<ParsedRequest, 'hadNulls' | 'hasLateTools'>) {
     this.body = body;
-    this.hadNulls = hadNulls;
+    this.changes = { hadNulls, hasLateTools };
   }
 
   get bytes(): number {
@@ -116,8 +119,9 @@ export class BodySource implements InputSource {
 
   read(): InputItem[] {
     const { input } = JSON.parse(this.body.toString('utf8')) as RequestBody; // readRequest has checked it
-    if (this.hadNulls) dropNulls(input);
-    return readInput(input) as InputItem[]; // readRequest has checked it
+    if (this.changes.hadNulls) dropNulls(input);
+    const items = readInput(input) as InputItem[]; // readRequest has checked it
+    return this.changes.hasLateTools ? withoutLateTools(items) : items;
   }
 }
 

@@ -18,8 +18,6 @@ function paths(fields: object): string[] {
 }
 
 const user = { role: 'user', content: 'hi' };
-const search = { type: 'router:tool_search' };
-const late = { type: 'function', name: 'late', parameters: null, defer_loading: true };
 
 describe('refuses', () => {
   it.each<[path: string, fields: object]>([
@@ -28,11 +26,7 @@ describe('refuses', () => {
     ['tools[0].type', { tools: [{ type: 'router:shell' }] }],
     [
       'input[1].tools[0].type',
-      { input: [user, { type: 'additional_tools', role: 'tool', tools: [{ type: 'router:files' }] }] },
-    ],
-    [
-      'input[1].tools[0].defer_loading',
-      { tools: [search], input: [user, { type: 'additional_tools', role: 'tool', tools: [late] }] },
+      { input: [user, { type: 'additional_tools', role: 'tool', tools: [{ type: 'router:shell' }] }] },
     ],
     ['reasoning.mode', { reasoning: { mode: 'pro' } }],
   ])('%s in %j', (path, fields) => {

@@ -1,5 +1,4 @@
 import { type Issue, unsupportedRequest } from '../../domain/errors.ts';
-import { isServerTool } from '../../domain/items.ts';
 import { pluginOrder, routerPlugins } from '../../domain/plugin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
@@ -45,23 +44,12 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
   },
   {
     field: 'tools[].type',
-    refused: `${quote(notOfferedTools)}; in \`additional_tools\` items, every server tool`,
+    refused: quote(notOfferedTools),
     instead: 'Use a tool of your own, or one that runs at the provider.',
     find: (request) =>
-      findTools(request, isServerTool).flatMap(({ path, tool }) =>
-        path.startsWith('input') || notOfferedTools.includes(tool.type)
-          ? [{ path: `${path}.type`, value: tool.type }]
-          : [],
-      ),
-  },
-  {
-    field: 'tools[].defer_loading',
-    refused: '`true` in `additional_tools` items',
-    instead: 'Leave it out.',
-    find: (request) =>
-      findTools(request, (tool) => tool.defer_loading === true)
-        .filter(({ path }) => path.startsWith('input'))
-        .map(({ path }) => ({ path: `${path}.defer_loading`, value: true })),
+      findTools(request, ({ type }) => notOfferedTools.includes(type)).map(({ path, tool }) => {
+        return { path: `${path}.type`, value: tool.type };
+      }),
   },
   {
     field: 'reasoning.mode',

@@ -1,6 +1,7 @@
 import type { Caller } from '../../../domain/caller.ts';
 import { invalidRequest, type Issue } from '../../../domain/errors.ts';
 import type { HostedTool, Tool } from '../../../domain/items.ts';
+import { findToolPath } from '../../../domain/late-tools.ts';
 import type { ConfiguredMcpServer, McpAccess, McpServer, McpTool } from '../../../domain/mcp.ts';
 
 /** The fields of an `mcp` tool. The schema has checked their shape. */
@@ -46,7 +47,7 @@ export function readMcpEntries(tools: readonly Tool[], access: McpAccess, caller
   const labels = new Set<string>();
   const entries = tools.flatMap((tool, index) => {
     if (tool.type !== 'mcp') return [];
-    const path = `tools[${index}]`;
+    const path = findToolPath(tool, index);
     const entry = readEntry(tool as HostedTool, path, { access, caller, issues });
     if (labels.has(entry.label)) {
       issues.push({
