@@ -29,8 +29,10 @@ export interface IndexLimits {
   workspacePassages: number;
 }
 
-/** Time after which another process takes over a file. Each batch of passages prolongs it. */
-const CLAIM_MS = 300_000;
+/** Time after which another process, or this one after a restart, takes over a file. */
+const CLAIM_MS = 60_000;
+/** Interval of prolonging a claim while a file is read. */
+const PROLONG_MS = 20_000;
 /** Passages per transaction. The embedded store runs on the main thread. */
 const BATCH = 20;
 /** Attempts to read a file before it counts as failed. */
@@ -63,7 +65,7 @@ async function indexFile(parts: IndexParts, claim: IndexClaim, stop: Stop): Prom
   if (!file) return passages.finishFile(claim, null);
   let text: string | undefined;
   try {
-    text = await parts.readText(file, parts.limits().fileCharacters, stop);
+    text = await keepClaim(parts, claim, parts.readText(file, parts.limits().fileCharacters, stop));
   } catch {
     // Another host may have the content, or the disk may come back.
     if (claim.tries >= MAX_TRIES) return passages.finishFile(claim, 'failed');
@@ -73,6 +75,22 @@ async function indexFile(parts: IndexParts, claim: IndexClaim, stop: Stop): Prom
   const state = text === undefined ? 'unreadable' : await addText(parts, claim, file, text, stop);
   if (state) await passages.finishFile(claim, state);
   else await passages.releaseFile(claim, now());
+}
+
+/** Prolongs the claim until work ends. */
+async function keepClaim<Result>(
+  { passages, now }: IndexParts,
+  claim: IndexClaim,
+  work: Promise<Result>,
+): Promise<Result> {
+  const timer = setInterval(() => {
+    passages.addPassages(claim, [], now() + CLAIM_MS).catch(() => {}); // the next write reports the failure
+  }, PROLONG_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** @returns undefined if it was interrupted, or if another process has the file */
