@@ -79,7 +79,16 @@ export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
   readFusion(request);
   const pluginDefaults = savedPlugins && saveInto(request, savedPlugins);
   if (savedPlugins) readFusion(request);
-  return { request, ignoredFields: ignored.list(), clamped, hasDefaultModel, preset, pluginDefaults, hadNulls, hasLateTools: false };
+  return {
+    request,
+    ignoredFields: ignored.list(),
+    clamped,
+    hasDefaultModel,
+    preset,
+    pluginDefaults,
+    hadNulls,
+    hasLateTools: false,
+  };
 }
 
 /** Adds the saved plugins. @returns the ids of those that apply; undefined: none */
