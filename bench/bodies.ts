@@ -2,12 +2,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Size of a request body without the model's name and framing: 2 KB like most calls, 50 KB like agents. */
-export type BodySize = '2k' | '50k';
+type PlainSize = '2k' | '50k';
+/** A size, or 2 KB with a server tool: the model of the mock needs one step for the response, or five. */
+export type BodySize = PlainSize | '1step' | '5steps';
 
 /** The kind of gateway: one that knows model slugs, or one that passes on the provider's own name. */
 export type BodyModel = 'slug' | 'upstream';
 
-const targetBytes: Record<BodySize, number> = { '2k': 2_000, '50k': 50_000 };
+const targetBytes: Record<PlainSize, number> = { '2k': 2_000, '50k': 50_000 };
 const modelNames: Record<BodyModel, string> = { slug: 'acme/mock-model', upstream: 'mock-model' };
 
 /** Returns the file of one request body of `writeBodies`. */
@@ -24,11 +26,15 @@ export function writeBodies(folder: string): void {
         writeFileSync(bodyFile(folder, model, size, stream), JSON.stringify(createBody(model, size, stream)));
       }
     }
+    for (const stream of [false, true]) {
+      writeFileSync(bodyFile(folder, model, '1step', stream), JSON.stringify(createRun(model, 1, stream)));
+      writeFileSync(bodyFile(folder, model, '5steps', stream), JSON.stringify(createRun(model, 5, stream)));
+    }
   }
 }
 
 /** Creates a support conversation of about `size` with two tools: text with quotes and non-ASCII, tool calls, parts. */
-function createBody(model: BodyModel, size: BodySize, stream: boolean) {
+function createBody(model: BodyModel, size: PlainSize, stream: boolean) {
   const input: object[] = [];
   const body = {
     model: modelNames[model],
@@ -47,6 +53,12 @@ function createBody(model: BodyModel, size: BodySize, stream: boolean) {
   };
   for (let turn = 0; JSON.stringify(body).length < targetBytes[size]; turn++) input.push(...createTurn(turn));
   return body;
+}
+
+/** Creates a conversation with a server tool. The mock reads the number of steps. */
+function createRun(model: BodyModel, steps: number, stream: boolean) {
+  const { instructions, tools, ...body } = createBody(model, '2k', stream);
+  return { ...body, instructions: `${instructions} steps=${steps}`, tools: [...tools, { type: 'router:datetime' }] };
 }
 
 function createTurn(turn: number): object[] {

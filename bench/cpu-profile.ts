@@ -23,7 +23,7 @@ import {
   startMock,
   stopGateway,
 } from './rig.ts';
-import { type RatioPhase, shapes } from './rounds.ts';
+import { shapes as ratioShapes } from './rounds.ts';
 import { variants } from './variants.ts';
 
 /** The output of `--cpu-prof`. Times in µs of the monotonic clock, like `process.hrtime`. */
@@ -42,6 +42,10 @@ interface Cost {
 }
 
 const warmUpSeconds = 4;
+
+/** The loads that can be profiled: those of the phases with ratios, and runs of five steps. */
+const shapes = { ...ratioShapes, steps: { ...ratioShapes.json, size: '5steps', connections: 16 } } as const;
+type ProfiledPhase = keyof typeof shapes;
 
 const { values: options } = parseArgs({
   options: {
@@ -95,8 +99,8 @@ async function main(): Promise<void> {
   }
 }
 
-function readPhase(text: string): RatioPhase {
-  const phase = (Object.keys(shapes) as RatioPhase[]).find((each) => each === text);
+function readPhase(text: string): ProfiledPhase {
+  const phase = (Object.keys(shapes) as ProfiledPhase[]).find((each) => each === text);
   if (!phase) throw new RigError(`--phase is one of ${Object.keys(shapes).join(', ')}.`);
   return phase;
 }

@@ -1,23 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collectGarbage } from './inspector.ts';
+import { measureOpenRuns, measureSteps } from './steps.ts';
 import { readMemoryKb } from './processes.ts';
-import {
-  findFreePort,
-  type Gateway,
-  type Load,
-  type Mock,
-  type Pace,
-  runLoad,
-  startGateway,
-  startMock,
-  stopGateway,
-} from './rig.ts';
+import { findFreePort, type Load, type Mock, runLoad, startMock, withGateway } from './rig.ts';
 import { measureRounds, shapes } from './rounds.ts';
 import { findMedian, Samples } from './samples.ts';
 import { type Variant, baselineVariants } from './variants.ts';
 
 /** The phases. `--phases` selects some. `soak` runs only if named, because it sends a million requests. */
-export const phases = ['json', 'json50', 'sse', 'paced', 'half', 'open', 'start', 'soak'] as const;
+export const phases = ['json', 'json50', 'sse', 'paced', 'half', 'steps', 'runs', 'open', 'start', 'soak'] as const;
 export type Phase = (typeof phases)[number];
 
 /** The measurements to take. */
@@ -43,6 +34,8 @@ export async function measure(plan: Plan, report: (line: string) => void): Promi
   const mock = await startMock();
   const samples = new Samples(report);
   await measureRounds(plan, mock, samples);
+  if (plan.phases.includes('steps')) await measureSteps(plan, mock, samples);
+  if (plan.phases.includes('runs')) await measureOpenRuns(plan, mock, samples);
   if (plan.phases.includes('open')) await measureOpenStreams(plan, mock, samples);
   if (plan.phases.includes('start')) await measureStarts(plan, mock, samples);
   if (plan.phases.includes('soak')) await measureSoak(plan, mock, samples);
@@ -126,16 +119,4 @@ async function measureSoak(plan: Plan, mock: Mock, samples: Samples): Promise<vo
       });
     });
   }
-}
-
-/** Runs one measurement with a separate gateway. */
-async function withGateway(
-  variant: Variant,
-  mock: Mock,
-  pace: Pace,
-  nodeArguments: readonly string[],
-  work: (gateway: Gateway) => Promise<void>,
-): Promise<void> {
-  const gateway = await startGateway(variant, mock.ports[pace], nodeArguments);
-  await work(gateway).finally(() => stopGateway(gateway));
 }

@@ -186,6 +186,18 @@ export async function stopGateway(gateway: Gateway, graceMs?: number): Promise<v
   await stopProcess(gateway.child, graceMs);
 }
 
+/** Runs one measurement with a separate gateway. */
+export async function withGateway(
+  variant: Variant,
+  mock: Mock,
+  pace: Pace,
+  nodeArguments: readonly string[],
+  work: (gateway: Gateway) => Promise<void>,
+): Promise<void> {
+  const gateway = await startGateway(variant, mock.ports[pace], nodeArguments);
+  await work(gateway).finally(() => stopGateway(gateway));
+}
+
 /**
  * Runs the load generator against a gateway.
  *

@@ -11,6 +11,8 @@ export type Figure =
   | 'halfP99Ms'
   | 'requestsPerSecond'
   | 'deltaP50Ms'
+  | 'stepMicroseconds'
+  | 'openRunKb'
   | 'openStreamKb'
   | 'idleMb'
   | 'startMs'

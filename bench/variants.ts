@@ -23,6 +23,8 @@ export interface Variant {
   bodyModel: BodyModel;
   /** Whether the budgets apply to it. */
   budgeted: boolean;
+  /** Whether its model calls server tools: the mock scripts that for one protocol. */
+  hasSteps?: boolean;
   /** Skipped unless `--only` names it. */
   named?: boolean;
   /** Maximum rounds. Absent: all. */
@@ -229,7 +231,7 @@ async function buildHeadgate(): Promise<void> {
 
 /** All variants. `--only` selects some. The baselines are always measured. */
 export const variants: readonly Variant[] = [
-  defineHeadgate('headgate', 'Headgate (chat)', 'openai-chat'),
+  { ...defineHeadgate('headgate', 'Headgate (chat)', 'openai-chat'), hasSteps: true },
   defineHeadgate('headgate-responses', 'Headgate (responses)', 'openai-responses'),
   { ...defineHeadgate('headgate-messages', 'Headgate (messages)', 'anthropic-messages'), named: true },
   { ...defineHeadgate('headgate-gemini', 'Headgate (gemini)', 'gemini'), named: true },

@@ -63,3 +63,13 @@ describe('a conversation', () => {
     expect(input.read()).toEqual([say('hello')]);
   });
 });
+
+it('moves the bytes out of shared memory once a step has appended items', () => {
+  let separated = 0;
+  const source = { read: () => [], bytes: 2, separate: () => void separated++ };
+  const conversation = new Conversation([], source);
+  expect(separated).toBe(0);
+  conversation.append([{ type: 'message', role: 'user', content: 'a' }]);
+  conversation.append([{ type: 'message', role: 'user', content: 'b' }]);
+  expect(separated).toBe(1);
+});

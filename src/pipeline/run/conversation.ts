@@ -7,6 +7,8 @@ export interface InputSource {
   read(): InputItem[];
   /** Its size in memory before it is parsed. */
   readonly bytes: number;
+  /** Moves the bytes out of memory that they share with others. For a conversation that lasts. */
+  separate?(): void;
 }
 
 /**
@@ -45,6 +47,7 @@ export class Conversation {
 
   /** Appends the output of a step and the results of its tools. They stay in memory. */
   append(items: readonly InputItem[]): void {
+    if (this.appended.length === 0) this.source?.separate?.();
     for (const item of items) this.appended.push(item);
   }
 

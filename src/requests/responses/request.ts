@@ -114,7 +114,7 @@ const compression = 'context-compression';
 
 /** The bytes of a body that `readRequest` has accepted. */
 export class BodySource implements InputSource {
-  private readonly body: Buffer;
+  private body: Buffer;
   private readonly changes: Pick<ParsedRequest, 'hadNulls' | 'hasLateTools'>;
 
   constructor(body: Buffer, { hadNulls, hasLateTools }: Pick<ParsedRequest, 'hadNulls' | 'hasLateTools'>) {
@@ -124,6 +124,14 @@ export class BodySource implements InputSource {
 
   get bytes(): number {
     return this.body.length;
+  }
+
+  /** A small body is a slice of the pool of Node, 64 KB, which then also keeps what others had there. */
+  separate(): void {
+    if (this.body.buffer.byteLength === this.body.length) return;
+    const own = Buffer.allocUnsafeSlow(this.body.length);
+    this.body.copy(own);
+    this.body = own;
   }
 
   read(): InputItem[] {
