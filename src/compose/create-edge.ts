@@ -1,4 +1,5 @@
 import { accessTopic } from '../access/access.ts';
+import { createContainerHandlers } from '../api/containers/handlers.ts';
 import { createFileHandlers } from '../api/files/handlers.ts';
 import { createContentHandler } from '../api/generation/content.ts';
 import { createFeedbackHandlers } from '../api/generation/feedback.ts';
@@ -58,7 +59,7 @@ export interface EdgeParts {
   accounts: Accounts;
   accounting: Accounting;
   files: FileParts;
-  storage: Pick<Storage, 'access' | 'contents' | 'ledger' | 'management' | 'ping'>;
+  storage: Pick<Storage, 'access' | 'containers' | 'contents' | 'ledger' | 'management' | 'ping'>;
   contentGuardrails: Pick<InputFilterParts, 'sets' | 'entities'>;
   telemetry: Telemetry;
   open: OpenRequests;
@@ -156,6 +157,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         findVendorAccount: (vendor, workspaceId) => findVendorAccount(config(), models(), vendor, workspaceId),
         requestMs: () => config().timeouts.request_ms,
       }),
+      ...createContainerHandlers({ containers: storage.containers, files: parts.files }),
       showHome,
       health: createHealthHandler(parts.version),
       showMetrics: createMetricsHandler({

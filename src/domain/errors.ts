@@ -47,6 +47,11 @@ export const errorKinds = {
     says: 'The name is taken, or the state of the object forbids the change.',
   },
   payload_too_large: { status: 413, errorType: 'payload_too_large', says: 'The body is larger than the limit.' },
+  range_not_satisfiable: {
+    status: 416,
+    errorType: 'invalid_request',
+    says: 'The requested range is after the end of the file.',
+  },
   expectation_failed: {
     status: 417,
     errorType: 'invalid_request',

@@ -123,6 +123,10 @@ type HandlerName =
   | 'findFile'
   | 'deleteFile'
   | 'downloadFile'
+  | 'listContainerFiles'
+  | 'findContainerFile'
+  | 'downloadContainerFile'
+  | 'promoteContainerFile'
   | 'showCredits'
   | 'listActivity'
   | 'listAudit';
@@ -171,6 +175,7 @@ export function listRoutes(handlers: Handlers): Route[] {
     ...listManagementRoutes(handlers),
     ...listPresetRoutes(handlers),
     ...listFileRoutes(handlers),
+    ...listContainerRoutes(handlers),
     { method: 'GET', path: '/', permission: 'none', handler: handlers.showHome },
     { method: 'GET', path: '/health', permission: 'none', handler: handlers.health },
     { method: 'GET', path: '/ready', permission: 'none', handler: handlers.ready },
@@ -270,6 +275,22 @@ function listFileRoutes(handlers: Handlers): Route[] {
     row('GET', '/:id', handlers.findFile),
     row('DELETE', '/:id', handlers.deleteFile),
     row('GET', '/:id/content', handlers.downloadFile),
+  ];
+}
+
+/** Files of containers belong to the workspace of an inference key. */
+function listContainerRoutes(handlers: Handlers): Route[] {
+  const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
+    method,
+    path: `/api/v1/containers/:container_id/files${path}`,
+    permission: 'inference',
+    handler,
+  });
+  return [
+    row('GET', '', handlers.listContainerFiles),
+    row('GET', '/:file_id', handlers.findContainerFile),
+    row('GET', '/:file_id/content', handlers.downloadContainerFile),
+    { ...row('POST', '/:file_id/promote', handlers.promoteContainerFile), bodyIsOptional: true },
   ];
 }
 

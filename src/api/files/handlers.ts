@@ -8,6 +8,7 @@ import type { FileParts } from '../../management/files/parts.ts';
 import type { WorkspaceReader } from '../../platform/storage/ports/workspaces.ts';
 import { readQuery } from '../management/read-query.ts';
 import { actorOf, type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { writeContentHeaders } from './content-headers.ts';
 import { passFileRequest, type PassThroughParts } from './pass-through.ts';
 import {
   type FileVendor,
@@ -137,14 +138,4 @@ export function createFileHandlers(parts: FileApiParts): Record<FileHandlerName,
       return content;
     }),
   };
-}
-
-function writeContentHeaders(reply: FastifyReply, mimeType: string, filename: string, bytes: number): void {
-  const name = encodeURIComponent(filename.slice(filename.lastIndexOf('/') + 1)).replaceAll("'", '%27');
-  reply.headers({
-    'content-type': mimeType.startsWith('text/') ? `${mimeType}; charset=utf-8` : mimeType,
-    'content-length': bytes,
-    'content-disposition': `attachment; filename*=UTF-8''${name}`,
-    'x-content-type-options': 'nosniff',
-  });
 }

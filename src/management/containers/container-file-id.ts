@@ -18,6 +18,7 @@ export function readContainerFileId(id: string): ByteText | undefined {
 
 /** Whether callers see a file with this path, if it exists. */
 export function isVisiblePath(path: ByteText): boolean {
+  // choice 506
   if (!isUtf8(Buffer.from(path, 'latin1')) || path.includes('\0')) return false;
   return path.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..');
 }

@@ -18,6 +18,8 @@ export interface NewFile {
   /** Whether callers can read the content. */
   downloadable: boolean;
   content: AsyncIterable<Uint8Array>;
+  /** Whether it can be of any type, or empty. Uploads cannot. */
+  acceptsAny?: boolean;
 }
 
 /**
@@ -55,7 +57,7 @@ export async function createFile(parts: FileParts, actor: Actor, wanted: NewFile
 type InspectionResult = Pick<FileRecord, 'mimeType' | 'sha256'>;
 
 /** Wraps a content so that it fails when it breaks a limit or a rule. The result is known when it has ended. */
-function inspect({ filename, content }: NewFile, limits: FileLimits, used: FileUsage) {
+function inspect({ filename, content, acceptsAny = false }: NewFile, limits: FileLimits, used: FileUsage) {
   const inspector = new ContentInspector();
   let result: InspectionResult | undefined;
 
@@ -75,16 +77,17 @@ function inspect({ filename, content }: NewFile, limits: FileLimits, used: FileU
       }
       if (used.bytes + inspector.bytes > limits.workspaceBytes) throw refuse('bytes', limits);
       const { isText, head } = inspector.sample(filename);
-      if (!isText && head.length >= SAMPLE_BYTES && !mayBeBinary(head)) rejectType(); // no need for the rest
+      if (!acceptsAny && !isText && head.length >= SAMPLE_BYTES && !mayBeBinary(head)) rejectType(); // no need for the rest
       yield piece;
     }
     const sha256 = inspector.end();
-    if (inspector.bytes === 0) {
+    if (inspector.bytes === 0 && !acceptsAny) {
       throw invalidRequest([
         { path: 'file', message: `${JSON.stringify(filename)} is empty; send a file with content.` },
       ]);
     }
-    const mimeType = detectMediaType(inspector.sample(filename)) ?? rejectType();
+    const detected = detectMediaType(inspector.sample(filename));
+    const mimeType = detected ?? (acceptsAny ? 'application/octet-stream' : rejectType());
     result = { mimeType, sha256 };
   }
   return { content: pass(), result: () => result! }; // after the content has been stored

@@ -146,7 +146,7 @@ function* cut<Row>(rows: readonly Row[]): Generator<Row[]> {
 }
 
 /** Lists the files that callers see. Stops after `maxScanned` rows, whatever it has found. */
-export async function listContainerFiles(
+export async function listContainerFileRows(
   db: Database,
   { containerKey, after, limit, maxScanned }: ContainerListQuery,
 ): Promise<ContainerFilePage> {
