@@ -15,6 +15,7 @@ import type { ReplayCommandOptions } from './replay.ts';
 import type { ListRequestsOptions, ShowRequestOptions } from './requests.ts';
 import { CommandError, readMessage, sanitizeOutput, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
+import type { ContainerOptions } from './containers.ts';
 import type { FilePlace } from './files.ts';
 import type { PresetOptions, PresetPlace } from './presets.ts';
 import type { BudgetOptions, WorkspaceOptions } from './workspaces.ts';
@@ -239,6 +240,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   addGuardrails(program);
   addPresets(program);
   addFiles(program);
+  addContainers(program);
 
   const ledger = program
     .command('ledger')
@@ -511,6 +513,40 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       });
   }
 
+  function addContainers(parent: Command): void {
+    const containers = parent.command('containers').description('list, stop and remove the containers of a workspace');
+    containers.addHelpText('after', containersExamples);
+    const read = (options: SourceOptions) => loadForStore(options, ['files']).config;
+    const add = (name: string, description: string): Command =>
+      command(containers, name, description, containersExamples).option(...presetWorkspaceOption);
+    add('list', 'list the containers of a workspace')
+      .option('--json', 'as a JSON list')
+      .action(async (options: SourceOptions & ContainerOptions) => {
+        const { printContainers } = await import('./containers.ts');
+        await printContainers(terminal, read(options), options);
+      });
+    add('files', 'list the files of a container')
+      .argument('<id>', 'id of the container')
+      .option('--json', 'as a JSON list')
+      .action(async (id: string, options: SourceOptions & ContainerOptions) => {
+        const { printContainerFiles } = await import('./containers.ts');
+        await printContainerFiles(terminal, read(options), id, options);
+      });
+    add('stop', 'stop what runs in a container, and keep its files')
+      .argument('<id>', 'id of the container')
+      .option('--now', 'end running commands')
+      .action(async (id: string, options: SourceOptions & ContainerOptions & { now?: boolean }) => {
+        const { stopContainer } = await import('./containers.ts');
+        await stopContainer(terminal, read(options), id, options);
+      });
+    add('rm', 'stop a container and delete it with its files')
+      .argument('<id>', 'id of the container')
+      .action(async (id: string, options: SourceOptions & ContainerOptions) => {
+        const { removeContainer } = await import('./containers.ts');
+        await removeContainer(terminal, read(options), id, options);
+      });
+  }
+
   function addGuardrails(parent: Command): void {
     const guardrails = parent
       .command('guardrails')
@@ -711,6 +747,12 @@ Examples:
   $ headgate files upload report.pdf
   $ headgate files upload q1.csv --name reports/q1.csv --workspace team
   $ headgate files list`;
+
+const containersExamples = `
+Examples:
+  $ headgate containers list --workspace team
+  $ headgate containers files sess_a
+  $ headgate containers stop sess_a --now`;
 
 const guardrailsExamples = `
 Examples:

@@ -46,4 +46,6 @@ export interface ContainersParts {
   now: () => number;
   log: WriteLog;
   counts: SandboxCounts;
+  /** Time between two renewals of the leases. */
+  renewMs?: number;
 }

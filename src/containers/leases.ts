@@ -34,7 +34,7 @@ export interface LeaseHolder {
 
 /** Renews the leases of this process, and passes requests to stop on. */
 export class LeaseKeeper {
-  private readonly parts: Pick<ContainersParts, 'store' | 'bus' | 'now' | 'log'>;
+  private readonly parts: Pick<ContainersParts, 'store' | 'bus' | 'now' | 'log' | 'renewMs'>;
   private readonly holders = new Map<string, LeaseHolder>();
   private readonly unsubscribe: () => void;
   private timer: NodeJS.Timeout | undefined;
@@ -66,7 +66,7 @@ export class LeaseKeeper {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       void this.renew().then(() => this.holders.size > 0 && this.schedule());
-    }, RENEW_MS).unref();
+    }, this.parts.renewMs ?? RENEW_MS).unref();
   }
 
   /** Renews all leases at once. */
