@@ -46,6 +46,7 @@ import { shareMemory } from './routing/share-memory.ts';
 import { StickyMemory } from './routing/sticky.ts';
 import { readRouterSettings, seededRandom } from './routing/routing-context.ts';
 import { createStrategyTable } from './routing/strategy-table.ts';
+import type { Containers } from './tools/containers.ts';
 import { type PrimaryService, type AssignedSlot, serviceNames } from './workers/services.ts';
 
 export interface GatewayOptions {
@@ -59,6 +60,8 @@ export interface GatewayOptions {
   slot?: AssignedSlot;
   /** Replaces the sandbox driver of the configuration. */
   sandboxDriver?: SandboxDriver;
+  /** Replaces the containers of the configuration. */
+  containers?: Containers;
 }
 
 export interface Gateway {
@@ -123,7 +126,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function assemble(
-  { config: initial, dataDir, slot, sandboxDriver }: GatewayOptions,
+  { config: initial, dataDir, slot, sandboxDriver, containers: replaced }: GatewayOptions,
   resources: AsyncDisposableStack,
 ): Promise<Gateway> {
   let live = initial;
@@ -261,7 +264,7 @@ async function assemble(
       hashEndUser: createEndUserHash(readMasterKey(dataDir, live.secrets.master_key)),
       files,
       passages: storage.passages,
-      containers,
+      containers: replaced ?? containers,
       accounting,
       accounts,
       modules: modules.plugins,

@@ -175,10 +175,11 @@ export interface EndpointFacts {
 
 /**
  * A kind of tool, item or content part that only some protocols have. `native_search`: a web search of the
- * provider with the domain filter `none`, `include` or `exclude`.
+ * provider with the domain filter `none`, `include` or `exclude`. `hosted_shell`: the provider runs the commands of its
+ * tool `shell`.
  */
 export interface Special {
-  what: 'tool' | 'item' | 'part' | 'native_search';
+  what: 'tool' | 'item' | 'part' | 'native_search' | 'hosted_shell';
   type: string;
 }
 

@@ -207,6 +207,12 @@ export const itemTypes: ReadonlySet<string> = new Set<InputItem['type']>([
 /** Whether the item is a call of one of the gateway's own tools. */
 export const isServerItem = ({ type }: { type: string }): boolean => type.startsWith('router:');
 
+/** Items of hosted tools that the gateway can run. Models of other providers see them as calls of functions. */
+export const replayedTypes: ReadonlySet<string> = new Set<CarriedItemType>([
+  ...(['shell_call', 'shell_call_output', 'local_shell_call', 'local_shell_call_output'] as const),
+  'code_interpreter_call',
+]);
+
 /** Whether the gateway knows the kind of an item. */
 export const isKnownItem = (item: { type: string }): boolean => itemTypes.has(item.type) || isServerItem(item);
 

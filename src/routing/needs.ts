@@ -10,6 +10,7 @@ import {
   isServerItem,
   itemTypes,
   partHolders,
+  replayedTypes,
 } from '../domain/items.ts';
 import { searchesStoredFiles } from '../domain/file-search.ts';
 import { findSetting, type ResponseRequest, switchOf } from '../domain/request.ts';
@@ -164,7 +165,7 @@ interface Walked {
 /** Planning, reserving and sending look at the same input, which is never changed in place. */
 const walkedInputs = new WeakMap<readonly InputItem[], Walked>();
 
-/** Whether the input contains calls of the gateway's own tools, or of MCP servers. */
+/** Whether the input contains calls of tools that the gateway can run, or of MCP servers. */
 export const hasServerItems = (input: readonly InputItem[]): boolean => walkInput(input).hasServerItems;
 
 /** Whether a part names a stored file of the gateway. */
@@ -209,7 +210,7 @@ function lookAtItems(input: readonly InputItem[]): Walked {
   };
   for (const item of input as { type: string; content?: unknown; output?: unknown; arguments?: unknown }[]) {
     const isOther = !itemTypes.has(item.type);
-    if (isOther ? isServerItem(item) : item.type.startsWith('mcp_')) isCalled = true;
+    if (isOther ? isServerItem(item) : item.type.startsWith('mcp_') || replayedTypes.has(item.type)) isCalled = true;
     else if (isOther) {
       note('item', item.type);
       texts.push(JSON.stringify(item, omitData)); // only the provider knows how much of it the model reads

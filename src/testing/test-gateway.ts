@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../config/load.ts';
 import type { ResponseEvent } from '../domain/events.ts';
-import { createGateway, type Gateway } from '../gateway.ts';
+import { createGateway, type Gateway, type GatewayOptions } from '../gateway.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 
 /** A whole gateway on loopback, with its own store and journal, as a client sees it. */
@@ -63,13 +63,18 @@ export const testKeys = {
  * @param parts of the configuration file; `bootstrap` is added to that of a test gateway. Without `providers` the
  *   simulator responds. A failed attempt is final unless `retry` says otherwise, so that a test scripts every attempt
  * @param dataDir a folder of an earlier test gateway; absent: a new one
+ * @param ports take the place of those of the configuration
  */
-export async function testGateway(parts: Record<string, unknown> = {}, dataDir?: string): Promise<TestGateway> {
+export async function testGateway(
+  parts: Record<string, unknown> = {},
+  dataDir?: string,
+  ports: Pick<GatewayOptions, 'containers'> = {},
+): Promise<TestGateway> {
   const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'headgate-test-'));
   const isEmbedded = parts['storage'] === undefined;
   if (dataDir === undefined && isEmbedded)
     writeFileSync(join(folder, databaseName), await readEmptyDatabase(), { mode: 0o600 });
-  const gateway = await createGateway({ config: readParts(parts, folder), dataDir: folder });
+  const gateway = await createGateway({ config: readParts(parts, folder), dataDir: folder, ...ports });
   const { url } = await gateway.start();
   const baseUrl = `${url}/api/v1`;
   const send = (method: string, path: string, body: unknown, { headers, key, signal }: RequestOptions = {}) =>

@@ -66,6 +66,12 @@ export interface ToolCallContext {
   readonly itemId: string;
   /** Position among the entries of this tool in the request, from 0. */
   readonly instance: number;
+  /** Whether the request names the tool of a provider, which this one replaces. */
+  readonly isHosted: boolean;
+  /** Id of the request of the caller, also in a request that a tool sends. */
+  readonly requestId: string;
+  /** Whether the caller wants to see the output of commands while they run. */
+  readonly showsOutput: boolean;
   /** Returns the conversation as the model saw it when it made the call. Do not change the items in place. */
   conversation(): readonly InputItem[];
   /**
@@ -101,6 +107,9 @@ export interface ToolCallContext {
   /** Ends the call. The model reads the message. @throws {ToolError} */
   fail(message: string): never;
 }
+
+/** What a tool gets to check its parameters before anything is sent. */
+export type ToolPreparation = Pick<ToolCallContext, 'caller' | 'request' | 'requestId' | 'conversation'>;
 
 /** A call of a function of the caller, which a server tool waits for. */
 export interface AwaitedCall {
@@ -171,6 +180,17 @@ export interface HostedForm {
     readonly completed: readonly string[];
     readonly failed?: readonly string[];
   };
+  /** Returns events of the item that follow those of its start. Absent: none. */
+  writeStart?(fields: ItemFields): readonly ToolEvent[];
+  /** The item with the result. The item of the call is then complete when the call begins. Absent: there is one item. */
+  readonly output?: {
+    readonly itemType: string;
+    readonly itemPrefix: string;
+    /** Returns its fields, also while the call runs. */
+    writeFields(fields: ItemFields): ItemFields;
+  };
+  /** Reads its items in the input, for endpoints whose wire does not have them. Absent: only providers read them. */
+  readonly replay?: HostedReplay;
   /** The prefix of the events with the arguments of a call: `<prefix>.delta` and `<prefix>.done`. Absent: none. */
   readonly argumentsEvent?: `response.${string}`;
   /** Fields that its items do not have, although those of other tools do. */
@@ -181,6 +201,16 @@ export interface HostedForm {
   writeFields?(fields: ItemFields): ItemFields;
   /** @returns undefined if the gateway cannot run it: only the provider can */
   readParameters(tool: HostedTool, caller: Caller): Record<string, unknown> | undefined;
+}
+
+/** Reads items of a hosted tool, those of providers and clients included. */
+export interface HostedReplay {
+  /** The types of items of calls → the type of the items with their results; undefined: the same item. */
+  readonly types: ReadonlyMap<string, string | undefined>;
+  /** Whether the gateway has run the call, so that no provider knows the item. */
+  isOwn(call: OutputItem): boolean;
+  /** @param output the item with the result; undefined: there is none */
+  read(call: OutputItem, output: OutputItem | undefined): ReplayedCall | undefined;
 }
 
 /** A call that an earlier response contains. */
@@ -212,6 +242,14 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
    * @param caller undefined if the parameters belong to no request yet
    */
   check?(parameters: Static<Parameters>, caller: Caller | undefined): readonly Issue[];
+  /**
+   * Returns problems of parameters that only a store knows, with paths below `parameters`. It runs before anything is sent.
+   *
+   * @throws {GatewayError} if the request must not be served
+   */
+  prepare?(parameters: Static<Parameters>, context: ToolPreparation): Promise<readonly Issue[]>;
+  /** Returns the name of the function that the client runs in place of the tool. Absent or undefined: it does not. */
+  clientName?(parameters: Static<Parameters>): string | undefined;
   /** Returns why arguments are invalid beyond their shape; undefined: they are valid. Invalid calls have no item. */
   checkCall?(input: Static<Arguments>): string | undefined;
   /** Returns the fields of the item while the call runs, and of a failed call. Absent: none. */
@@ -305,6 +343,8 @@ export interface ServerTool {
   readonly checkEntries: ((entries: readonly unknown[]) => readonly Issue[]) | undefined;
   /** @returns the problems of `tools[].parameters`, with paths below `parameters` */
   checkParameters(parameters: unknown, caller?: Caller): readonly Issue[];
+  readonly prepare: ((parameters: unknown, context: ToolPreparation) => Promise<readonly Issue[]>) | undefined;
+  clientName(parameters: unknown): string | undefined;
   /** @returns why the arguments are invalid; undefined: they are valid */
   checkArguments(input: unknown): string | undefined;
   item(input: unknown, parameters: unknown): ItemFields;
@@ -351,6 +391,8 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
       const issues = explainParameters(parameters);
       return issues.length > 0 ? issues : (definition.check?.(parameters as Given[1], caller) ?? []);
     },
+    prepare: definition.prepare && ((parameters, context) => definition.prepare!(parameters as Given[1], context)),
+    clientName: (parameters) => definition.clientName?.(parameters as Given[1]),
     checkArguments: (input) => explainArguments(input)[0]?.message ?? definition.checkCall?.(input as Given[0]),
     item: (input, parameters) => definition.item?.(input as Given[0], parameters as Given[1]) ?? {},
     execute: (input, parameters, context) => definition.execute(input as Given[0], parameters as Given[1], context),

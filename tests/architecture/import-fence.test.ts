@@ -54,7 +54,7 @@ const rules: Rules = {
       tokenizers: '',
     },
   },
-  strangers: { providers: ['kit'], plugins: [], guardrails: ['regex'], tools: [] },
+  strangers: { providers: ['kit'], plugins: [], guardrails: ['regex'], tools: ['container-calls'] },
   adapterUsers: ['cli', 'compose', 'testing', 'workers'],
 };
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseObject } from '../../src/domain/response.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { createFakeContainers } from '../tools/fake-containers.ts';
 
 const page = readFileSync(new URL('../../docs/guides/server-tools.md', import.meta.url), 'utf8');
 const requests = [...page.matchAll(/<!-- request (\w+) -->\n```json\n([\s\S]*?)```/g)].map(([, name, body]) => ({
@@ -11,7 +12,7 @@ const requests = [...page.matchAll(/<!-- request (\w+) -->\n```json\n([\s\S]*?)`
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await testGateway();
+  gateway = await testGateway({}, undefined, { containers: createFakeContainers() });
 });
 afterAll(() => gateway.close());
 

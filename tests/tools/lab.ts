@@ -58,10 +58,12 @@ const pricing = { prompt: 0.000001, completion: 0.00001 };
 /**
  * @param parts of the configuration. Its providers are added to those of the lab
  * @param dialects of the providers of a wire
+ * @param ports of the gateway
  */
 export async function openToolLab(
   parts: Record<string, unknown> = {},
   dialects: Partial<Record<WireName, object>> = {},
+  ports: Parameters<typeof testGateway>[2] = {},
 ): Promise<ToolLab> {
   const upstreams = [await startUpstream(), await startUpstream()] as const;
   const providers = wireNames.flatMap((wire) =>
@@ -73,7 +75,7 @@ export async function openToolLab(
     })),
   );
   const { providers: others = [] } = parts as { providers?: object[] };
-  const gateway = await testGateway({ ...parts, providers: [...providers, ...others] });
+  const gateway = await testGateway({ ...parts, providers: [...providers, ...others] }, undefined, ports);
   let taken = 0;
   const script = (upstream: ScriptedUpstream, wire: WireName, turns: readonly Turn[]): void => {
     for (const turn of turns) upstream.respond((request) => speakers[wire](turn, request));

@@ -8,3 +8,7 @@ export function wantsMetadata(headers: FastifyRequest['headers']): boolean {
   if (now === 'enabled' || now === 'disabled') return now === 'enabled';
   return String(headers['x-router-experimental-metadata'] ?? '').toLowerCase() === 'enabled';
 }
+
+/** Whether the caller wants the output of commands while they run. @see docs/reference/events.md#live-output */
+export const wantsToolOutput = (headers: FastifyRequest['headers']): boolean =>
+  String(headers['x-router-tool-output'] ?? '').toLowerCase() === 'enabled';

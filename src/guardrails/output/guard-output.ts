@@ -486,7 +486,8 @@ class GuardingSink implements RevisingSink {
   private relayOf(key: ItemKey | undefined, event: RelayChunk['event']): OpenText {
     const item = this.itemOf(key ?? NO_ITEM);
     item.relays ??= new Map();
-    const place = [event.type, event['content_index'], event['model']].join(' '); // models of a panel are mixed
+    const { type, content_index: index, model, command_index: command, stream } = event;
+    const place = [type, index, model, command, stream].join(' '); // models of a panel, and outputs, are mixed
     let open = item.relays.get(place);
     if (!open) {
       const keyed = key === undefined ? undefined : { key };

@@ -50,6 +50,7 @@ const createBase = (
   generationId: origin.generationId,
   cancellation: origin.cancellation,
   metadata: origin.metadata,
+  showsToolOutput: origin.showsToolOutput,
   ignoredFields: origin.ignoredFields,
   clamped: origin.clamped,
   modelDefault: origin.modelDefault,

@@ -19,6 +19,8 @@ export interface RunOrigin {
   cancellation: Cancellation;
   /** Whether the caller wants `router_metadata`. */
   metadata: boolean;
+  /** Whether the caller wants events with the output of commands. Absent: no. */
+  showsToolOutput?: boolean | undefined;
   /** Unknown fields, at the top and in plugins; named in the metadata. */
   ignoredFields: readonly string[];
   /** Changes of values to fit a limit, in sentences. */

@@ -104,6 +104,12 @@ export interface ToolLoop {
    * @throws {GatewayError} `invalid_request` if a tool cannot run at this endpoint
    */
   adapt(request: ResponseRequest, endpoint: EndpointFacts): ResponseRequest;
+  /**
+   * Checks what only a store knows, before anything is planned. Absent: no tool needs it.
+   *
+   * @throws {GatewayError} `invalid_request` or `conflict`
+   */
+  readonly check?: (() => Promise<void>) | undefined;
   /** Prepares its tools after the first step was planned. Absent: the request names no MCP server. */
   readonly prepare?: PrepareTools | undefined;
   /** Whether the gateway calls the MCP server of this label. */

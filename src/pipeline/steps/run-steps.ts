@@ -20,6 +20,7 @@ import { walkPlan } from './walk-plan.ts';
  */
 export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<Chunk>): Promise<void> {
   run.toolLoop = pipeline.tools?.open(run);
+  if (run.toolLoop?.check) await run.toolLoop.check();
   const planned = planResponse(pipeline, run);
   let step = planned instanceof Promise ? await planned : planned;
   if (step.plan.plugins) {

@@ -8,6 +8,10 @@ import type { Run } from '../run/run.ts';
 import { ImageCollector } from './image-collector.ts';
 import type { CallPorts, PlannedCall } from './planned-call.ts';
 
+/** Returns the id of the caller's request. A request of a tool shares the containers of the request that it serves. */
+export const nameRequest = ({ generationId, parent }: Pick<Run, 'generationId' | 'parent'>): string =>
+  parent?.generationId ?? generationId;
+
 /** Creates what a tool gets for one call. @param cancellation of the call */
 export function createCallContext(
   run: Run,
@@ -15,12 +19,15 @@ export function createCallContext(
   { charge, respond, createImage }: CallPorts,
   cancellation: Cancellation,
 ): ToolCallContext {
-  const { tool, shared, deferred, instance } = offered;
+  const { tool, shared, deferred, instance, hosted } = offered;
   return {
     get signal() {
       return cancellation.signal;
     },
     ...{ cancellation, deferred, instance, model, callId, itemId, emit },
+    isHosted: hosted !== undefined,
+    requestId: nameRequest(run),
+    showsOutput: run.showsToolOutput === true && run.request.stream === true,
     memory: shared.memory,
     caller: run.caller,
     request: run.request,

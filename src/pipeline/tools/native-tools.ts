@@ -38,5 +38,7 @@ function replaceFunction(request: ResponseRequest, name: string, native: Tool): 
 }
 
 /** The interface forces a search by the `preview` word only. */
-const forceTool = ({ type }: Tool): ToolChoice =>
-  type === 'image_generation' || type === 'apply_patch' ? { type } : { type: 'web_search_preview' };
+function forceTool({ type }: Tool): ToolChoice {
+  if (type === 'shell' || type === 'local_shell') return { type: 'shell' };
+  return type === 'image_generation' || type === 'apply_patch' ? { type } : { type: 'web_search_preview' };
+}

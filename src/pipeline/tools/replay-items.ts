@@ -2,27 +2,32 @@ import type { InputItem, OutputItem } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import type { ReplayedCall, ServerTool } from '../../tools/server-tool.ts';
 import { McpReplay } from './mcp/replay-mcp.ts';
+import { HostedCalls } from './replay-hosted.ts';
+import { type WrittenCall, writeReplayedCall } from './written-call.ts';
 
 /**
  * Replaces the items of server tools by function calls and their outputs, as the model saw them. Calls that follow one
  * another become one turn: first all calls, then all outputs. Items without a result stay, and no wire sends them.
  *
  * @param isOurs whether the gateway calls an MCP server, so that the model sees its items as functions, too
+ * @param isCarried whether the wire of the endpoint has items of a type
  * @see docs/reference/tools.md#replay
  */
 export function replayItems(
   input: readonly InputItem[],
   tools: ReadonlyMap<string, ServerTool>,
   isOurs: (label: string) => boolean,
+  isCarried: (type: string) => boolean,
 ): InputItem[] {
   const replayed: InputItem[] = [];
   const outputs: InputItem[] = [];
   const taken = new Set<unknown>();
   const suspended = findSuspended(input, tools);
   const mcp = new McpReplay(input, isOurs);
+  const hosted = new HostedCalls(input, tools, isCarried);
   for (let index = 0; index < input.length; index++) {
     const item = input[index]!;
-    if (suspended?.hidden.has(item)) continue;
+    if (suspended?.hidden.has(item) || hosted.hidden.has(item)) continue;
     const shown = item.type.startsWith('mcp_') ? mcp.translate(item as OutputItem) : undefined; // a carried item
     if (shown === 'nothing') continue;
     if (shown) {
@@ -32,8 +37,9 @@ export function replayItems(
       outputs.push({ type: 'function_call_output', call_id: callId, output: JSON.stringify(result) });
       continue;
     }
-    const tool = tools.get(item.type);
-    const call = tool && (suspended?.calls.get(item) ?? readCall(tool, item as OutputItem)); // a carried item
+    const translated = hosted.calls.get(item);
+    const tool = translated?.tool ?? tools.get(item.type);
+    const call = translated?.call ?? (tool && (suspended?.calls.get(item) ?? readCall(tool, item as OutputItem))); // a carried item
     if (!tool || !call) {
       if (!continuesTurn(item)) replayed.push(...outputs.splice(0));
       replayed.push(item);
@@ -50,11 +56,6 @@ export function replayItems(
   }
   replayed.push(...outputs);
   return replayed;
-}
-
-interface WrittenCall {
-  readonly arguments: string;
-  readonly result: object;
 }
 
 /** Suspended calls in a conversation. */
@@ -117,11 +118,7 @@ const continuesTurn = ({ type }: InputItem): boolean =>
 
 function readCall(tool: ServerTool, item: OutputItem): WrittenCall | undefined {
   const call = replayCall(tool, item) ?? readFailure(item);
-  if (!call) return undefined;
-  const { arguments: written } = item;
-  // The text that the model wrote, so that the provider finds the same prefix in its cache.
-  const isObject = typeof written === 'string' && parseObject(written) !== undefined;
-  return { arguments: isObject ? written : JSON.stringify(call.arguments), result: call.result };
+  return call && writeReplayedCall(call, item);
 }
 
 /** @returns undefined also if the module of an operator fails: no wire sends the item, and the metadata names it */

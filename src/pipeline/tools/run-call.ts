@@ -5,7 +5,7 @@ import { asGatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { ToolUse } from '../../domain/usage.ts';
-import type { Suspension } from '../../tools/server-tool.ts';
+import type { ItemFields, Suspension, ToolEvent } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
 import { type CallOutcome, callTool } from './call-tool.ts';
 import type { CallPorts, OfferedServerTool, PlannedCall, ToolCallRecord } from './planned-call.ts';
@@ -51,6 +51,8 @@ export interface RunningCall extends Pick<PlannedCall, 'model' | 'resumed'> {
   readonly input: Record<string, unknown>;
   readonly key: string;
   readonly id: string;
+  /** Id of the item with the result, if it is another one. */
+  readonly outputId?: string | undefined;
 }
 
 /**
@@ -61,12 +63,13 @@ export interface RunningCall extends Pick<PlannedCall, 'model' | 'resumed'> {
 export async function runCall(parts: CallParts, each: RunningCall, out: Sink<Chunk>): Promise<CallOutcome> {
   const { run, stage, use, ports, room } = parts;
   const startedAt = performance.now();
-  const { call, key, id, offered, input, model, resumed } = each;
+  const { call, id, offered, input, model, resumed } = each;
+  const shown = keyOfResult(each);
   let hasEnded = false; // its item is then complete, and events of work that goes on are dropped
   const emit: PlannedCall['emit'] = (events) => {
     if (hasEnded || run.cancellation.reason) return undefined;
     try {
-      const written = out.write(events.map(({ type, ...fields }) => writeEvent(key, type, fields)));
+      const written = out.write(events.map((event) => writeToolEvent(shown, event)));
       return written?.catch((error) => stopRun(run, error));
     } catch (error) {
       return stopRun(run, error);
@@ -105,6 +108,9 @@ function readError({ error }: CallOutcome['item']): string | undefined {
 }
 
 function writeEnd(each: RunningCall, { item, status }: CallOutcome): Chunk[] {
+  if (each.outputId !== undefined) {
+    return [{ type: 'item_done', key: keyOfResult(each), item: writeOutput(each, item, status) }];
+  }
   const done: Chunk = { type: 'item_done', key: each.key, item: writeItem(each, item, status) };
   return [...writeProgress(each, status), done];
 }
@@ -113,6 +119,35 @@ function writeEnd(each: RunningCall, { item, status }: CallOutcome): Chunk[] {
 function writeSuspended({ call, key, resumed }: RunningCall, suspension: Suspension): Chunk[] {
   const calls = writeAwaitedCalls(key, call.callId, suspension);
   return resumed ? calls : [{ type: 'item_suspended', key }, ...calls];
+}
+
+/** Returns the chunks that show the client that a call begins. @param fields of its item */
+export function announceCall(each: RunningCall, fields: ItemFields): Chunk[] {
+  const { key, call, offered, outputId: id } = each;
+  const form = offered.hosted ? offered.tool.hosted : undefined;
+  if (!form?.output || id === undefined) {
+    const begun: Chunk = { type: 'item', key, item: writeItem(each, fields, 'in_progress') };
+    const events = form?.writeStart?.(fields) ?? [];
+    return [begun, ...writeProgress(each, 'started'), ...events.map((event) => writeToolEvent(key, event))];
+  }
+  const { itemType: type, writeFields } = form.output;
+  const output = { id, type, status: 'in_progress', call_id: call.callId, ...writeFields(fields) };
+  return [
+    { type: 'item', key, item: writeItem(each, fields, 'in_progress') },
+    { type: 'item_done', key, item: writeItem(each, fields, 'completed') },
+    { type: 'item', key: keyOfResult(each), item: output },
+  ];
+}
+
+/** Returns the key of the item with the result. */
+const keyOfResult = ({ key, outputId }: Pick<RunningCall, 'key' | 'outputId'>): string =>
+  outputId === undefined ? key : `${key}/output`;
+
+/** Writes the item with the result, which has no status `failed`. */
+function writeOutput(each: RunningCall, fields: ItemFields, status: string): OutputItem {
+  const { itemType: type, writeFields } = each.offered.tool.hosted!.output!; // the call has an id for it
+  const own = { id: each.outputId!, type, status: status === 'failed' ? 'incomplete' : status };
+  return { ...own, call_id: each.call.callId, ...writeFields(fields), ...own };
 }
 
 /** Writes the item. The call id and the arguments let a later request repeat the call exactly. */
@@ -129,10 +164,7 @@ export function writeItem({ call, offered, id }: RunningCall, given: CallOutcome
 }
 
 /** Writes the events of a hosted tool that the gateway runs. Server tools have none. */
-export function writeProgress(
-  { call, offered, key }: RunningCall,
-  moment: 'started' | 'completed' | 'failed',
-): Chunk[] {
+function writeProgress({ call, offered, key }: RunningCall, moment: 'started' | 'completed' | 'failed'): Chunk[] {
   const { hosted } = offered.tool;
   if (!offered.hosted || !hosted) return [];
   const { progress, itemType, argumentsEvent } = hosted;
@@ -143,6 +175,8 @@ export function writeProgress(
   chunks.push(writeEvent(key, `${argumentsEvent}.done`, { arguments: written }));
   return chunks;
 }
+
+const writeToolEvent = (key: string, { type, ...fields }: ToolEvent): Chunk => writeEvent(key, type, fields);
 
 /** Writes an event of an item. The event builder fills in the id. */
 const writeEvent = (key: string, type: string, fields: object = {}): Chunk => ({

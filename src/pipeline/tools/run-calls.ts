@@ -6,7 +6,7 @@ import { parseObject } from '../../domain/parse-object.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { CallingStep, ToolCall } from '../run/step.ts';
 import { type CallOutcome, describeCall, writeError } from './call-tool.ts';
-import { type CallParts, type RunningCall, runCall, stopRun, writeItem, writeProgress } from './run-call.ts';
+import { announceCall, type CallParts, type RunningCall, runCall, stopRun } from './run-call.ts';
 
 /** Calls of one turn that run at the same time. */
 const PARALLEL = 8;
@@ -51,10 +51,9 @@ export async function runCalls(parts: StepCalls, out: Sink<Chunk>): Promise<Call
   for (const each of planned) {
     if (!('key' in each)) parts.record({ tool: each.tool, outcome: each.outcome, startedAt, endedAt: startedAt });
   }
-  const announced = running.flatMap((each): Chunk[] => {
-    const item = writeItem(each, describeCall(each.offered, each.input, parts.ports.report), 'in_progress');
-    return [{ type: 'item', key: each.key, item }, ...writeProgress(each, 'started')];
-  });
+  const announced = running.flatMap((each): Chunk[] =>
+    announceCall(each, describeCall(each.offered, each.input, parts.ports.report)),
+  );
   if (announced.length > 0) await out.write(announced);
 
   const results = await runAll(parts, running, out);
@@ -98,9 +97,15 @@ function prepare({ offered, step, left }: StepCalls, call: ToolCall, index: numb
   if (problem !== undefined) return reject(`The arguments are invalid: ${problem}`);
   return {
     ...{ call, offered: found, input, key: `tool/${step.number}/${index}`, id: createItemId(found) },
+    outputId: createOutputId(found),
     model: step.committed!.endpoint.model, // a step with calls has ended
   };
 }
 
 const createItemId = ({ tool, hosted }: RunningCall['offered']): string =>
   createId((hosted && tool.hosted?.itemPrefix) ?? tool.itemPrefix);
+
+const createOutputId = ({ tool, hosted }: RunningCall['offered']): string | undefined => {
+  const output = hosted && tool.hosted?.output;
+  return output && createId(output.itemPrefix);
+};

@@ -43,6 +43,7 @@ export interface ToolLoopParts {
   /** Returns the settings with which the model sees the tools now. */
   settings: () => Partial<RequestSettings>;
   adapt: ToolLoop['adapt'];
+  check: ToolLoop['check'];
   reviser: ToolLoop['reviser'];
   addSources: CallParts['addSources'];
   ports: CallParts['ports'];
@@ -54,6 +55,7 @@ export class ServerToolLoop implements ToolLoop {
   readonly calls: ToolLoop['calls'][number][] = [];
   readonly reviser: ToolLoop['reviser'];
   readonly adapt: ToolLoop['adapt'];
+  readonly check: ToolLoop['check'];
   readonly prepare: ToolLoop['prepare'];
   private readonly parts: ToolLoopParts;
   private readonly conditions: readonly StopCondition[];
@@ -69,6 +71,7 @@ export class ServerToolLoop implements ToolLoop {
     const { max_tool_calls: limit, stop_server_tools_when: conditions } = parts.run.request;
     this.parts = parts;
     this.adapt = parts.adapt;
+    this.check = parts.check;
     this.reviser = parts.reviser;
     this.conditions = conditions === undefined ? [] : Array.isArray(conditions) ? conditions : [conditions];
     this.maxCalls =
@@ -208,7 +211,13 @@ const clientCalls: ReadonlySet<string> = new Set([
 
 const itemsOf = ({ builder }: Run, { firstItem }: ResponseStep) => builder?.items.slice(firstItem) ?? [];
 
-const hasClientCalls = (run: Run, step: ResponseStep): boolean =>
-  itemsOf(run, step).some(({ type }) => clientCalls.has(type));
+/** The provider may have run a shell itself: its result is then in the output, too. */
+function hasClientCalls(run: Run, step: ResponseStep): boolean {
+  const items = itemsOf(run, step);
+  return items.some(({ type, call_id: callId }) => {
+    if (!clientCalls.has(type)) return false;
+    return !items.some((item) => item.type === `${type}_output` && item['call_id'] === callId);
+  });
+}
 
 const hasMessage = (run: Run, step: ResponseStep): boolean => itemsOf(run, step).some(({ type }) => type === 'message');

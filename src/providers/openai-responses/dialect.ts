@@ -67,6 +67,21 @@ export const dialectSchema = Type.Object(
       description:
         'Send the tool `apply_patch`. If not, the model sees a function, and the gateway checks the patches.',
     }),
+    native_shell: Type.Boolean({
+      default: true,
+      description:
+        'Send the tools `shell` and `local_shell`, and their items. If not, the gateway runs the commands in a container.',
+    }),
+    hosted_shell: Type.Boolean({
+      default: false,
+      description:
+        'The models of the provider have the tool `shell` with containers of the provider. `router:shell` then uses them.',
+    }),
+    native_code_interpreter: Type.Boolean({
+      default: true,
+      description:
+        'Send the tool `code_interpreter`, which runs at the provider. If not, the gateway runs programs in a container.',
+    }),
     cache_control: Type.Boolean({
       default: true,
       description: 'Send cache breakpoints of parts, as `prompt_cache_breakpoint`.',

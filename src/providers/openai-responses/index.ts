@@ -4,7 +4,12 @@ import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { readError } from './errors.ts';
 import { writeRequest } from './request.ts';
-import { listLacking } from './tools.ts';
+import { listAbilities, listLacking } from './tools.ts';
+
+/** Items of the tools `shell` and `local_shell`. */
+const shellItems: ReadonlySet<string> = new Set([
+  ...['shell_call', 'shell_call_output', 'local_shell_call', 'local_shell_call_output'],
+]);
 
 /** `POST {base_url}/responses`: the format of the interface itself, at OpenAI, Azure, xAI, LM Studio, vLLM and others. */
 export const openaiResponses = {
@@ -17,15 +22,13 @@ export const openaiResponses = {
     probePath: '/responses',
     carries({ what, type }, dialect) {
       if (what === 'native_search' && type === 'exclude') return false;
-      const {
-        native_search: searches,
-        native_images: draws,
-        native_patches: patches,
-        native_mcp,
-      } = readDialect(dialect);
-      if (what === 'native_search') return searches;
+      const settings = readDialect(dialect);
+      if (what === 'native_search') return settings.native_search;
+      if (what === 'hosted_shell') return settings.native_shell && settings.hosted_shell;
+      if (what === 'item' && type === 'code_interpreter_call') return settings.native_code_interpreter;
+      if (what === 'item') return settings.native_shell || !shellItems.has(type);
       if (what !== 'tool') return true;
-      return type === 'mcp' ? native_mcp : !listLacking({ searches, draws, patches }).has(type);
+      return type === 'mcp' ? settings.native_mcp : !listLacking(listAbilities(settings)).has(type);
     },
     writeRequest,
     createReader,

@@ -3,7 +3,7 @@ import type { Target, UpstreamRequest } from '../wire.ts';
 import { type Dialect, readDialect } from './dialect.ts';
 import { writeReasoning } from './effort.ts';
 import { writeInput, writePart } from './input.ts';
-import { listLacking, writeToolChoice, writeTools } from './tools.ts';
+import { listAbilities, listLacking, writeToolChoice, writeTools } from './tools.ts';
 
 /** Facts about the request that the reader needs. */
 export interface ReaderContext {
@@ -55,11 +55,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   const callersTools = request.tools ?? [];
   const { tools, hasHosted } = writeTools(
     toolsOfItems.length === 0 ? callersTools : [...callersTools, ...toolsOfItems],
-    listLacking({
-      searches: dialect.native_search,
-      draws: dialect.native_images,
-      patches: dialect.native_patches,
-    }),
+    listLacking(listAbilities(dialect)),
     dropped,
   );
   if (tools.length > 0) body.tools = tools;

@@ -1,4 +1,5 @@
 import { isServerTool, searchTypes, type Tool, type ToolChoice } from '../../domain/items.ts';
+import type { Dialect } from './dialect.ts';
 
 /** Settings of the web-search kinds of the gateway or another vendor. Routing has already applied `engine`. */
 const searchSettings = ['engine', 'max_results', 'max_uses', 'mode', 'x_search'] as const;
@@ -15,16 +16,29 @@ interface ServerAbilities {
   searches: boolean;
   draws: boolean;
   patches: boolean;
+  runsShell: boolean;
+  runsCode: boolean;
 }
 
+/** Returns what a server with a dialect can do itself. */
+export const listAbilities = (dialect: Dialect): ServerAbilities => ({
+  searches: dialect.native_search,
+  draws: dialect.native_images,
+  patches: dialect.native_patches,
+  runsShell: dialect.native_shell,
+  runsCode: dialect.native_code_interpreter,
+});
+
 /** Returns the types of hosted tools that a server does not have. */
-export const listLacking = ({ searches, draws, patches }: ServerAbilities): ReadonlySet<string> =>
-  searches && draws && patches
+export const listLacking = ({ searches, draws, patches, runsShell, runsCode }: ServerAbilities): ReadonlySet<string> =>
+  searches && draws && patches && runsShell && runsCode
     ? nothingLacks
     : new Set([
         ...(searches ? [] : searchTypes),
         ...(draws ? [] : ['image_generation']),
         ...(patches ? [] : ['apply_patch']),
+        ...(runsShell ? [] : ['shell', 'local_shell']),
+        ...(runsCode ? [] : ['code_interpreter']),
       ]);
 
 const nothingLacks: ReadonlySet<string> = new Set();

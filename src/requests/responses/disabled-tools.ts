@@ -13,6 +13,7 @@ const sameAs: ReadonlyMap<string, string> = new Map([
   ['web_search_preview_2025_03_11', 'router:web_search'],
   ['shell', 'router:shell'],
   ['local_shell', 'router:shell'],
+  ['code_interpreter', 'router:code_interpreter'],
   ['apply_patch', 'router:apply_patch'],
   ['image_generation', 'router:image_generation'],
   ['tool_search', 'router:tool_search'],

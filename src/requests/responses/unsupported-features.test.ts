@@ -23,11 +23,6 @@ describe('refuses', () => {
   it.each<[path: string, fields: object]>([
     ['plugins[0].id', { plugins: [{ id: 'switchyard-router' }] }],
     ['plugins[1].id', { plugins: [{ id: 'response-healing' }, { id: 'switchyard-router', enabled: true }] }],
-    ['tools[0].type', { tools: [{ type: 'router:shell' }] }],
-    [
-      'input[1].tools[0].type',
-      { input: [user, { type: 'additional_tools', role: 'tool', tools: [{ type: 'router:shell' }] }] },
-    ],
     ['reasoning.mode', { reasoning: { mode: 'pro' } }],
   ])('%s in %j', (path, fields) => {
     expect(paths(fields)).toEqual([path]);

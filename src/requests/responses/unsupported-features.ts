@@ -2,10 +2,7 @@ import { type Issue, unsupportedRequest } from '../../domain/errors.ts';
 import { pluginOrder, routerPlugins } from '../../domain/plugin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
-import { builtInToolTypes } from '../../tools/index.ts';
-import { findTools } from './find-tools.ts';
 import { pluginFields } from './schema/plugins.ts';
-import { serverTools } from './schema/server-tools.ts';
 
 /** One use of an unsupported feature. */
 interface Hit {
@@ -28,8 +25,6 @@ export interface UnsupportedFeature {
 const offeredPlugins: readonly string[] = [...pluginOrder, ...routerPlugins];
 const notOfferedPlugins = [...pluginFields.keys()].filter((id) => !offeredPlugins.includes(id));
 const quote = (values: readonly string[]): string => values.map((value) => `\`${value}\``).join(', ');
-const offeredTypes = [...builtInToolTypes, 'tool_search'];
-const notOfferedTools = Object.keys(serverTools).filter((type) => !offeredTypes.includes(type));
 
 /** All unsupported features. A test compares the page with this list. Remove the row of a feature that is added. */
 export const unsupportedFeatures: readonly UnsupportedFeature[] = [
@@ -41,15 +36,6 @@ export const unsupportedFeatures: readonly UnsupportedFeature[] = [
       plugins.flatMap(({ id, enabled }, index) =>
         enabled !== false && notOfferedPlugins.includes(id) ? [{ path: `plugins[${index}].id`, value: id }] : [],
       ),
-  },
-  {
-    field: 'tools[].type',
-    refused: quote(notOfferedTools),
-    instead: 'Use a tool of your own, or one that runs at the provider.',
-    find: (request) =>
-      findTools(request, ({ type }) => notOfferedTools.includes(type)).map(({ path, tool }) => {
-        return { path: `${path}.type`, value: tool.type };
-      }),
   },
   {
     field: 'reasoning.mode',

@@ -112,6 +112,8 @@ const offer = ({ hosted }: McpEntry, name: string, own: Own): OfferedServerTool 
     writeFailure: (error) => ({ error }),
     checkEntries: undefined,
     checkParameters: () => [],
+    prepare: undefined,
+    clientName: () => undefined,
     checkArguments: () => undefined, // the server checks them
     replay: () => undefined, // replay-mcp.ts does it
     native: undefined,

@@ -1,54 +1,30 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { byKind } from '../../../schema/by-kind.ts';
-import { anyObject, oneOf } from '../../../schema/shapes.ts';
+import { anyObject } from '../../../schema/shapes.ts';
 import { advisorParameters } from '../../../tools/advisor/parameters.ts';
 import { applyPatchParameters } from '../../../tools/apply-patch/parameters.ts';
+import { bashParameters } from '../../../tools/bash/parameters.ts';
+import { codeInterpreterParameters } from '../../../tools/code-interpreter/parameters.ts';
 import { datetimeParameters } from '../../../tools/datetime/parameters.ts';
 import { fileSearchParameters } from '../../../tools/file-search/parameters.ts';
 import { fusionParameters } from '../../../tools/fusion/parameters.ts';
 import { imageGenerationParameters } from '../../../tools/image-generation/parameters.ts';
 import { searchModelsParameters } from '../../../tools/search-models/parameters.ts';
+import { shellParameters } from '../../../tools/shell/parameters.ts';
 import { subagentFields } from '../../../tools/subagent/parameters.ts';
+import { textEditorParameters } from '../../../tools/text-editor/parameters.ts';
 import { toolSearchParameters } from '../../../tools/tool-search/parameters.ts';
 import { addedToolPattern } from '../../../tools/server-tool.ts';
 import { webFetchParameters } from '../../../tools/web-fetch/parameters.ts';
 import { webSearchParameters } from '../../../tools/web-search/parameters.ts';
 
 const closed = { additionalProperties: false };
-const integer = () => Type.Optional(Type.Integer());
 
 /** Exactly two keys, and `parameters` has none but those listed (docs/reference/responses.md#request-body). */
 const tool = <const Kind extends string, Parameters extends TSchema>(type: Kind, parameters: Parameters) =>
   Type.Object({ type: Type.Literal(type), parameters: Type.Optional(parameters) }, closed);
 
 const parameters = <Fields extends TProperties>(fields: Fields) => Type.Object(fields, closed);
-
-const networkPolicy = byKind('a network policy', 'type', {
-  disabled: Type.Object({ type: Type.Literal('disabled') }),
-  allowlist: Type.Object({
-    type: Type.Literal('allowlist'),
-    allowed_domains: Type.Array(Type.String(), { maxItems: 50 }),
-  }),
-});
-
-const container = {
-  file_ids: Type.Optional(Type.Array(Type.String(), { maxItems: 20 })),
-  network_policy: Type.Optional(networkPolicy),
-};
-
-const environment = byKind('an environment', 'type', {
-  container_auto: Type.Object({ type: Type.Literal('container_auto'), ...container }),
-  container_reference: Type.Object({
-    type: Type.Literal('container_reference'),
-    container_id: Type.String({
-      pattern: '^[A-Za-z0-9_-]{1,40}$',
-      says: 'must be 1 to 40 letters, digits, `_` or `-`',
-    }),
-    ...container,
-  }),
-});
-
-const sandbox = { environment: Type.Optional(environment), sleep_after_seconds: integer() };
 
 const webSearch = tool('router:web_search', webSearchParameters);
 
@@ -78,11 +54,10 @@ const workerTools = {
   'router:fusion': fusion,
   'router:advisor': advisor,
   'router:apply_patch': tool('router:apply_patch', applyPatchParameters),
-  'router:shell': tool('router:shell', parameters({ engine: Type.Optional(oneOf('auto', 'router')), ...sandbox })),
-  'router:bash': tool(
-    'router:bash',
-    parameters({ engine: Type.Optional(oneOf('auto', 'native', 'router')), ...sandbox }),
-  ),
+  'router:shell': tool('router:shell', shellParameters),
+  'router:bash': tool('router:bash', bashParameters),
+  'router:code_interpreter': tool('router:code_interpreter', codeInterpreterParameters), // choice 520
+  'router:text_editor': tool('router:text_editor', textEditorParameters), // choice 520
 };
 
 /** The tools of a subagent: every server tool except another subagent, and those of the operator. */

@@ -1,0 +1,94 @@
+import type { ContainerCommandResult, ContainerFileCitation, OpenContainer } from '../containers.ts';
+import type { ToolCallContext } from '../server-tool.ts';
+import { LiveOutput } from './live-output.ts';
+
+/** Maximum commands of a call, and characters of each. */
+export const MAX_COMMANDS = 100;
+export const MAX_COMMAND_LENGTH = 16_384;
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+const MAX_TIMEOUT_MS = 300_000;
+const DEFAULT_OUTPUT_LENGTH = 16_384;
+const MAX_OUTPUT_LENGTH = 65_536;
+
+/** Maximum files that an item names. */
+const MAX_FILES = 10;
+
+/** Maximum bytes of the outputs of a call as JSON. A result has at most 1 MiB. */
+const MAX_OUTPUT_BYTES = 900_000;
+
+/** Maximum bytes of an item: its arguments twice, and the outputs. */
+export const MAX_ITEM_BYTES = 16 * 1024 * 1024;
+
+/** Returns the time limit, at most the maximum. */
+export const clampTimeout = (wanted: number | undefined): number =>
+  Math.min(wanted ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
+
+/** Returns the characters of each output stream that are kept, at most the maximum. */
+export const clampOutput = (wanted: number | undefined): number =>
+  Math.min(wanted ?? DEFAULT_OUTPUT_LENGTH, MAX_OUTPUT_LENGTH);
+
+export type CommandOutput = Pick<ContainerCommandResult, 'stdout' | 'stderr' | 'outcome'>;
+
+/** The end of the commands of a call. */
+export interface CommandsResult {
+  readonly output: readonly CommandOutput[];
+  readonly files: readonly ContainerFileCitation[];
+}
+
+export interface CommandsToRun {
+  readonly commands: readonly string[];
+  /** Of each command, or of all together. */
+  readonly timeoutMs: number;
+  readonly isTotal?: boolean;
+  readonly maxOutputLength: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Runs commands one after another. A command that fails or times out does not stop the following ones, unless the time
+ * of all is over.
+ */
+export async function runCommands(
+  container: OpenContainer,
+  context: ToolCallContext,
+  { commands, timeoutMs, isTotal = false, maxOutputLength, environment }: CommandsToRun,
+): Promise<CommandsResult> {
+  const { signal } = context;
+  const live = new LiveOutput(context);
+  const output: CommandOutput[] = [];
+  const files = new Map<string, ContainerFileCitation>();
+  const startedAt = performance.now();
+  let left = MAX_OUTPUT_BYTES;
+  for (const [index, command] of commands.entries()) {
+    const leftMs = isTotal ? Math.ceil(timeoutMs - (performance.now() - startedAt)) : timeoutMs;
+    if (leftMs <= 0) break;
+    const result = await container.run({
+      ...{ command, timeoutMs: leftMs, maxOutputLength, signal, ...live.listen(index) },
+      ...(environment && { environment }),
+    });
+    await live.flush();
+    const stdout = boundText(result.stdout, left);
+    const stderr = boundText(result.stderr, left - stdout.bytes);
+    left -= stdout.bytes + stderr.bytes;
+    output.push({ stdout: stdout.text, stderr: stderr.text, outcome: result.outcome });
+    for (const file of result.files.toReversed()) {
+      files.delete(file.file_id); // it moves to the end
+      files.set(file.file_id, file);
+    }
+    if (isTotal && result.outcome.type === 'timeout') break;
+  }
+  return { output, files: [...files.values()].toReversed().slice(0, MAX_FILES) };
+}
+
+/** Shortens a text that is longer than the room that is left, as JSON. */
+function boundText(text: string, room: number): { text: string; bytes: number } {
+  const bytes = Buffer.byteLength(JSON.stringify(text));
+  if (bytes <= room) return { text, bytes };
+  const kept = text.slice(0, Math.max(0, Math.floor(room / BYTES_PER_UNIT)));
+  const cut = `${kept}\n[The output of this call is too long: ${text.length - kept.length} characters were dropped.]`;
+  return { text: cut, bytes: Math.min(room, Buffer.byteLength(JSON.stringify(cut))) };
+}
+
+/** The most bytes of a UTF-16 unit in JSON: `\u0000`. */
+const BYTES_PER_UNIT = 6;
