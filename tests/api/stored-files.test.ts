@@ -121,13 +121,14 @@ describe('the files of a workspace', () => {
   it.each([
     ['limit=0', 'limit', 'an integer from 1 to 1000'],
     ['limit=1001', 'limit', 'an integer from 1 to 1000'],
-    ['order=desc', 'order', 'one of asc'],
-    ['before_id=file_w1', 'before_id', 'use after_id'],
+    ['order=desc', 'order', '"desc" is not asc: files are listed oldest first'],
+    ['before_id=file_w1', 'before_id', 'Use after_id.'],
     ['cursor=file_w1&after=file_w2', 'after', 'together with cursor'],
     ['after=%2F', 'after', 'the id of a file'],
     ['workspace_id=main', 'workspace_id', 'a UUID'],
     ['provider=acme', 'provider', 'one of openai, anthropic'],
-    ['purpose=x', 'purpose', 'no such parameter'],
+    ['purpose=x', 'purpose', 'cannot be listed by purpose'],
+    ['name=x', 'name', 'this route takes provider, workspace_id, limit, cursor, after, after_id, order'],
   ])('rejects the query %s', async (query, path, says) => {
     expectIssues(await get(`/files?${query}`), { [path]: says });
   });
@@ -309,16 +310,21 @@ describe('limits of files', () => {
     ['a<b', 'contains "<"'],
     ['a?b', 'contains "?"'],
     ['a\\b', 'contains "\\\\"'],
-    ['a\tb', 'contains "\\t"'],
+    ['a\tb', 'contains U+0009'],
+    ['invoice\u202efdp.txt', '"invoice\\u202efdp.txt" contains U+202E; '],
+    ['a\u2028b.txt', 'contains U+2028'],
+    ['a\u200bb.txt', 'contains U+200B'],
+    ['\ufeffa.txt', 'contains U+FEFF'],
     ['x'.repeat(256), 'has 256 characters'],
   ])('rejects the name %j', async (filename, says) => {
     expectIssues(await upload(filename, 'x'), { file: says });
   });
 
   it('accepts a name of 255 characters beyond ASCII', async () => {
-    const filename = `${'ü'.repeat(251)}.txt`;
-    const { status, body } = await upload(filename, 'x');
-    expect([status, body.filename]).toEqual([200, filename]);
+    for (const filename of [`${'ü'.repeat(251)}.txt`, '👨‍👩‍👧 می‌خواهم.txt']) {
+      const { status, body } = await upload(filename, 'x');
+      expect([status, body.filename]).toEqual([200, filename]);
+    }
   });
 });
 

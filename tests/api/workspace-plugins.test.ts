@@ -187,6 +187,20 @@ describe('`disabled_server_tools` of a workspace', () => {
     expect(upstream.requests).toHaveLength(sent);
   });
 
+  it('cover MCP servers, and the hosted file search', async () => {
+    const { key } = await open({ disabled_server_tools: ['mcp', 'router:file_search'] });
+    for (const tool of [
+      { type: 'mcp', server_label: 'docs', server_url: 'https://mcp.example.com/mcp' },
+      { type: 'mcp', server_label: 'docs' },
+      { type: 'file_search', vector_store_ids: ['workspace'] },
+      { type: 'router:file_search' },
+    ]) {
+      const { status, body } = await respond(key, { model: 'acme/cheap', tools: [tool] });
+      expect(status).toBe(403);
+      expect(body.error.message).toContain('disabled_server_tools');
+    }
+  });
+
   it('leave other requests alone', async () => {
     const { key } = await open({ disabled_server_tools: ['router:web_search', 'router:bash'] });
     const tools = [{ type: 'function', name: 'look', parameters: {} }];

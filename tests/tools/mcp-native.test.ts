@@ -117,11 +117,25 @@ it('calls the reference server over HTTP', async () => {
   expect(image!['output']).toContain('bytes, which the gateway does not pass on');
 });
 
-it('needs the server of the gateway in `tools`', async () => {
-  const input = [{ type: 'additional_tools', role: 'developer', tools: [{ type: 'mcp', server_label: 'docs' }] }];
+it('may name a server of the gateway in an `additional_tools` item', async () => {
+  lab.takeRequests();
+  lab.script(wire, { text: 'Done.' });
+  const input = [
+    { role: 'user', content: 'Hi' },
+    { type: 'additional_tools', role: 'developer', tools: [{ type: 'mcp', server_label: 'docs' }] },
+  ];
   const served = await lab.respond(wire, 'buffered', { input });
+  expect(served.body.error).toBeFalsy();
+  expect(served.body.output[0]).toMatchObject({ type: 'mcp_list_tools', server_label: 'docs' });
+  expect(lab.takeRequests()[0]!.text).toContain('docs__echo');
+});
+
+it('says how the operator allows a private address', async () => {
+  const closed = await openToolLab();
+  const served = await closed.respond('gemini', 'buffered', { tools: [mine()] });
   expect(served.status).toBe(400);
-  expect(served.body.error!.message).toContain('name an MCP server of the gateway in `tools`');
+  expect(served.body.error!.message).toContain('outbound.allow');
+  await closed.close();
 });
 
 it('calls no server of a caller if the operator forbids it', async () => {

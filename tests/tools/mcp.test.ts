@@ -318,6 +318,26 @@ describe('a request with mcp', () => {
     expect(sent[0]).not.toContain('reading__write');
   });
 
+  it('reports allowed tools that the server does not have', async () => {
+    const stageOfNames = async (allowed: string[]) => {
+      const { served } = await post({ tools: [{ ...named(), allowed_tools: allowed }] }, { text: 'ok' });
+      const { pipeline = [] } = served.body.router_metadata ?? {};
+      const [listing] = served.body.output;
+      return { listing, data: pipeline.find(({ name }) => name === 'mcp')?.data };
+    };
+    const some = await stageOfNames(['echo', 'ecco']);
+    expect(some.data).toEqual({ server_label: 'mine', unknown_tools: ['ecco'] });
+    expect(some.listing).toMatchObject({ type: 'mcp_list_tools', tools: [{ name: 'echo' }] });
+    expect(some.listing).not.toHaveProperty('error');
+    const none = await stageOfNames(['ecco']);
+    expect(none.data).toEqual({ server_label: 'mine', unknown_tools: ['ecco'] });
+    expect(none.listing).toMatchObject({
+      tools: [],
+      error: expect.stringContaining('has no tool of allowed_tools (ecco). It has '),
+    });
+    expect((await stageOfNames(['echo'])).data).toBeUndefined();
+  });
+
   it('asks for the approval of single tools', async () => {
     const tool = { ...named(), require_approval: { never: { tool_names: ['echo'] } } };
     const calls = [echo('mine'), call('mine__write', { text: 'x' })];

@@ -259,6 +259,17 @@ describe('limits of router:web_search', () => {
   });
 });
 
+it.each([
+  'openai-chat',
+  'openai-responses',
+] as const)('a hosted search with an engine that is not configured is a 400 that names it, through %s', async (wire) => {
+  const { status, body } = await lab.respond(wire, 'buffered', {
+    tools: [{ type: 'web_search', engine: 'firecrawl' }],
+  });
+  expect(status).toBe(400);
+  expect(body.error!.message).toContain('The search engine firecrawl is not configured');
+});
+
 describe('an endpoint with a search of its own', () => {
   let native: ToolLab;
   beforeAll(async () => {

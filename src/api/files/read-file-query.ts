@@ -43,9 +43,10 @@ export function readFilePage(reader: QueryReader): { after: string | undefined; 
     const id = reader.shaped(name, /^[\w-]{1,100}$/, 'the id of a file');
     return id === undefined ? [] : [{ name, id }];
   });
-  reader.word('order', ['asc']);
-  const before = reader.text('before_id');
-  if (before !== undefined) reader.refuse('before_id', before, 'supported; use after_id');
+  const order = reader.text('order');
+  if (order !== undefined && order !== 'asc') reader.refuse('order', order, 'asc: files are listed oldest first');
+  reader.lacks('before_id', 'Files are listed oldest first, and only forwards. Use after_id.');
+  reader.lacks('purpose', 'Files cannot be listed by purpose. List all, and choose by the field purpose of each.');
   if (places.length > 1) {
     const names = places.map(({ name }) => name);
     reader.refuse(names[1]!, places[1]!.id, `allowed together with ${names[0]}; send one of them`);

@@ -14,6 +14,8 @@ export interface QueryReader {
   word<Word extends string>(name: string, words: readonly Word[]): Word | undefined;
   integer(name: string, limits: { min: number; max: number; byDefault: number }): number;
   refuse(name: string, value: string, rule: string): void;
+  /** Rejects a parameter that similar APIs have. Lists of parameters do not name it. @param message why, as a sentence */
+  lacks(name: string, message: string): void;
 }
 
 /** @throws {GatewayError} `invalid_request` that names every invalid parameter, its value and the valid values */
@@ -24,6 +26,7 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
     issues.push({ path, message: `"${value.slice(0, 100)}" is not ${rule}.` });
   };
   const known = new Set<string>();
+  const lacking = new Set<string>();
   const text = (name: string): string | undefined => {
     known.add(name);
     const value = query[name];
@@ -34,6 +37,10 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
   const result = read({
     text,
     refuse,
+    lacks(name, message) {
+      lacking.add(name);
+      if (query[name] !== undefined) issues.push({ path: name, message });
+    },
     shaped(name, shape, rule) {
       const value = text(name);
       if (value !== undefined && !shape.test(value)) refuse(name, value, rule);
@@ -55,7 +62,7 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
     },
   });
   for (const name of Object.keys(query)) {
-    if (known.has(name)) continue; // a misspelled filter would return too much
+    if (known.has(name) || lacking.has(name)) continue; // a misspelled filter would return too much
     const meant = findNearestName(name, known);
     const hint = meant === undefined ? `this route takes ${[...known].join(', ')}` : `did you mean \`${meant}\`?`;
     issues.push({ path: name.slice(0, 100), message: `There is no such parameter; ${hint}` });

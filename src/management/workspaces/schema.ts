@@ -25,7 +25,7 @@ const serverToolType = Type.Refine(
   Type.String({ maxLength: 64 }),
   isServerToolType,
   () =>
-    `must be one of ${serverToolTypes.join(', ')}, or the type of a tool that you have added, such as router:roll_dice`,
+    `must be one of ${serverToolTypes.join(', ')}, mcp, or the type of a tool that you have added, such as router:roll_dice`,
 );
 
 const settings = {

@@ -181,6 +181,12 @@ async function withLimit(work: Promise<unknown>, limitMs: number): Promise<void>
   await Promise.race([work.catch(() => {}), over]).finally(() => clearTimeout(timer));
 }
 
+/** Reasons that the operator can remove → how. */
+const hints: ReadonlyMap<string, string> = new Map([
+  ['blocked_address', 'The operator can allow it with outbound.allow.'],
+  ['blocked_port', 'The operator can allow it with outbound.allow, as host:port.'],
+]);
+
 /** Returns the failure for callers. It contains no text of a header or a body, except the message of a JSON-RPC error. */
 function explainFailure(
   error: unknown,
@@ -194,7 +200,8 @@ function explainFailure(
   if (cause instanceof OutboundError) {
     const { reason, message } = cause;
     const fault = blocked.has(reason) ? 'blocked' : reason === 'timeout' ? 'timeout' : 'unavailable';
-    return new McpError(fault, `The MCP server ${label} cannot be reached: ${message}`);
+    const remedy = target.type === 'http' && target.isCallers ? hints.get(reason) : undefined;
+    return new McpError(fault, `The MCP server ${label} cannot be reached: ${message}${remedy ? ` ${remedy}` : ''}`);
   }
   if (cause instanceof StreamableHTTPError) {
     const { code = -1 } = cause;

@@ -15,6 +15,7 @@ const sameAs: ReadonlyMap<string, string> = new Map([
   ['local_shell', 'router:shell'],
   ['code_interpreter', 'router:code_interpreter'],
   ['apply_patch', 'router:apply_patch'],
+  ['file_search', 'router:file_search'],
   ['image_generation', 'router:image_generation'],
   ['tool_search', 'router:tool_search'],
 ]);

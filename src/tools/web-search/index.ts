@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { WEB_SEARCH } from '../../domain/charge.ts';
 import { type DomainFilters, parseDomainFilter } from '../../domain/domain-filter.ts';
-import { GatewayError, type Issue } from '../../domain/errors.ts';
+import { GatewayError, invalidRequest, type Issue } from '../../domain/errors.ts';
 import { type HostedTool, searchTypes, type Tool } from '../../domain/items.ts';
 import { canSearchNatively } from '../../domain/native-search.ts';
 import { ServiceError } from '../../domain/service.ts';
@@ -50,7 +50,8 @@ export const createWebSearch = (findSearchEngine: FindSearchEngine): ServerTool 
         throw new ToolError(`No search is left: max_uses is ${maxUses}. Respond with the results so far.`);
       }
       const engine = findSearchEngine(readEngineName(parameters));
-      if (!engine) throw new ToolError('No search engine is configured.');
+      const name = readEngineName(parameters);
+      if (!engine) throw new ToolError(name ? explainEngine(name) : 'No search engine is configured.');
       const total = (memory['results'] as number | undefined) ?? 0; // only set below
       const count = Math.min(parameters.max_results ?? DEFAULT_RESULTS, engine.maxResults, maxTotal - total);
       if (count <= 0) {
@@ -80,7 +81,10 @@ export const createWebSearch = (findSearchEngine: FindSearchEngine): ServerTool 
       const isOurs = engine !== undefined && engine !== 'auto' && engine !== 'native';
       if (!isOurs && canSearchNatively(endpoint, filters)) return hosted ?? writeNativeTool(parameters);
       if (findSearchEngine(readEngineName(parameters))) return undefined;
-      const message = `${endpoint.model} at ${endpoint.provider.name} has no web search of its own, and no search engine is configured: set tools.web_search.engines.exa.`;
+      const name = readEngineName(parameters);
+      const message = name
+        ? explainEngine(name)
+        : `${endpoint.model} at ${endpoint.provider.name} has no web search of its own, and no search engine is configured: set tools.web_search.engines.exa.`;
       throw new GatewayError('invalid_request', message);
     },
     hosted: {
@@ -89,7 +93,10 @@ export const createWebSearch = (findSearchEngine: FindSearchEngine): ServerTool 
       progress: { started: ['in_progress', 'searching'], completed: ['completed'] },
       readParameters: (tool) => {
         const parameters = readHosted(tool);
-        return findSearchEngine(readEngineName(parameters)) ? parameters : undefined;
+        const name = readEngineName(parameters);
+        if (findSearchEngine(name)) return parameters;
+        if (name) throw invalidRequest([{ path: 'engine', message: explainEngine(name) }]); // no other engine searches
+        return undefined;
       },
     },
   });
@@ -174,9 +181,11 @@ function checkDomains(parameters: Parameters): Issue[] {
 function checkEngine(parameters: Parameters, findSearchEngine: FindSearchEngine): Issue[] {
   const name = readEngineName(parameters);
   if (name === undefined || findSearchEngine(name)) return [];
-  const message = `The search engine ${name} is not configured: set tools.web_search.engines.${name}.`;
-  return [{ path: 'parameters.engine', message }];
+  return [{ path: 'parameters.engine', message: explainEngine(name) }];
 }
+
+const explainEngine = (name: SearchEngineName): string =>
+  `The search engine ${name} is not configured: set tools.web_search.engines.${name}.`;
 
 /** Writes the same search as a tool of the provider. */
 function writeNativeTool(parameters: Parameters): Tool {

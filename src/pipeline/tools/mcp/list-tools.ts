@@ -10,6 +10,8 @@ export interface McpListing {
   readonly tools: readonly McpTool[];
   /** Why there are none. */
   readonly error: string | undefined;
+  /** Names of `allowed_tools` that the model cannot use, because there is no such tool. */
+  readonly unknown: readonly string[];
   /** Whether the input contains the listing, so that the client does not need it. */
   readonly isReplayed: boolean;
 }
@@ -35,14 +37,36 @@ export async function listMcpTools(
     const all = known ?? (await access.client.listTools(entry.server!, signal)); // the entry is not a connector
     const tools = all.filter((tool) => entry.allows(tool));
     checkSize(tools);
-    return { entry, tools, error: undefined, isReplayed: known !== undefined };
+    const unknown = findUnknown(entry, all);
+    const isEmpty = tools.length === 0 && unknown.length > 0;
+    const error = isEmpty ? explainUnknown(entry.label, unknown, all) : undefined;
+    return { entry, tools, error, unknown, isReplayed: known !== undefined };
   } catch (error) {
     if (!(error instanceof McpError)) throw error;
     const { fault, code, message } = error;
     if (fault === 'blocked') throw invalidRequest([{ path: `${entry.path}.server_url`, message }]);
     if (entry.isConfigured) access.report({ server: entry.label, fault, ...(code !== undefined && { code }) });
-    return { entry, tools: [], error: message, isReplayed: false };
+    return { entry, tools: [], error: message, unknown: [], isReplayed: false };
   }
+}
+
+/** Finds the names of `allowed_tools` that the server does not have, or that its operator does not allow. */
+function findUnknown(entry: McpEntry, all: readonly McpTool[]): string[] {
+  const known = new Set(all.map(({ name }) => name));
+  return [...(entry.allowedNames ?? [])].filter((name) => !known.has(name));
+}
+
+/** Maximum number of tools that a message names. */
+const MAX_NAMED = 20;
+
+function explainUnknown(label: string, unknown: readonly string[], all: readonly McpTool[]): string {
+  const list = (names: readonly string[]) =>
+    names
+      .slice(0, MAX_NAMED)
+      .map((name) => name.slice(0, 100))
+      .join(', ');
+  const has = all.length === 0 ? 'It has none.' : `It has ${list(all.map(({ name }) => name))}.`;
+  return `The MCP server ${label} has no tool of allowed_tools (${list(unknown)}). ${has}`;
 }
 
 /** @returns the last listing of the server in the input */

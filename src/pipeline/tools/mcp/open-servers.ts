@@ -11,6 +11,9 @@ import { checkToolCount, listMcpTools, type McpListing } from './list-tools.ts';
 import { nameByHash, nameMcpFunction } from './name-function.ts';
 import type { McpEntry } from './read-entry.ts';
 
+/** Maximum number of unknown names of a server that the metadata lists. */
+const MAX_REPORTED = 50;
+
 /** The servers of a request after they have been listed. */
 export interface OpenedServers {
   readonly offers: readonly McpOffer[];
@@ -54,6 +57,11 @@ export async function openServers(chosen: readonly McpEntry[], parts: OpenParts)
     const item = { type: 'function_call', call_id: id, name: shown, arguments: given };
     return { callId: id, name: id, arguments: given, item, index: 0 };
   });
+  for (const { entry, unknown } of listings) {
+    if (unknown.length === 0) continue;
+    const data = { server_label: entry.label, unknown_tools: unknown.slice(0, MAX_REPORTED) };
+    run.stages.push({ type: 'server_tools', name: 'mcp', data });
+  }
   const shown = listings.flatMap((listing) => (listing.isReplayed ? [] : [writeListing(listing)]));
   return { offers, listings: shown, approvedCalls, approvedTools };
 }

@@ -34,6 +34,8 @@ export interface McpEntry {
   readonly description: string | undefined;
   /** Whether the model may use the tool. */
   allows(tool: McpTool): boolean;
+  /** Names of `allowed_tools`. Undefined: all tools are allowed. */
+  readonly allowedNames: ReadonlySet<string> | undefined;
   needsApproval(name: string): boolean;
 }
 
@@ -94,6 +96,7 @@ function readEntry(
   return {
     ...{ hosted, path, label, isConfigured: isNamed },
     server: configured ? ownSessions(configured.server, caller) : readServer(fields, path, { access, caller, issues }),
+    allowedNames: names,
     description: fields.server_description ?? configured?.description,
     allows({ name, annotations }) {
       if (configured?.allowedTools?.has(name) === false || names?.has(name) === false) return false;

@@ -82,9 +82,9 @@ export const serverTools = {
 /** Their types, without the alias. */
 export const serverToolTypes: readonly string[] = Object.keys(serverTools).filter((type) => type !== 'tool_search');
 
-/** Whether it is one of them, or the type of a tool that an operator may have added. */
+/** Whether it is one of them, MCP, or the type of a tool that an operator may have added. */
 export const isServerToolType = (type: string): boolean =>
-  serverToolTypes.includes(type) || addedToolPattern.test(type);
+  serverToolTypes.includes(type) || type === 'mcp' || addedToolPattern.test(type);
 
 /** The type of a server tool, such as `router:web_search`. */
 export type ServerToolType = Static<(typeof serverTools)[keyof typeof serverTools]>['type'];
