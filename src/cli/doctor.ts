@@ -15,6 +15,7 @@ import { checkPort } from './checks/port.ts';
 import { checkPrices } from './checks/prices.ts';
 import { checkProvider } from './checks/provider.ts';
 import { checkQuarantine } from './checks/quarantine.ts';
+import { checkSandbox } from './checks/sandbox.ts';
 import { checkSearchEngines } from './checks/search-engines.ts';
 import { checkStorage } from './checks/storage.ts';
 import { type Color, colorize, type Terminal } from './terminal.ts';
@@ -60,6 +61,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
     );
     findings.push(...byProvider.flat(), ...checkPrices(loaded));
+    findings.push(...(await checkSandbox(loaded)));
     findings.push(...(await checkSearchEngines(config, { probe: options.probe ?? false })));
     findings.push(...(await checkMcpServers(config, { probe: options.probe ?? false })));
     findings.push(...(await checkContentFilters(config, { probe: options.probe ?? false })));

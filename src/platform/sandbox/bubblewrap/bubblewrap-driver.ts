@@ -4,6 +4,7 @@ import {
   chmodSync,
   chownSync,
   closeSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -18,6 +19,7 @@ import { BubblewrapSandbox } from './bubblewrap-sandbox.ts';
 import { buildSeccompFilter } from './build-seccomp-filter.ts';
 import { explainFailure } from './explain-failure.ts';
 import { HomeFolder } from './home-folder.ts';
+import { listHiddenPaths } from './list-hidden-paths.ts';
 import { NamedPipes } from './named-pipes.ts';
 import { readStartTime } from './process-tree.ts';
 import { writeArguments, writeEtc } from './write-arguments.ts';
@@ -37,7 +39,7 @@ export interface BubblewrapOptions {
    * (mode 711), because sandboxes have a user of their own.
    */
   folder: string;
-  /** Folders that sandboxes must not see, if they are below `/usr`. */
+  /** Files and folders that sandboxes must not see: of the gateway and its data. What is not below `/usr` is hidden anyway. */
   hidden: readonly string[];
 }
 
@@ -133,7 +135,7 @@ export class BubblewrapDriver implements SandboxDriver {
         'bwrap',
         writeArguments({
           folders,
-          hidden: this.#options.hidden,
+          hidden: listHiddenPaths(['/usr/local/etc', ...this.#options.hidden]),
           temporaryBytes: spec.limits.temporaryBytes,
           descriptors: { filter: 3, info: 4, block: 5 },
           program: ['bash', '--norc', '--noprofile', '-c', writeAgent(spec.limits)],
@@ -161,7 +163,8 @@ export class BubblewrapDriver implements SandboxDriver {
     const mode = this.#owner === undefined ? 0o700 : 0o711;
     const instance = join(this.#options.folder, nameInstance(process.pid));
     for (const path of [this.#options.folder, instance]) {
-      mkdirSync(path, { recursive: true, mode });
+      if (mkdirSync(path, { recursive: true, mode }) !== undefined) chmodSync(path, mode); // whatever the umask is
+      checkFolder(path);
     }
     for (const name of ['etc', 'empty']) {
       mkdirSync(join(instance, name), { recursive: true });
@@ -194,6 +197,14 @@ export class BubblewrapDriver implements SandboxDriver {
     if (this.#instance !== undefined) await removeFolder(this.#instance);
     this.#instance = undefined;
   }
+}
+
+/** A folder that another user made, for example in `/var/tmp`, is not safe. */
+function checkFolder(path: string): void {
+  const status = lstatSync(path);
+  if (status.isDirectory() && status.uid === process.getuid!() && (status.mode & 0o022) === 0) return;
+  const says = `The folder ${path} must belong to the user of the gateway, and no other user may write to it.`;
+  throw new SandboxError('unavailable', says);
 }
 
 /** Differs between processes, also after a restart of the host. */

@@ -1,6 +1,7 @@
 import { lstatSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SANDBOX_HOME } from '../sandbox.ts';
+import type { HiddenPath } from './list-hidden-paths.ts';
 
 /** Where commands find what the gateway wrote for them. Read-only. */
 export const CONTROL_FOLDER = '/run/headgate';
@@ -12,8 +13,7 @@ const MAX_SHARED_MEMORY_BYTES = 67_108_864;
 export interface ArgumentParts {
   /** Folders of the host. `etc`: with the files of `writeEtc`. `empty`: shown in the place of hidden folders. */
   folders: { home: string; control: string; etc: string; empty: string };
-  /** Folders below `/usr` that the sandbox must not see. */
-  hidden: readonly string[];
+  hidden: readonly HiddenPath[];
   temporaryBytes: number;
   /** File descriptors of the new process. */
   descriptors: { filter: number; info: number; block: number };
@@ -38,7 +38,7 @@ export function writeArguments(parts: ArgumentParts): string[] {
     '--clearenv',
     ...Object.entries(sandboxEnvironment).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--ro-bind', '/usr', '/usr'],
-    ...parts.hidden.flatMap((folder) => ['--ro-bind', folders.empty, folder]),
+    ...parts.hidden.flatMap(({ path, isFolder }) => ['--ro-bind', isFolder ? folders.empty : '/dev/null', path]),
     ...showTopFolders(),
     ...['--proc', '/proc', '--dev', '/dev'],
     ...['--perms', '1777', '--size', String(sharedBytes), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],

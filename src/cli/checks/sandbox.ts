@@ -1,0 +1,36 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createBubblewrap } from '../../compose/create-bubblewrap.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Finding } from './finding.ts';
+
+/** Starts a sandbox with the driver of the configuration. Returns nothing for drivers of other hosts. */
+export async function checkSandbox(loaded: Pick<LoadedConfig, 'config' | 'dataDir' | 'file'>): Promise<Finding[]> {
+  const subject = 'sandbox';
+  const { driver } = loaded.config.tools.sandbox;
+  if (driver === 'off')
+    return [{ status: 'ok', subject, says: 'off (tools.sandbox.driver), so models run no commands' }];
+  if (driver === 'simulation') {
+    return [{ status: 'ok', subject, says: 'a simulation, which runs no programs of this host' }];
+  }
+  if (driver !== 'auto' && driver !== 'bubblewrap') return [];
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-doctor-')); // the data folder stays as it is
+  chmodSync(folder, 0o711);
+  const bubblewrap = createBubblewrap({ ...loaded, folder });
+  try {
+    const problem = await bubblewrap.probe();
+    if (problem === undefined) return [{ status: 'ok', subject, says: 'bubblewrap works' }];
+    return [
+      {
+        status: driver === 'auto' ? 'warn' : 'fail',
+        subject,
+        says: problem,
+        fix: 'Until then, tools that run commands fail. To do without: tools.sandbox.driver: off.',
+      },
+    ];
+  } finally {
+    await bubblewrap.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
