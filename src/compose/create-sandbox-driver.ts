@@ -1,7 +1,5 @@
-import { resolve } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import type { SandboxDriver } from '../platform/sandbox/sandbox.ts';
-import { findObjectFolder } from './open-objects.ts';
 
 /** What runs the commands of models, or why nothing can. */
 export type ChosenDriver = { driver: SandboxDriver } | { problem: string };
@@ -12,13 +10,8 @@ export async function createSandboxDriver(config: Config, dataDir: string): Prom
   switch (driver) {
     case 'auto':
     case 'bubblewrap': {
-      const [{ BubblewrapDriver }, { chooseSandboxFolder }] = await Promise.all([
-        import('../platform/sandbox/bubblewrap/bubblewrap-driver.ts'),
-        import('../platform/sandbox/bubblewrap/choose-folder.ts'),
-      ]);
-      const objects = findObjectFolder(config);
-      const hidden = [resolve(dataDir), ...(objects === undefined ? [] : [resolve(objects)])];
-      return { driver: new BubblewrapDriver({ folder: chooseSandboxFolder(dataDir), hidden }) };
+      const { createBubblewrap } = await import('./create-bubblewrap.ts');
+      return { driver: createBubblewrap({ config, dataDir }) };
     }
     case 'simulation': {
       const { createSimulationDriver } = await import('../platform/sandbox/simulation/simulation-driver.ts');
