@@ -26,7 +26,7 @@ beforeAll(async () => {
   const limits = { memoryBytes: 1, cpus: 1, processes: 1, diskBytes: 1e6, diskEntries: 100, temporaryBytes: 1 };
   containers = createContainers({
     ...{ driver, problem: undefined, store: storage.containers, objects, bus, openEgress: undefined, now: Date.now },
-    ...{ files: { files: storage.files, objects }, log: ignore, renewMs: 10 },
+    ...{ files: { files: storage.files, objects }, log: ignore, leaseTimes: { renewMs: 10, validMs: 15_000 } },
     counts: { started: ignore, ended: ignore, failed: ignore },
     settings: () => ({
       ...{ limits, maxRunning: 9, maxRunningTotal: 9, idleMs: 60_000 },

@@ -46,6 +46,6 @@ export interface ContainersParts {
   now: () => number;
   log: WriteLog;
   counts: SandboxCounts;
-  /** Time between two renewals of the leases. */
-  renewMs?: number;
+  /** Time between two renewals of the leases, and time after which those of a process that was killed expire. */
+  leaseTimes?: { renewMs: number; validMs: number };
 }

@@ -2,9 +2,8 @@ import type { Topic } from '../platform/bus/bus.ts';
 import type { ContainerStore, StopRequest } from '../platform/storage/ports/containers.ts';
 import type { ContainersParts } from './container-parts.ts';
 
-/** Time after which the lease of a process that was killed expires. */
-export const LEASE_MS = 15_000;
-const RENEW_MS = 5000;
+/** @see docs/reference/containers.md#lifetime */
+export const defaultLeaseTimes = { renewMs: 5000, validMs: 15_000 };
 
 /** A request to stop a sandbox soon. The lease has it, too: messages can be lost. */
 interface StopMessage {
@@ -34,7 +33,7 @@ export interface LeaseHolder {
 
 /** Renews the leases of this process, and passes requests to stop on. */
 export class LeaseKeeper {
-  private readonly parts: Pick<ContainersParts, 'store' | 'bus' | 'now' | 'log' | 'renewMs'>;
+  private readonly parts: Pick<ContainersParts, 'store' | 'bus' | 'now' | 'log' | 'leaseTimes'>;
   private readonly holders = new Map<string, LeaseHolder>();
   private readonly unsubscribe: () => void;
   private timer: NodeJS.Timeout | undefined;
@@ -57,6 +56,10 @@ export class LeaseKeeper {
     this.parts.bus.publish(freeTopic, token);
   }
 
+  private get times() {
+    return this.parts.leaseTimes ?? defaultLeaseTimes;
+  }
+
   close(): void {
     this.unsubscribe();
     clearTimeout(this.timer);
@@ -66,7 +69,7 @@ export class LeaseKeeper {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       void this.renew().then(() => this.holders.size > 0 && this.schedule());
-    }, this.parts.renewMs ?? RENEW_MS).unref();
+    }, this.times.renewMs).unref();
   }
 
   /** Renews all leases at once. */
@@ -75,7 +78,7 @@ export class LeaseKeeper {
     const tokens = [...this.holders.keys()];
     let renewed: Awaited<ReturnType<ContainerStore['renewLeases']>>;
     try {
-      renewed = await store.renewLeases(tokens, now() + LEASE_MS);
+      renewed = await store.renewLeases(tokens, now() + this.times.validMs);
     } catch (error) {
       if (!this.isFailing) log('container leases not renewed', { err: error });
       this.isFailing = true;

@@ -9,7 +9,7 @@ import type { ContainerRequest, NetworkPolicy } from '../tools/containers.ts';
 import { ToolError } from '../tools/server-tool.ts';
 import type { ContainersParts } from './container-parts.ts';
 import { HomeSync } from './home-sync.ts';
-import { freeTopic, LEASE_MS, LeaseKeeper, stopTopic } from './leases.ts';
+import { defaultLeaseTimes, freeTopic, LeaseKeeper, stopTopic } from './leases.ts';
 import { WarmSandbox } from './warm-sandbox.ts';
 
 /** A sandbox that is idle for this long stops if another one needs its place. */ // choice 504
@@ -182,6 +182,7 @@ export class Sandboxes {
   ): Promise<ContainerRecord> {
     const { store, settings, now, bus } = this.parts;
     const { id, ...lease } = wanted;
+    const { validMs } = this.parts.leaseTimes ?? defaultLeaseTimes;
     const startedAt = performance.now();
     for (;;) {
       abandoned.throwIfAborted();
@@ -189,7 +190,7 @@ export class Sandboxes {
       if (!container) throw new ToolError('The workspace does not exist.');
       const { maxRunning } = settings();
       const startedAtMs = now();
-      const times = { startedAtMs, untilMs: startedAtMs + LEASE_MS };
+      const times = { startedAtMs, untilMs: startedAtMs + validMs };
       const refusal = await callTool(() =>
         store.acquireLease({ ...lease, ...times, containerKey: container.key, maxHeld: maxRunning }),
       );
