@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { Issue } from '../domain/errors.ts';
 import type { OutputItem } from '../domain/items.ts';
+import { keepRestrictions } from '../domain/keep-restrictions.ts';
 import type { RequestSettings } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import { show } from '../schema/report.ts';
@@ -52,23 +53,39 @@ export function checkInnerModel(parameters: InnerModelSettings): Issue[] {
 }
 
 /**
- * Creates the settings of a request to the model of a tool. It has the restrictions of the outer request on providers,
+ * Returns the preferences of a request among providers for a request of a tool. Another model has other endpoints, so
+ * only the restrictions hold for it. choice 560
+ *
+ * @param outerModel slug of the model that called the tool
+ */
+export const inheritPreferences = (
+  { provider }: RequestSettings,
+  model: string,
+  outerModel: string,
+): Pick<RequestSettings, 'provider'> =>
+  provider ? { provider: model === outerModel ? provider : keepRestrictions(provider) } : {};
+
+/**
+ * Creates the settings of a request to the model of a tool. It has the preferences of the outer request among providers,
  * and its end user.
  *
+ * @param outerModel slug of the model that called the tool
  * @see docs/reference/choices.md, choice 455
  */
 export function createInnerSettings(
   { instructions, max_completion_tokens: maxTokens, reasoning, temperature }: InnerModelSettings,
   model: string,
-  { provider, user, safety_identifier }: RequestSettings,
+  outer: RequestSettings,
+  outerModel: string,
 ): RequestSettings {
+  const { user, safety_identifier } = outer;
   return {
     model,
     ...(instructions !== undefined && { instructions }),
     ...(maxTokens !== undefined && { max_output_tokens: maxTokens }),
     ...(reasoning && { reasoning }),
     ...(temperature !== undefined && { temperature }),
-    ...(provider && { provider }),
+    ...inheritPreferences(outer, model, outerModel),
     ...(user !== undefined && { user }),
     ...(safety_identifier !== undefined && { safety_identifier }),
     plugins: [{ id: 'context-compression' }],

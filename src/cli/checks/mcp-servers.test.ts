@@ -21,7 +21,9 @@ it('lists the servers, and connects only on request', async () => {
     { status: 'ok', subject: 'mcp files', says: 'files-server' },
   ]);
   expect(server.requests).toEqual([]);
-  expect(await check({ docs })).toEqual([{ status: 'ok', subject: 'mcp docs', says: `${server.url} has 2 tools` }]);
+  expect(await check({ docs })).toEqual([
+    { status: 'ok', subject: 'mcp docs', says: `the server docs has 2 tools (${server.url})` },
+  ]);
   expect(await check({})).toEqual([]);
 });
 

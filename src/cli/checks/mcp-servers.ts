@@ -31,8 +31,10 @@ export async function checkMcpServers({ mcp }: Config, { probe }: { probe: boole
         const listed = await client
           .listTools(server, AbortSignal.timeout(mcp.connect_ms * 2))
           .catch((error) => error as unknown);
-        if (Array.isArray(listed)) findings.push({ status: 'ok', subject, says: `${says} has ${listed.length} tools` });
-        else findings.push({ status: 'fail', subject, says: explain(listed, stderr), fix: adviseOn(listed, server) });
+        if (Array.isArray(listed)) {
+          const text = `the server ${server.label} has ${listed.length} tools (${says})`;
+          findings.push({ status: 'ok', subject, says: text });
+        } else findings.push({ status: 'fail', subject, says: explain(listed, stderr), fix: adviseOn(listed, server) });
       }
     }
     return findings;

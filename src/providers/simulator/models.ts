@@ -53,7 +53,7 @@ export function composeText(model: SimulatorModel, conversation: WireConversatio
   const { outputs, turn } = conversation;
   const text =
     outputs.length > 0
-      ? outputs.map(({ name, text }) => `${name} answered: ${text}`).join('\n')
+      ? outputs.map(({ name, text }) => `${name} returned: ${text}`).join('\n')
       : model.answer(conversation, request);
   return turn.words === undefined ? text : takeWords(text, turn.words);
 }

@@ -226,7 +226,7 @@ it.each([
   expect(calls(chunks).map(([called]) => called)).toEqual([name]);
   expect(text(chunks)).toBe('');
   const input = [user('Hello'), called('c1', name), answered('c1', 'done')];
-  expect(text(await request({ input, tools, tool_choice: choice }))).toBe(`${name} answered: done`);
+  expect(text(await request({ input, tools, tool_choice: choice }))).toBe(`${name} returned: done`);
 });
 
 it.each([
@@ -252,7 +252,7 @@ it('quotes the tool outputs and does not call the tools again', async () => {
   ];
   const chunks = await request({ input, tools });
   expect(calls(chunks)).toEqual([]);
-  expect(text(chunks)).toBe('get_weather answered: 21 °C\npatch answered: ok');
+  expect(text(chunks)).toBe('get_weather returned: 21 °C\npatch returned: ok');
 });
 
 it('goes through turns, one for each round of tool outputs', async () => {

@@ -49,7 +49,7 @@ export const advisor: ServerTool = defineServerTool({
     const { forward_transcript: seesAll = false, stream = false } = parameters;
     if (prompt === undefined && !seesAll) fail('`prompt` is missing. Write everything that the advisor needs to know.');
     const isStreamed = stream && request.stream === true;
-    const settings = createInnerSettings(parameters, parameters.model ?? asked ?? outer, request);
+    const settings = createInnerSettings(parameters, parameters.model ?? asked ?? outer, request, outer);
     const input = seesAll ? forward(context, prompt) : remember(context, prompt!); // checked above
     const inner = { ...settings, input, ...(isStreamed && { stream: true }) };
     const response = await context.respond(inner, isStreamed ? streamAdvice(context) : undefined);

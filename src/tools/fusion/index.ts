@@ -3,9 +3,8 @@ import type { EndpointFacts } from '../../domain/endpoint.ts';
 import type { Issue } from '../../domain/errors.ts';
 import { FUSION_TOOL, type FusionSettings } from '../../domain/fusion.ts';
 import type { InputItem } from '../../domain/items.ts';
-import { keepRestrictions } from '../../domain/keep-restrictions.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { checkInnerModel } from '../inner-model.ts';
+import { checkInnerModel, inheritPreferences } from '../inner-model.ts';
 import { defineServerTool, type ServerTool, type ToolCallContext } from '../server-tool.ts';
 import { checkPanelTools, listDefaultTools, type PanelToolPorts } from './panel-tools.ts';
 import { fusionArguments, fusionParameters } from './parameters.ts';
@@ -92,10 +91,12 @@ function planPanel(
 ): PanelPlan {
   const { panels, modelTimeoutMs } = ports.readFusionSettings();
   const { preset, analysis_models: named, tools: given } = parameters;
-  const provider = outer.provider ? { provider: keepRestrictions(outer.provider) } : {};
-  const findEndpoints = (model: string) => ports.listEndpoints({ model, input: [question.item], ...provider }, caller);
+  const findEndpoints = (model: string) => {
+    const preferences = inheritPreferences(outer, model, outerModel);
+    return ports.listEndpoints({ model, input: [question.item], ...preferences }, caller);
+  };
   const prepare = (model: string, endpoints = findEndpoints(model)): PanelRequestParts => ({
-    ...{ parameters, outer, model, endpoints },
+    ...{ parameters, outer, outerModel, model, endpoints },
     tools: given === undefined ? listDefaultTools(ports, caller, endpoints) : (given as PanelRequestParts['tools']), // checked
   });
   const ofPreset = preset === undefined ? undefined : panels[preset].model;

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import type { GatewayTool, InputItem } from '../../domain/items.ts';
-import { keepRestrictions } from '../../domain/keep-restrictions.ts';
 import type { RequestSettings, ResponseRequest } from '../../domain/request.ts';
 import { createInnerSettings } from '../inner-model.ts';
 import { analysisInstructions, fusionAnalysis, writeComparison } from './analysis.ts';
@@ -18,6 +17,8 @@ export interface PanelRequestParts {
   readonly parameters: FusionParameters;
   /** The settings of the request that the panel serves. */
   readonly outer: RequestSettings;
+  /** Slug of the model that called the tool. */
+  readonly outerModel: string;
   readonly model: string;
   readonly tools: readonly GatewayTool[];
   /** The endpoints of the model. */
@@ -48,6 +49,7 @@ export const writeAnalysisRequest = (
 function writeCommon({
   parameters,
   outer,
+  outerModel,
   model,
   tools,
   endpoints,
@@ -57,9 +59,8 @@ function writeCommon({
     max_completion_tokens: max_completion_tokens ?? findRoom(endpoints),
     ...(reasoning && { reasoning }),
   };
-  const { provider } = outer;
   return {
-    ...createInnerSettings(settings, model, provider ? { ...outer, provider: keepRestrictions(provider) } : outer),
+    ...createInnerSettings(settings, model, outer, outerModel),
     stream: true,
     ...(tools.length > 0 && { tools: [...tools], max_tool_calls: calls }),
     ...(cache_control && { cache_control }),

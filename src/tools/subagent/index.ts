@@ -87,7 +87,7 @@ async function work(
   const functions = inheritFunctions(parameters, request.tools ?? [], conversation());
   const all = [...(tools as Tool[]), ...functions]; // their shapes are checked
   const response = await context.respond({
-    ...createInnerSettings(parameters, parameters.model ?? outer, request),
+    ...createInnerSettings(parameters, parameters.model ?? outer, request, outer),
     input: [{ type: 'message', role: 'user', content: task_description }, ...before],
     ...(all.length > 0 && { tools: all }),
     ...(tools.length > 0 && { max_tool_calls: Math.max(0, maxCalls - countServerCalls(before)) }),
