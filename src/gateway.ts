@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { accessTopic } from './access/access.ts';
 import { createFirstKeys } from './access/bootstrap.ts';
 import { createEndUserHash } from './access/hash-end-user.ts';
+import { createTextSigner } from './access/sign-text.ts';
 import type { OrphanedRequest } from './access/rate-limits.ts';
 import { assemblePipelines } from './compose/assemble-pipelines.ts';
 import { buildModels, type ConfiguredModels } from './compose/build-models.ts';
@@ -255,13 +256,15 @@ async function assemble(
   });
   let routingContext = createContext();
 
+  const masterKey = readMasterKey(dataDir, live.secrets.master_key);
   const pipelines = assemblePipelines(
     {
       addedTools: await loadTools(live.tools.modules),
       config,
       models: () => models,
       routingContext: () => routingContext,
-      hashEndUser: createEndUserHash(readMasterKey(dataDir, live.secrets.master_key)),
+      hashEndUser: createEndUserHash(masterKey),
+      sign: createTextSigner(masterKey),
       files,
       passages: storage.passages,
       containers: replaced ?? containers,

@@ -71,6 +71,8 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   log: WriteLog;
   /** Server tools of the operator. */
   addedTools: readonly ServerTool[];
+  /** Signs a text for a purpose. */
+  sign: (purpose: string, text: string) => string;
   /** Of the gateway. */
   version: string;
 }
@@ -156,6 +158,7 @@ export function assemblePipelines(
         findTool: (type) => tools.get(type),
         fusion,
         isInput: isInputList,
+        sign: parts.sign,
       }),
       ...addedTools,
     ].map((tool) => [tool.type, tool]),

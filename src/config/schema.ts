@@ -985,7 +985,7 @@ export const configSchema = Type.Object({
     master_key: Type.Optional(
       Type.String({
         description:
-          'Key of the hashes of end-user ids. Absent: created at the first start and kept in the data folder (mode 0600).',
+          'Key of the hashes of end-user ids, and of signatures of transcripts. Give all hosts the same one. Absent: created at the first start and kept in the data folder (mode 0600).',
         minLength: 1,
         restart: true,
         secret: true,

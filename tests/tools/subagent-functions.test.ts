@@ -160,6 +160,10 @@ describe.each(wireNames)('a subagent with functions on %s', (wire) => {
             ...outputs,
           ],
         ],
+        [
+          'were not sent back unchanged',
+          [...JSON.parse(JSON.stringify(first.body.output).replaceAll('\\"k1\\"', '\\"k3\\"')), ...outputs],
+        ],
       ];
       for (const [says, items] of broken) {
         const second = await respond([user, ...items], {}, answering);

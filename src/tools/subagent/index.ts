@@ -6,6 +6,7 @@ import { checkInnerTools, type FindTool } from '../check-inner-tools.ts';
 import { defineServerTool, type ServerTool, type ToolCallContext, type ToolOutcome } from '../server-tool.ts';
 import { inheritFunctions } from './inherit-functions.ts';
 import { subagentArguments, subagentParameters } from './parameters.ts';
+import { openTranscript, type SignText, signTranscript } from './sign-transcript.ts';
 import { countServerCalls, findAwaited, readTranscript } from './rounds.ts';
 
 /** Maximum tasks of all subagents of a response. choice 457 */
@@ -23,10 +24,12 @@ export interface SubagentPorts {
   findTool: FindTool;
   /** Whether items have the shapes that a request can have. */
   isInput(items: readonly unknown[]): items is InputItem[];
+  /** Signs the transcripts that callers keep. */
+  sign: SignText;
 }
 
 /** Creates the tool with which a model gives a task to another one. @see docs/reference/tools/subagent.md */
-export const createSubagent = ({ findTool, isInput }: SubagentPorts): ServerTool =>
+export const createSubagent = ({ findTool, isInput, sign }: SubagentPorts): ServerTool =>
   defineServerTool({
     type: 'router:subagent',
     description,
@@ -52,10 +55,11 @@ export const createSubagent = ({ findTool, isInput }: SubagentPorts): ServerTool
       ...(name !== undefined && { name: name.trim() }),
     }),
     writeFailure: (error, { task_name }) => ({ status: 'error', task_name, error }),
-    execute: (input, parameters, context) => work(input, parameters, context, []),
+    execute: (input, parameters, context) => work(input, parameters, context, [], sign),
     resume(input, resumed, parameters, context) {
-      const before = readTranscript(resumed, isInput);
-      return typeof before === 'string' ? context.fail(before) : work(input, parameters, context, before);
+      const opened = openTranscript(sign, nameOwner(context), resumed.transcript) ?? [];
+      const before = readTranscript({ ...resumed, transcript: opened }, isInput);
+      return typeof before === 'string' ? context.fail(before) : work(input, parameters, context, before, sign);
     },
     replay({ task_name, task_description, outcome, model, error }) {
       if (typeof task_name !== 'string') return undefined;
@@ -69,6 +73,8 @@ export const createSubagent = ({ findTool, isInput }: SubagentPorts): ServerTool
     },
   });
 
+const nameOwner = ({ caller: { workspaceId }, callId }: ToolCallContext) => ({ workspaceId, callId });
+
 /**
  * Works on a task until it ends, or until the subagent waits for functions of the caller.
  *
@@ -79,6 +85,7 @@ async function work(
   parameters: Static<typeof subagentParameters>,
   context: ToolCallContext,
   before: readonly InputItem[],
+  sign: SignText,
 ): Promise<ToolOutcome> {
   const { earlierCalls, fail, model: outer, request, conversation } = context;
   if (earlierCalls >= MAX_TASKS) fail(`The limit of ${MAX_TASKS} tasks is reached. Go on without the subagent.`);
@@ -93,7 +100,10 @@ async function work(
     ...(tools.length > 0 && { max_tool_calls: Math.max(0, maxCalls - countServerCalls(before)) }),
   });
   const suspension = functions.length > 0 ? findAwaited(response, before) : undefined;
-  if (suspension) return { result: {}, item: {}, suspension };
+  if (suspension) {
+    const transcript = signTranscript(sign, nameOwner(context), suspension.transcript);
+    return { result: {}, item: {}, suspension: { ...suspension, transcript } };
+  }
   const problem = explainEmpty(response);
   if (problem !== undefined) fail(problem);
   const { model } = response;

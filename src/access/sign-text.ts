@@ -1,0 +1,12 @@
+import { createHmac } from 'node:crypto';
+
+/**
+ * Creates the function that signs texts which callers keep for the gateway, so that they cannot change them. All hosts
+ * with the same master key accept them.
+ *
+ * @returns a function of purpose and text → 64 hex digits
+ */
+export const createTextSigner =
+  (masterKey: Buffer) =>
+  (purpose: string, text: string): string =>
+    createHmac('sha256', masterKey).update(`signature\0${purpose}\0${text}`).digest('hex');
