@@ -14,6 +14,7 @@ import { findWires } from './compose/find-wires.ts';
 import { openAccounts } from './compose/open-accounts.ts';
 import { openAccounting } from './compose/open-accounting.ts';
 import { openFileIndex } from './compose/open-file-index.ts';
+import { createGatewayOutbound } from './compose/create-gateway-outbound.ts';
 import { openFiles } from './compose/open-files.ts';
 import { openBus } from './compose/open-bus.ts';
 import { openContainers } from './compose/open-containers.ts';
@@ -230,9 +231,10 @@ async function assemble(
     coalesce(() => accounts.refresh().catch(() => {})),
   );
   resources.defer(shareMemory({ health, sticky, bus }).close);
+  const outbound = createGatewayOutbound(config, log);
   const containers = await openContainers(
     {
-      ...{ config, store: storage.containers, files, dataDir, bus, log, driver: sandboxDriver },
+      ...{ config, store: storage.containers, files, dataDir, bus, log, outbound, driver: sandboxDriver },
       numbers: telemetry.sandboxes,
       cleans: !slot?.slot,
     },
@@ -267,6 +269,7 @@ async function assemble(
       sign: createTextSigner(masterKey),
       files,
       passages: storage.passages,
+      outbound,
       containers: replaced ?? containers,
       accounting,
       accounts,

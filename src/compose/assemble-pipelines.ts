@@ -22,7 +22,7 @@ import { buildRequest, type Run } from '../pipeline/run/run.ts';
 import { createCallService } from '../platform/outbound/call-service.ts';
 import { fetchMedia } from '../platform/outbound/fetch-media.ts';
 import { createImageFetchers } from '../platform/outbound/images-from.ts';
-import { createOutbound, type OutboundSettings } from '../platform/outbound/outbound.ts';
+import type { Outbound } from '../platform/outbound/outbound.ts';
 import { TokenCounter } from '../platform/tokenizers/token-counter.ts';
 import type { PassageStore } from '../platform/storage/ports/passages.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
@@ -61,6 +61,8 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   files: FileParts;
   /** Their texts. */
   passages: PassageStore;
+  /** The connections to addresses that callers name. */
+  outbound: Outbound;
   /** The containers of tools that run commands. */
   containers: Containers;
   accounts: Pick<Accounts, 'spending'>;
@@ -91,22 +93,11 @@ export function assemblePipelines(
 } {
   const { config, models, routingContext, hashEndUser, accounting, accounts, contentGuardrails, telemetry, log } =
     parts;
-  const { addedTools, version } = parts;
+  const { addedTools, version, outbound } = parts;
   const { ledger, contents } = accounting;
   const callService = createCallService();
   const tokenCounter = new TokenCounter();
   const { spending } = accounts;
-  let outboundConfig = config().outbound;
-  let outboundSettings = readOutbound(outboundConfig); // replaced only by a reload, so that its rules are compiled once
-  const outbound = createOutbound({
-    settings() {
-      const { outbound: now } = config();
-      if (now !== outboundConfig) outboundSettings = readOutbound(now);
-      outboundConfig = now;
-      return outboundSettings;
-    },
-    report: (failure) => log('outbound fetch failed', failure),
-  });
   const findSearchEngine = findSearchEngines(config, callService, log);
   const media = (): MediaSource => {
     const { fetch, request_bytes, request_urls } = config().outbound;
@@ -248,13 +239,3 @@ function reserveInput({ reservation, steps }: Run, tokens: number): MaybePromise
 
 /** The estimate of a run without a plan. */
 const nothing: Estimate = { nanoUsd: 0n, sharedNanoUsd: 0n };
-
-const readOutbound = (outbound: Config['outbound']): OutboundSettings => ({
-  allow: outbound.allow,
-  deny: outbound.deny,
-  ports: outbound.ports,
-  maxBytes: outbound.max_bytes,
-  timeoutMs: outbound.timeout_ms,
-  idleMs: outbound.idle_ms,
-  parallel: outbound.parallel,
-});

@@ -7,10 +7,12 @@ import type { FileParts } from '../management/files/parts.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
 import type { Bus } from '../platform/bus/bus.ts';
 import { repeatHourly } from '../platform/hourly.ts';
+import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { SandboxDriver } from '../platform/sandbox/sandbox.ts';
 import type { ContainerStore } from '../platform/storage/ports/containers.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { SandboxNumbers } from '../platform/telemetry/sandbox-numbers.ts';
+import { createEgress } from './create-egress.ts';
 import { createSandboxDriver } from './create-sandbox-driver.ts';
 
 export interface OpenContainersParts {
@@ -19,6 +21,7 @@ export interface OpenContainersParts {
   files: FileParts;
   dataDir: string;
   bus: Bus;
+  outbound: Outbound;
   log: WriteLog;
   numbers: SandboxNumbers;
   /** Replaces the driver of the configuration. */
@@ -34,7 +37,7 @@ export async function openContainers(
   parts: OpenContainersParts,
   resources: AsyncDisposableStack,
 ): Promise<RunningContainers> {
-  const { config, store, files, dataDir, bus, log, numbers, cleans } = parts;
+  const { config, store, files, dataDir, bus, log, numbers, cleans, outbound } = parts;
   const chosen = parts.driver ? { driver: parts.driver } : await createSandboxDriver(config(), dataDir);
   const driver = 'driver' in chosen ? chosen.driver : undefined;
   const now = currentTimeMs;
@@ -42,8 +45,11 @@ export async function openContainers(
     resources.defer(() => driver.close().catch((error: unknown) => log('sandbox stop failed', { err: error })));
     void driver.removeLeftovers().catch((error: unknown) => log('sandbox stop failed', { err: error }));
   }
+  // A simulated sandbox has no network.
+  const hasNetwork = driver !== undefined && driver.kind !== 'simulation';
+  const openEgress = hasNetwork ? createEgress({ outbound, counts: numbers.egress, log }, resources) : undefined;
   const containers = createContainers({
-    ...{ driver, store, files, bus, log, now, objects: files.objects, openEgress: undefined },
+    ...{ driver, store, files, bus, log, now, objects: files.objects, openEgress },
     problem: 'problem' in chosen ? chosen.problem : undefined,
     settings: () => readContainerSettings(config()),
     counts: numbers,

@@ -45,6 +45,7 @@ const rules: Rules = {
       cluster: 'telemetry:types',
       counters: 'cluster:types telemetry:types',
       'data-folder': '',
+      egress: 'outbound', // the check of addresses
       mcp: 'outbound', // errors of exchanges
       objects: '',
       outbound: '',

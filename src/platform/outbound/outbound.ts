@@ -1,3 +1,4 @@
+import { isIP, type Socket } from 'node:net';
 import { Client } from 'undici';
 import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -78,6 +79,12 @@ export interface Outbound {
    * @throws {OutboundError} with a message for the caller, or the reason of the signal
    */
   exchange(url: string, request: ExchangeRequest): Promise<OutboundExchange>;
+  /**
+   * Opens a connection to a host, at an address that passed the check. The caller bounds it, and reports failures.
+   *
+   * @throws {OutboundError}, or the reason of the signal
+   */
+  connectTo(host: string, port: number, signal: AbortSignal): Promise<Socket>;
 }
 
 const MAX_REDIRECTS = 5;
@@ -108,6 +115,12 @@ export function createOutbound(options: OutboundOptions): Outbound {
         if (error instanceof OutboundError) reportFailure(error, url);
         throw error;
       }
+    },
+    async connectTo(host, port, signal) {
+      const limits = settings();
+      const url = `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}/`; // of http, so that no TLS is added
+      const target = await abortable(checkUrl(url, rulesOf(limits), resolve, signal), signal);
+      return await connect(target, dial, limits.idleMs, signal);
     },
     async fetchUrl(url, options = {}) {
       const { maxBytes = Number.POSITIVE_INFINITY, timeoutMs, budget, accept = '*/*', cancellation } = options;

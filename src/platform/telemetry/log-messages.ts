@@ -101,6 +101,7 @@ export const logMessages = {
   'container leases not renewed': { levels: ['warn'], fields: ['err'] },
   'container sweep failed': { levels: ['warn'], fields: ['err'] },
   'texts not analyzed': { levels: ['warn'], fields: ['detail', 'count'] },
+  'egress refused': { levels: ['info'], fields: ['sandbox', 'workspace_id', 'host', 'port', 'reason'] },
   'outbound fetch failed': { levels: ['warn'], fields: ['reason', 'origin', 'detail'] },
   'mcp server failed': { levels: ['warn'], fields: ['server', 'tool', 'fault', 'code'] },
   'mcp server exited': { levels: ['warn'], fields: ['server', 'code', 'signal', 'stderr'] },

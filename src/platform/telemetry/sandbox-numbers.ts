@@ -6,6 +6,8 @@ export class SandboxNumbers {
   running: () => number = () => 0;
   /** What runs them. */
   driver = 'none';
+  /** The traffic of their networks. */
+  readonly egress = { served: 0, refused: 0, failed: 0, sentBytes: 0, receivedBytes: 0 };
   private starts = 0;
   private seconds = 0;
   private readonly failures = new Map<string, number>();
@@ -50,6 +52,25 @@ export class SandboxNumbers {
         help: 'Sandboxes that did not start (start), ended by themselves (crash) or lost their container (lease), and saves of files that failed (save).',
         type: 'counter',
         samples: [...this.failures].map(([reason, value]) => ({ labels: { ...labels, reason }, value })),
+      },
+      {
+        name: 'headgate_sandbox_egress_requests_total',
+        help: 'Requests and tunnels from sandboxes to hosts, by outcome.',
+        type: 'counter',
+        samples: Object.entries({
+          served: this.egress.served,
+          refused: this.egress.refused,
+          failed: this.egress.failed,
+        }).map(([outcome, value]) => ({ labels: { outcome }, value })),
+      },
+      {
+        name: 'headgate_sandbox_egress_bytes_total',
+        help: 'Bytes of connections from sandboxes to hosts that have ended.',
+        type: 'counter',
+        samples: [
+          { labels: { direction: 'sent' }, value: this.egress.sentBytes },
+          { labels: { direction: 'received' }, value: this.egress.receivedBytes },
+        ],
       },
     ];
   }

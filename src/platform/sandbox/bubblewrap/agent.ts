@@ -1,5 +1,6 @@
 import type { SandboxLimits } from '../sandbox.ts';
-import { CONTROL_FOLDER } from './write-arguments.ts';
+import type { NetworkRelay } from '../network-relay.ts';
+import { CONTROL_FOLDER, PROXY_SOCKET } from './write-arguments.ts';
 
 /** Open files of one process. */
 const MAX_OPEN_FILES = 1024;
@@ -11,13 +12,20 @@ const MAX_OPEN_FILES = 1024;
  * it all processes of the sandbox. As process 1 it cannot be killed from inside, and removes the processes that others
  * left behind.
  */
-export const writeAgent = ({ processes, diskBytes }: SandboxLimits): string => `
+export const writeAgent = ({ processes, diskBytes }: SandboxLimits, relay?: NetworkRelay): string => `
 ulimit -c 0 -n ${MAX_OPEN_FILES} -f ${Math.ceil(diskBytes / 1024)} -u ${processes} || exit 1
 echo 1000 >/proc/self/oom_score_adj
 for fd in /proc/self/fd/*; do fd=\${fd##*/}; ((fd > 2)) && eval "exec $fd>&-"; done
-echo ready
+${relay ? startRelay(relay) : ''}echo ready
 exec >/dev/null 2>&1
 while IFS= read -r number; do ( . ${CONTROL_FOLDER}/$number.sh ) <&- & done
+`;
+
+/** Starts the way to the egress proxy, and waits until it listens. */
+const startRelay = ({ command }: NetworkRelay): string => `
+exec 3< <(exec ${[...command, PROXY_SOCKET].map(quote).join(' ')} </dev/null 2>/dev/null)
+read -r _ <&3 || { echo 'The relay to the network proxy does not start.' >&2; exit 1; }
+exec 3<&-
 `;
 
 /** The pipes of a command in the control folder. */

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
+import { chooseNetworkRelay, type NetworkRelay } from '../network-relay.ts';
 import { type Sandbox, type SandboxDriver, SandboxError, type SandboxSpec } from '../sandbox.ts';
 import { writeAgent } from './agent.ts';
 import { BubblewrapSandbox } from './bubblewrap-sandbox.ts';
@@ -41,6 +42,8 @@ export interface BubblewrapOptions {
   folder: string;
   /** Files and folders that sandboxes must not see: of the gateway and its data. What is not below `/usr` is hidden anyway. */
   hidden: readonly string[];
+  /** Default: the best one that the host has. */
+  relay?: NetworkRelay;
 }
 
 /** Runs sandboxes with bubblewrap, which needs no rights and no service. */
@@ -129,6 +132,8 @@ export class BubblewrapDriver implements SandboxDriver {
   }
 
   #spawn(spec: SandboxSpec, folders: { home: string; control: string; etc: string; empty: string }): ChildProcess {
+    const relay = spec.network && (this.#options.relay ?? chooseNetworkRelay());
+    if (spec.network && this.#owner !== undefined) chownSync(spec.network.proxySocket, this.#owner, this.#owner);
     const filter = openSync(join(this.#openInstance(), 'filter'), 'r');
     try {
       return spawn(
@@ -138,8 +143,8 @@ export class BubblewrapDriver implements SandboxDriver {
           hidden: listHiddenPaths(['/usr/local/etc', ...this.#options.hidden]),
           temporaryBytes: spec.limits.temporaryBytes,
           descriptors: { filter: 3, info: 4, block: 5 },
-          program: ['bash', '--norc', '--noprofile', '-c', writeAgent(spec.limits)],
-          ...(spec.network && { proxySocket: spec.network.proxySocket }),
+          program: ['bash', '--norc', '--noprofile', '-c', writeAgent(spec.limits, relay)],
+          ...(spec.network && relay && { network: { ...spec.network, relay } }),
         }),
         {
           cwd: '/',

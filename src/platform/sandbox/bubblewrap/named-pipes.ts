@@ -36,7 +36,10 @@ export class NamedPipes {
   }
 
   #prepare(batch = 0): void {
-    this.#batches[batch] ??= this.#create(batch);
+    if (this.#batches[batch]) return;
+    const created = this.#create(batch);
+    created.catch(() => {}); // `take` reports it, unless the sandbox did not start
+    this.#batches[batch] = created;
   }
 
   async #create(batch: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type NetworkRelay, proxyEnvironment } from '../network-relay.ts';
 import { SANDBOX_HOME } from '../sandbox.ts';
 import type { HiddenPath } from './list-hidden-paths.ts';
 
@@ -19,8 +20,8 @@ export interface ArgumentParts {
   descriptors: { filter: number; info: number; block: number };
   /** The program of process 1, with its arguments. */
   program: readonly string[];
-  /** Unix socket of the egress proxy on the host. */
-  proxySocket?: string;
+  /** Unix socket of the egress proxy on the host, and what programs need to reach it. */
+  network?: { proxySocket: string; relay: NetworkRelay };
 }
 
 /** Path of the egress proxy's socket in the sandbox. */
@@ -36,7 +37,11 @@ export function writeArguments(parts: ArgumentParts): string[] {
     ...['--cap-drop', 'ALL', '--seccomp', String(descriptors.filter)],
     ...['--info-fd', String(descriptors.info), '--block-fd', String(descriptors.block)],
     '--clearenv',
-    ...Object.entries(sandboxEnvironment).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...Object.entries({ ...sandboxEnvironment, ...(parts.network && proxyEnvironment) }).flatMap(([name, value]) => [
+      '--setenv',
+      name,
+      value,
+    ]),
     ...['--ro-bind', '/usr', '/usr'],
     ...parts.hidden.flatMap(({ path, isFolder }) => ['--ro-bind', isFolder ? folders.empty : '/dev/null', path]),
     ...showTopFolders(),
@@ -48,9 +53,15 @@ export function writeArguments(parts: ArgumentParts): string[] {
     ...sharedEtc.flatMap((path) => ['--ro-bind-try', path, path]),
     ...['--symlink', '/tmp', '/var/tmp', '--bind', folders.home, SANDBOX_HOME],
     ...['--ro-bind', folders.control, CONTROL_FOLDER],
-    ...(parts.proxySocket === undefined ? [] : ['--ro-bind', parts.proxySocket, PROXY_SOCKET]),
+    ...mountNetwork(parts.network),
     ...['--remount-ro', '/', '--chdir', SANDBOX_HOME, '--', ...parts.program],
   ];
+}
+
+function mountNetwork(network: ArgumentParts['network']): string[] {
+  if (!network) return [];
+  const { proxySocket, relay } = network;
+  return ['--ro-bind', proxySocket, PROXY_SOCKET, ...(relay.mount ? ['--ro-bind', ...relay.mount] : [])];
 }
 
 /** The environment of commands. */

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { OpenEgress } from '../containers/container-parts.ts';
+import { type EgressCounts, openEgressProxy } from '../platform/egress/egress-proxy.ts';
+import type { Outbound } from '../platform/outbound/outbound.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+
+export interface EgressParts {
+  outbound: Pick<Outbound, 'connectTo'>;
+  counts: EgressCounts;
+  log: WriteLog;
+}
+
+const FOLDER = 'headgate-egress-';
+/** Longest path of a folder for sockets. Paths of Unix sockets have at most 107 bytes. */
+const MAX_FOLDER_BYTES = 60;
+
+/**
+ * Creates the egress proxies of sandboxes. Their sockets are in a folder that other users can enter but not list,
+ * because the sandboxes of a gateway that runs as root have another user. The driver gives each socket to that user.
+ */
+export function createEgress({ outbound, counts, log }: EgressParts, resources: AsyncDisposableStack): OpenEgress {
+  let folder: string | undefined;
+  const openFolder = (): string => {
+    if (folder !== undefined) return folder;
+    const base = chooseBase();
+    removeFoldersOfDeadProcesses(base);
+    folder = mkdtempSync(join(base, `${FOLDER}${process.pid}-`));
+    chmodSync(folder, 0o711);
+    return folder;
+  };
+  resources.defer(() => {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  });
+  return async ({ name, workspaceId, allowedDomains }) => {
+    const proxySocket = join(openFolder(), `${randomBytes(16).toString('hex')}.sock`);
+    const proxy = await openEgressProxy({
+      ...{ socketPath: proxySocket, allowedDomains, counts, connect: outbound.connectTo },
+      report: (refusal) => log('egress refused', { sandbox: name, workspace_id: workspaceId, ...refusal }),
+    });
+    return { proxySocket, close: () => proxy.close() };
+  };
+}
+
+/** The user of a sandbox must be able to enter the folder, which that of root may not be. */
+function chooseBase(): string {
+  const usual = tmpdir();
+  return process.getuid?.() === 0 || Buffer.byteLength(usual) > MAX_FOLDER_BYTES ? '/tmp' : usual;
+}
+
+function removeFoldersOfDeadProcesses(base: string): void {
+  for (const name of readdirSync(base)) {
+    const pid = Number(/^headgate-egress-(\d+)-/.exec(name)?.[1]);
+    if (!(pid > 0) || isRunning(pid)) continue;
+    try {
+      rmSync(join(base, name), { recursive: true, force: true });
+    } catch {
+      // It belongs to another user.
+    }
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'; // the system's error
+  }
+}

@@ -1,0 +1,277 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { OutboundError } from '../outbound/outbound-error.ts';
+import { EgressRefusal, explainOutboundError } from './egress-refusal.ts';
+import { forwardRequest } from './forward-request.ts';
+import { compileHostList } from './host-list.ts';
+import { readTarget, type EgressTarget } from './read-target.ts';
+import { joinTunnel } from './tunnel.ts';
+
+export interface EgressLimits {
+  /** Connections of the sandbox at the same time. One more is closed. */
+  connections: number;
+  /** Of a request or a response. */
+  headerBytes: number;
+  /** Time for the headers of a request, and for the first bytes of a tunnel. */
+  beginMs: number;
+  /** Maximum time without data. */
+  idleMs: number;
+}
+
+export const egressLimits: EgressLimits = { connections: 64, headerBytes: 32_768, beginMs: 10_000, idleMs: 120_000 };
+
+/** The traffic of sandboxes, which proxies count up. */
+export interface EgressCounts {
+  /** Requests and tunnels. */
+  served: number;
+  refused: number;
+  failed: number;
+  /** To hosts. */
+  sentBytes: number;
+  /** From hosts. */
+  receivedBytes: number;
+}
+
+export interface EgressProxyOptions {
+  /** Unix socket to listen on, for one sandbox. At most 107 bytes. */
+  socketPath: string;
+  /** Lower-case host names and globs. `*`: every public host. */
+  allowedDomains: readonly string[];
+  /** Opens a connection to a checked address. @throws {OutboundError} */
+  connect: (host: string, port: number, signal: AbortSignal) => Promise<Socket>;
+  counts: EgressCounts;
+  /** Called for refusals, at most once for each host and reason, and at most 20 times. */
+  report?: (refusal: { host: string; port: number; reason: string }) => void;
+  limits?: Partial<EgressLimits>;
+}
+
+export interface EgressProxy {
+  /** Closes all connections. */
+  close(): Promise<void>;
+}
+
+const MAX_REPORTS = 20;
+
+/**
+ * Opens the only way out of a sandbox: an HTTP proxy that connects to allowed hosts at the ports 80 and 443. At port 443
+ * a client must use TLS with the name of the host. At port 80 it must use HTTP with that name.
+ *
+ * @see docs/guides/sandbox-network.md
+ */
+export async function openEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
+  const proxy = new SandboxEgress(options);
+  await proxy.listen(options.socketPath);
+  return proxy;
+}
+
+class SandboxEgress implements EgressProxy {
+  private readonly options: EgressProxyOptions;
+  private readonly limits: EgressLimits;
+  private readonly isAllowed: (host: string) => boolean;
+  private readonly server: Server;
+  /** Connections of the sandbox. */
+  private readonly sockets = new Set<Socket>();
+  /** Tunnels to port 80. Their requests come to the same server. */
+  private readonly plainTunnels = new WeakMap<Duplex, EgressTarget>();
+  private readonly closing = new AbortController();
+  private readonly reported = new Set<string>();
+
+  constructor(options: EgressProxyOptions) {
+    this.options = options;
+    this.limits = { ...egressLimits, ...options.limits };
+    this.isAllowed = compileHostList(options.allowedDomains);
+    const { connections, headerBytes, beginMs, idleMs } = this.limits;
+    const server = createServer(
+      { maxHeaderSize: headerBytes, headersTimeout: beginMs, requestTimeout: 0, keepAliveTimeout: 5000 },
+      (request, response) => void this.forward(request, response),
+    );
+    server.maxConnections = connections;
+    server.timeout = idleMs;
+    server.on('connection', (socket: Socket) => this.watch(socket));
+    server.on('drop', () => options.counts.refused++);
+    server.on('connect', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      void this.tunnel(request, socket, head);
+    });
+    this.server = server;
+  }
+
+  async listen(path: string): Promise<void> {
+    this.server.listen(path);
+    await once(this.server, 'listening');
+  }
+
+  async close(): Promise<void> {
+    if (this.closing.signal.aborted) return;
+    this.closing.abort(new Error('the sandbox has ended'));
+    const closed = once(this.server, 'close');
+    this.server.close();
+    for (const socket of this.sockets) socket.destroy();
+    await closed;
+  }
+
+  private watch(socket: Socket): void {
+    if (this.sockets.has(socket)) return; // a tunnel to port 80 arrives a second time
+    this.sockets.add(socket);
+    socket.on('error', () => {}); // a broken connection ends by itself
+    socket.once('close', () => this.sockets.delete(socket));
+  }
+
+  /** Serves `CONNECT host:port`. */
+  private async tunnel(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const { counts, connect } = this.options;
+    let target: EgressTarget | undefined;
+    try {
+      if (this.plainTunnels.has(socket)) throw new EgressRefusal(400, 'A tunnel in a tunnel is not allowed.');
+      target = this.check(readTarget(request.url ?? ''));
+      if (target.port === 80) {
+        this.plainTunnels.set(socket, target);
+        socket.write(ESTABLISHED);
+        socket.unshift(head);
+        this.server.emit('connection', socket);
+        return;
+      }
+      const { idleMs, beginMs } = this.limits;
+      const upstream = await this.dial(connect, target, socket);
+      this.count(upstream);
+      socket.write(ESTABLISHED);
+      const problem = await joinTunnel(socket, upstream, { head, host: target.host, idleMs, beginMs });
+      if (problem === undefined) counts.served++;
+      else this.note(target, problem);
+    } catch (error) {
+      const { status, message } = this.explain(error, target);
+      if (socket.writable) socket.end(writeRefusal(status, message));
+      else socket.destroy();
+    }
+  }
+
+  /** Serves `GET http://host/…` and the like, and the requests in tunnels to port 80. */
+  private async forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { counts, connect } = this.options;
+    const tunnel = this.plainTunnels.get(request.socket);
+    let target: EgressTarget | undefined;
+    try {
+      const { path, ...named } = readRequestTarget(request, tunnel);
+      target = this.check(named);
+      const upstream = await this.dial(connect, target, request.socket);
+      this.count(upstream);
+      const { idleMs, headerBytes } = this.limits;
+      await forwardRequest(request, response, { upstream, host: target.authority, path, idleMs, headerBytes });
+      counts.served++;
+    } catch (error) {
+      const { status, message } = this.explain(error, target);
+      if (response.headersSent || response.destroyed) return void request.socket.destroy();
+      response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
+      response.end(`${message}\n`);
+    }
+  }
+
+  /** @throws {EgressRefusal} */
+  private check(target: EgressTarget): EgressTarget {
+    const { host, port } = target;
+    if (port !== 80 && port !== 443) {
+      throw new EgressRefusal(403, `Port ${port} is closed. Only the ports 80 and 443 are open.`);
+    }
+    if (this.isAllowed(host)) return target;
+    throw new EgressRefusal(403, `${host} is not among the allowed_domains of this container.`, target);
+  }
+
+  private async dial(
+    connect: EgressProxyOptions['connect'],
+    { host, port }: EgressTarget,
+    client: Socket,
+  ): Promise<Socket> {
+    const abandoned = new AbortController();
+    const abandon = (): void => abandoned.abort(new Error('the client has disconnected'));
+    client.once('close', abandon);
+    try {
+      return await connect(host, port, AbortSignal.any([this.closing.signal, abandoned.signal]));
+    } finally {
+      client.off('close', abandon);
+    }
+  }
+
+  private count(upstream: Socket): void {
+    const { counts } = this.options;
+    const destroy = (): void => void upstream.destroy();
+    this.closing.signal.addEventListener('abort', destroy, { once: true });
+    upstream.on('error', () => {}); // both ends of a tunnel, and requests, notice the end
+    upstream.once('close', () => {
+      this.closing.signal.removeEventListener('abort', destroy);
+      counts.sentBytes += upstream.bytesWritten;
+      counts.receivedBytes += upstream.bytesRead;
+    });
+  }
+
+  private explain(error: unknown, target: EgressTarget | undefined): { status: number; message: string } {
+    const { counts } = this.options;
+    const refusal =
+      error instanceof EgressRefusal
+        ? error
+        : error instanceof OutboundError && target
+          ? explainOutboundError(error, target)
+          : new EgressRefusal(502, 'The connection was interrupted.');
+    if (refusal.status >= 500) {
+      counts.failed++;
+      return refusal;
+    }
+    this.note(refusal.target ?? target, refusal.message);
+    return refusal;
+  }
+
+  private note(target: EgressTarget | undefined, reason: string): void {
+    const { counts, report } = this.options;
+    counts.refused++;
+    const { host, port } = target ?? { host: '', port: 0 };
+    const key = `${host}:${port} ${reason}`;
+    if (this.reported.has(key) || this.reported.size >= MAX_REPORTS) return;
+    this.reported.add(key);
+    report?.({ host, port, reason });
+  }
+}
+
+/** @throws {EgressRefusal} */
+function readRequestTarget(
+  request: IncomingMessage,
+  tunnel: EgressTarget | undefined,
+): EgressTarget & { path: string } {
+  const url = request.url ?? '';
+  if (!tunnel) {
+    const parsed = /^http:\/\//i.test(url) ? URL.parse(url) : null;
+    if (!parsed || parsed.username !== '' || parsed.password !== '') {
+      throw new EgressRefusal(
+        400,
+        'This is an HTTP proxy: it needs CONNECT, or a GET of an http:// URL without credentials.',
+      );
+    }
+    return { ...readTarget(`${parsed.hostname}:${parsed.port || 80}`), path: parsed.pathname + parsed.search };
+  }
+  const named = request.headers.host === undefined ? undefined : readTarget(request.headers.host, 80);
+  if (named?.host !== tunnel.host || named.port !== 80) {
+    throw new EgressRefusal(403, `The Host header must be ${tunnel.host}, as in CONNECT.`, tunnel);
+  }
+  if (!url.startsWith('/') && url !== '*') throw new EgressRefusal(400, 'In a tunnel, the request needs a path.');
+  return { ...tunnel, path: url };
+}
+
+const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n';
+
+const phrases: Record<number, string> = {
+  400: 'Bad Request',
+  403: 'Forbidden',
+  502: 'Bad Gateway',
+  504: 'Gateway Timeout',
+};
+
+function writeRefusal(status: number, message: string): string {
+  const body = `${message}\n`;
+  return [
+    `HTTP/1.1 ${status} ${phrases[status] ?? 'Error'}`,
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}

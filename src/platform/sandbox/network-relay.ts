@@ -1,0 +1,102 @@
+import { accessSync, constants } from 'node:fs';
+
+/** Where programs in a sandbox find the egress proxy. */
+const PROXY_ADDRESS = '127.0.0.1:3128';
+
+/** Variables of commands in a sandbox with a network. */
+export const proxyEnvironment: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].map((name) => [name, `http://${PROXY_ADDRESS}`]),
+  ),
+  ...Object.fromEntries(['NO_PROXY', 'no_proxy'].map((name) => [name, 'localhost,127.0.0.1,::1'])),
+  NODE_USE_ENV_PROXY: '1',
+};
+
+/**
+ * Passes connections to port 3128 on to a Unix socket, whose path is the argument. Says `ready` when it listens. It
+ * keeps at most 64 KiB of a connection in each direction.
+ */
+const perlRelay = `
+use strict; use Socket; use Fcntl; use Errno qw(EAGAIN EINTR);
+$SIG{PIPE} = 'IGNORE';
+my (%socket, %peer, %kept, %ended, %shut);
+sub drop { my @pair = ($_[0], $peer{$_[0]}); for my $n (@pair) { next unless defined $n; delete $_->{$n} for (\\%peer, \\%kept, \\%ended, \\%shut); close(delete $socket{$n}) if $socket{$n}; } }
+sub unblock { fcntl($_[0], F_SETFL, fcntl($_[0], F_GETFL, 0) | O_NONBLOCK) }
+socket(my $listener, PF_INET, SOCK_STREAM, 0) or exit 1;
+setsockopt($listener, SOL_SOCKET, SO_REUSEADDR, 1);
+bind($listener, sockaddr_in(3128, INADDR_LOOPBACK)) && listen($listener, 64) or exit 1;
+unblock($listener);
+syswrite(STDOUT, "ready\\n"); open(STDOUT, '>', '/dev/null');
+while (1) {
+  my ($read, $write) = ('', '');
+  vec($read, fileno($listener), 1) = 1;
+  for my $n (keys %socket) {
+    vec($read, $n, 1) = 1 if !$ended{$n} && length($kept{$peer{$n}}) < 65536;
+    vec($write, $n, 1) = 1 if length($kept{$n});
+  }
+  next if select($read, $write, undef, undef) < 0;
+  if (vec($read, fileno($listener), 1) && accept(my $client, $listener)) {
+    my $proxy;
+    if (socket($proxy, PF_UNIX, SOCK_STREAM, 0) && connect($proxy, sockaddr_un($ARGV[0]))) {
+      my ($a, $b) = (fileno($client), fileno($proxy));
+      unblock($_) for ($client, $proxy);
+      @socket{$a, $b} = ($client, $proxy); @peer{$a, $b} = ($b, $a); @kept{$a, $b} = ('', '');
+    }
+  }
+  for my $n (keys %socket) {
+    next unless $socket{$n} && vec($read, $n, 1);
+    my $count = sysread($socket{$n}, my $bytes, 65536);
+    if (!defined $count) { drop($n) unless $! == EAGAIN || $! == EINTR; }
+    elsif ($count == 0) { $ended{$n} = 1; }
+    else { $kept{$peer{$n}} .= $bytes; vec($write, $peer{$n}, 1) = 1; }
+  }
+  for my $n (keys %socket) {
+    next unless $socket{$n};
+    if (length($kept{$n}) && vec($write, $n, 1)) {
+      my $count = syswrite($socket{$n}, $kept{$n});
+      if (defined $count) { substr($kept{$n}, 0, $count) = ''; }
+      elsif ($! != EAGAIN && $! != EINTR) { drop($n); next; }
+    }
+    if ($ended{$peer{$n}} && !length($kept{$n}) && !$shut{$n}) { shutdown($socket{$n}, 1); $shut{$n} = 1; }
+    drop($n) if $shut{$n} && $shut{$peer{$n}};
+  }
+}
+`;
+
+/** The same for Node. */
+const nodeRelay = `
+const { connect, createServer } = require('node:net');
+createServer({ allowHalfOpen: true }, (client) => {
+  const proxy = connect({ path: process.argv[1], allowHalfOpen: true });
+  for (const [from, to] of [[client, proxy], [proxy, client]]) {
+    from.on('error', () => to.destroy()).on('close', () => to.destroy());
+    from.pipe(to);
+  }
+}).listen(3128, '127.0.0.1', () => process.stdout.write('ready\\n'));
+`;
+
+const PERL = '/usr/bin/perl';
+
+/** The program that runs in a sandbox with a network. */
+export interface NetworkRelay {
+  /** Program and arguments. The path of the proxy's socket follows. */
+  command: readonly string[];
+  /** A file of the host that the program needs, and its path in the sandbox. */
+  mount?: readonly [from: string, to: string];
+}
+
+/** Chooses Perl, which needs 5 MB, if the host has it: Debian always does. Otherwise Node, with 15 MB. choice 544 */
+export function chooseNetworkRelay(hasPerl: boolean = isExecutable(PERL)): NetworkRelay {
+  if (hasPerl) return { command: [PERL, '-e', perlRelay] };
+  const node = '/run/headgate-node';
+  return { command: [node, '-e', nodeRelay], mount: [process.execPath, node] };
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

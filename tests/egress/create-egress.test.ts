@@ -1,0 +1,62 @@
+import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { connect } from 'node:net';
+import { text as readAll } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createEgress } from '../../src/compose/create-egress.ts';
+import type { WriteLog } from '../../src/platform/telemetry/log-messages.ts';
+import { type EgressLab, noTraffic, startEgressLab } from './egress-lab.ts';
+
+let lab: EgressLab;
+beforeAll(async () => {
+  lab = await startEgressLab();
+});
+afterAll(async () => await lab[Symbol.asyncDispose]());
+
+const sandbox = (name: string) => ({ name, workspaceId: 'w', allowedDomains: [`${name}.example.org`] });
+const ask = async (path: string, url: string): Promise<string> => {
+  const socket = connect(path);
+  socket.write(`GET ${url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  return await readAll(socket);
+};
+
+it('opens a proxy for each sandbox, in a folder that cannot be listed by others', async () => {
+  await using resources = new AsyncDisposableStack();
+  const counts = { ...noTraffic };
+  const logged: unknown[] = [];
+  const log: WriteLog = (message, fields) => void logged.push([message, fields]);
+  const open = createEgress({ outbound: lab.outbound, counts, log }, resources);
+  const [a, b] = await Promise.all([open(sandbox('a')), open(sandbox('b'))]);
+  expect(statSync(dirname(a.proxySocket)).mode & 0o777).toBe(0o711);
+  expect(Buffer.byteLength(a.proxySocket)).toBeLessThan(107);
+  expect(await ask(a.proxySocket, 'http://a.example.org/')).toContain('200 OK');
+  expect(await ask(b.proxySocket, 'http://a.example.org/secret')).toContain('403 Forbidden');
+  expect(counts).toMatchObject({ served: 1, refused: 1 });
+  expect(logged).toEqual([
+    ['egress refused', expect.objectContaining({ sandbox: 'b', workspace_id: 'w', host: 'a.example.org', port: 80 })],
+  ]);
+  expect(JSON.stringify(logged)).not.toContain('secret');
+  await a.close();
+  expect(existsSync(a.proxySocket)).toBe(false);
+  expect(await ask(b.proxySocket, 'http://b.example.org/')).toContain('200 OK');
+  await b.close();
+  const folder = dirname(a.proxySocket);
+  await resources.disposeAsync();
+  expect(existsSync(folder)).toBe(false);
+});
+
+it('removes what killed processes have left, and nothing else', async () => {
+  await using resources = new AsyncDisposableStack();
+  const open = createEgress({ outbound: lab.outbound, counts: { ...noTraffic }, log: () => {} }, resources);
+  const probe = await open(sandbox('probe'));
+  const base = dirname(dirname(probe.proxySocket));
+  await probe.close();
+  const { pid: dead } = spawnSync('true');
+  const left = mkdtempSync(join(base, `headgate-egress-${dead}-`));
+  const alive = dirname(probe.proxySocket);
+  const again = createEgress({ outbound: lab.outbound, counts: { ...noTraffic }, log: () => {} }, resources);
+  await (await again(sandbox('again'))).close();
+  expect(readdirSync(base)).not.toContain(left.slice(base.length + 1));
+  expect(existsSync(alive)).toBe(true);
+});
