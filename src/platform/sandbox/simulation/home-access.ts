@@ -1,13 +1,7 @@
 import type { EntryToWrite, SandboxEntry } from '../sandbox.ts';
+import { splitEntryPath } from '../split-entry-path.ts';
 import { decodeFileName, encodeFileName } from './file-name.ts';
-import {
-  FileError,
-  type FileNode,
-  type FolderNode,
-  type Place,
-  type SimulatedFiles,
-  splitPath,
-} from './simulated-files.ts';
+import type { FileNode, FolderNode, Place, SimulatedFiles } from './simulated-files.ts';
 
 /** Entries of one batch of a listing. */
 const BATCH = 500;
@@ -103,11 +97,8 @@ export class HomeAccess {
   }
 
   private findPlace(path: Uint8Array, isCreating: boolean): Place | undefined {
-    const parts = splitPath(decodeFileName(path));
-    const name = parts.pop();
-    if (name === undefined || [...parts, name].some((part) => part === '.' || part === '..')) {
-      throw new FileError('EINVAL', 'open', decodeFileName(path));
-    }
+    const parts = splitEntryPath(path).map(decodeFileName);
+    const name = parts.pop()!; // there is at least one
     let folder: FolderNode = this.files.home;
     for (const part of parts) {
       const place: Place = { folder, name: part, node: folder.children.get(part), isHome: true };

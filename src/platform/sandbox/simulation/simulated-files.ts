@@ -415,7 +415,7 @@ export class SimulatedFiles {
   }
 }
 
-export const splitPath = (path: string): string[] => path.split('/').filter((part) => part !== '');
+const splitPath = (path: string): string[] => path.split('/').filter((part) => part !== '');
 
 const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
 

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { MessageChannel, Worker } from 'node:worker_threads';
+import { rejectCommand } from '../reject-command.ts';
 import {
   type CommandResult,
   type EntryToWrite,
@@ -34,7 +35,7 @@ interface Shell {
   readonly call: CallThread<ShellFunctions>;
 }
 
-/** Files in one thread, and each command that runs in another. */
+/** Files in one thread, and each command that runs in another: choice 533. */
 export class SimulatedSandbox implements Sandbox {
   readonly name: string;
   readonly ended: AbortSignal;
@@ -68,6 +69,10 @@ export class SimulatedSandbox implements Sandbox {
 
   async exec(command: SandboxCommand): Promise<CommandResult> {
     const { timeoutMs, signal } = command;
+    this.ended.throwIfAborted();
+    signal.throwIfAborted();
+    const rejected = rejectCommand(command.command);
+    if (rejected) return rejected;
     const cancellation = AbortSignal.any([signal, this.ended]);
     const deadline = Date.now() + timeoutMs;
     const hasTurn = await this.takeTurn(timeoutMs, cancellation);

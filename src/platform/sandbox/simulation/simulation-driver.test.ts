@@ -4,7 +4,7 @@ import type { CommandResult, EntryToWrite, Sandbox, SandboxCommand, SandboxEntry
 import { createSimulationDriver } from './simulation-driver.ts';
 
 const MIB = 1024 * 1024;
-const driver = createSimulationDriver();
+let driver = createSimulationDriver();
 const limits: SandboxLimits = {
   memoryBytes: 256 * MIB,
   cpus: 1,
@@ -47,7 +47,10 @@ async function* each(...entries: EntryToWrite[]): AsyncGenerator<EntryToWrite> {
   yield* entries;
 }
 
-afterEach(() => driver.close());
+afterEach(async () => {
+  await driver.close();
+  driver = createSimulationDriver();
+});
 
 describe('a simulated sandbox', () => {
   it('has a probe that finds the package', async () => {

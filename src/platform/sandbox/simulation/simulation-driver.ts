@@ -7,6 +7,7 @@ import { SimulatedSandbox } from './simulated-sandbox.ts';
  */
 export function createSimulationDriver(): SandboxDriver {
   const running = new Set<Sandbox>();
+  let isClosed = false;
   return {
     kind: 'simulation',
 
@@ -20,6 +21,7 @@ export function createSimulationDriver(): SandboxDriver {
     },
 
     async start(spec: SandboxSpec) {
+      if (isClosed) throw new SandboxError('unavailable', 'The gateway is shutting down.');
       if (spec.network) {
         throw new SandboxError('unavailable', 'The simulated sandbox has no network. Remove network_policy.');
       }
@@ -32,6 +34,7 @@ export function createSimulationDriver(): SandboxDriver {
     async removeLeftovers() {}, // threads end with their process
 
     async close() {
+      isClosed = true;
       await Promise.all(Array.from(running, (sandbox) => sandbox.stop()));
     },
   };

@@ -1,0 +1,21 @@
+/** Longest path of an entry, and deepest folder. The kernel accepts no longer path at once. */
+const MAX_BYTES = 4096;
+const SLASH = 0x2f;
+
+/** @returns the segments of the path of an entry @throws {RangeError} if it is not a path below a folder */
+export function splitEntryPath(path: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(path.buffer, path.byteOffset, path.byteLength);
+  const segments: Buffer[] = [];
+  for (let start = 0; start <= bytes.length; ) {
+    const slash = bytes.indexOf(SLASH, start);
+    const end = slash === -1 ? bytes.length : slash;
+    segments.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  if (bytes.length > MAX_BYTES || bytes.includes(0) || segments.some(isOdd)) {
+    throw new RangeError('The path of an entry is not below the home folder.');
+  }
+  return segments;
+}
+
+const isOdd = (segment: Buffer): boolean => ['', '.', '..'].includes(segment.toString('latin1'));
