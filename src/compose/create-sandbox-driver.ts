@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import type { SandboxDriver } from '../platform/sandbox/sandbox.ts';
 
@@ -17,9 +19,23 @@ export async function createSandboxDriver(config: Config, dataDir: string): Prom
       const { createSimulationDriver } = await import('../platform/sandbox/simulation/simulation-driver.ts');
       return { driver: createSimulationDriver() };
     }
+    case 'docker': {
+      const { createDockerDriver } = await import('../platform/sandbox/docker/docker-driver.ts');
+      const { socket = findDockerSocket(), image, runtime } = config.tools.sandbox.docker;
+      const settings = { socket, image, ...(runtime !== undefined && { runtime }) };
+      return { driver: createDockerDriver(settings, nameGateway(dataDir)) };
+    }
     case 'off':
       return { problem: 'The operator has switched sandboxes off (tools.sandbox.driver).' };
     default:
       return { problem: `This build has no sandbox driver ${driver} (tools.sandbox.driver), so commands cannot run.` };
   }
 }
+
+/** `DOCKER_HOST` can name other transports, which the driver does not have. */
+const findDockerSocket = (): string =>
+  /^unix:\/\/(.+)/.exec(process.env.DOCKER_HOST ?? '')?.[1] ?? '/var/run/docker.sock';
+
+/** The name of the gateway in labels. Its processes share the data folder. */
+const nameGateway = (dataDir: string): string =>
+  createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16);

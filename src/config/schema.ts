@@ -695,6 +695,13 @@ const sandboxSize = (description: string, value: number, minimum: number) =>
 const sandboxCount = (description: string, value: number, minimum: number, maximum: number) =>
   Type.Integer({ description, default: value, minimum, maximum });
 
+const sandboxImage = Type.String({
+  description: 'Image of sandboxes. It has bash, coreutils, util-linux, GNU findutils and GNU tar.',
+  default: 'python:3.13-slim',
+  minLength: 1,
+  restart: true,
+});
+
 /** Limits apply to sandboxes that start afterwards. */
 const sandbox = Type.Object({
   driver: Type.Enum(['auto', 'bubblewrap', 'docker', 'kubernetes', 'simulation', 'off'], {
@@ -735,6 +742,24 @@ const sandbox = Type.Object({
     maximum: 1000,
   }),
   min_seconds: sandboxCount('Fewest seconds of a tool call that are charged.', 30, 0, 3600),
+  docker: Type.Object({
+    socket: Type.Optional(
+      Type.String({
+        description:
+          'Unix socket of Docker or Podman. By default that of `DOCKER_HOST`, otherwise `/var/run/docker.sock`.',
+        minLength: 1,
+        restart: true,
+      }),
+    ),
+    image: sandboxImage,
+    runtime: Type.Optional(
+      Type.String({
+        description: 'OCI runtime that the service knows, such as `runsc` for gVisor. By default that of the service.',
+        minLength: 1,
+        restart: true,
+      }),
+    ),
+  }),
 });
 
 const tools = Type.Object({

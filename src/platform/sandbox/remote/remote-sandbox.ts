@@ -1,0 +1,475 @@
+import { Readable } from 'node:stream';
+import { rejectCommand } from '../reject-command.ts';
+import {
+  type CommandResult,
+  type EntryToWrite,
+  type Sandbox,
+  type SandboxCommand,
+  type SandboxEntry,
+  SandboxError,
+  type SandboxProblem,
+  type SandboxSpec,
+  SANDBOX_HOME,
+} from '../sandbox.ts';
+import { splitEntryPath } from '../split-entry-path.ts';
+import { ListingReader } from './read-listing.ts';
+import type { RemoteContainer } from './remote-process.ts';
+import { RunnerClosedError, ScriptRunner } from './script-runner.ts';
+import {
+  KILL_SESSION,
+  LIST,
+  MEASURE_FILES,
+  MEASURE_SYSTEM,
+  NO_SUCH_FILE,
+  reportErrors,
+  script,
+  writeCommand,
+} from './scripts.ts';
+import { FileWriter } from './write-files.ts';
+
+const PIECE_BYTES = 1024 * 1024;
+const LISTING_BYTES = 256 * 1024;
+const REMOVAL_BYTES = 256 * 1024;
+const MAX_ERROR_BYTES = 2000;
+/** Longest script of the gateway. Commands in the container can stop it, but not for longer. */
+const SCRIPT_MS = 120_000;
+/** Time in which a killed command ends. */
+const KILL_MS = 10_000;
+/** Commands whose processes in the background can write output, which is dropped. */
+const MAX_RELEASED = 32;
+/** Runners that are tried for a command. */
+const MAX_TRIES = 3;
+/** Time between measurements of the home folder, and the share of time that they take at most, as a divisor. */
+const WATCH_MS = 1000;
+const WATCH_SHARE = 10;
+/** Exit code of a process that was killed: 128 + SIGKILL. */
+const KILLED = 137;
+
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+export interface RemoteSandboxOptions {
+  /** Whether the home folder is in a file system of its own, whose size the system limits. */
+  isHomeLimited: boolean;
+  /** Maximum number of processes that a runner sets; 0: the container has a limit. */
+  processes?: number;
+  environment?: Readonly<Record<string, string>>;
+}
+
+/** A sandbox in a container of a service. Everything happens in processes in the container: choice 531. */
+export class RemoteSandbox implements Sandbox {
+  readonly name: string;
+  readonly ended: AbortSignal;
+  private readonly ending = new AbortController();
+  private readonly container: RemoteContainer;
+  private readonly spec: SandboxSpec;
+  private readonly options: RemoteSandboxOptions;
+  /** Started before it is needed, because a process takes a while to start. */
+  private spare: Promise<ScriptRunner> | undefined;
+  private readonly commands = new Set<ScriptRunner>();
+  private readonly released = new Set<ScriptRunner>();
+  private releasing: Promise<void> = Promise.resolve();
+  private filer: ScriptRunner | undefined;
+  private filing: Promise<unknown> = Promise.resolve();
+  private handles = 0;
+  private watching: NodeJS.Timeout | undefined;
+  private stopping: Promise<void> | undefined;
+
+  constructor(container: RemoteContainer, spec: SandboxSpec, options: RemoteSandboxOptions) {
+    this.name = spec.name;
+    this.container = container;
+    this.spec = spec;
+    this.options = options;
+    this.ended = this.ending.signal;
+  }
+
+  /** Waits until the container runs commands. */
+  async open(): Promise<void> {
+    await this.useFiler(async (run) => run(Buffer.from(':')));
+    this.prepare();
+  }
+
+  async exec(command: SandboxCommand): Promise<CommandResult> {
+    this.ended.throwIfAborted();
+    command.signal.throwIfAborted();
+    const rejected = rejectCommand(command.command);
+    if (rejected) return rejected;
+    this.watch();
+    for (let tries = 1; ; tries++) {
+      const runner = await this.takeRunner();
+      this.commands.add(runner);
+      try {
+        const result = await this.run(runner, command);
+        if (result || tries === MAX_TRIES)
+          return result ?? new CappedOutput(0).describe({ type: 'exit', exitCode: KILLED });
+      } finally {
+        this.commands.delete(runner);
+        this.release(runner);
+      }
+    }
+  }
+
+  async *listFiles(): AsyncGenerator<SandboxEntry[]> {
+    const name = `list${++this.handles}`;
+    await this.useFiler((run) => run(Buffer.from(`exec {${name}}< <(${LIST})`)));
+    const reader = new ListingReader();
+    let [count, bytes] = [0, 0];
+    try {
+      while (reader.code === undefined) {
+        const batch: SandboxEntry[] = [];
+        const { output } = await this.useFiler((run) => run(Buffer.from(`head -c ${LISTING_BYTES} <&$${name}`)));
+        if (output.length === 0)
+          throw this.fault('crashed', 'The files could not be listed, because a process was killed.');
+        for (const entry of reader.push(output)) {
+          count++;
+          bytes += entry.bytes;
+          batch.push(entry);
+        }
+        await this.checkSize(count, bytes);
+        if (batch.length > 0) yield batch;
+      }
+      if (reader.code !== 0) throw this.fault('crashed', 'The files could not be listed.');
+    } finally {
+      await this.closeFile(name);
+    }
+  }
+
+  async read(path: Buffer): Promise<Readable | undefined> {
+    splitEntryPath(path);
+    const name = `file${++this.handles}`;
+    const first = await this.useFiler((run) =>
+      run(
+        Buffer.concat([
+          script`open_file ${path} && `,
+          Buffer.from(`${name}=$opened && head -c ${PIECE_BYTES} <&$${name}`),
+        ]),
+        undefined,
+        NO_SUCH_FILE,
+      ),
+    );
+    if (first.code === NO_SUCH_FILE) return undefined;
+    const close = (): void => void this.closeFile(name);
+    if (first.output.length < PIECE_BYTES) {
+      close();
+      return Readable.from([first.output]);
+    }
+    return Readable.from(this.readPieces(name, first.output)).once('close', close);
+  }
+
+  async write(entries: AsyncIterable<EntryToWrite>): Promise<void> {
+    // Each script is a turn of its own, because the content can come from another file of this sandbox. The numbers of
+    // open files are variables of the runner, so a new runner, after a crash, cannot continue a file.
+    await new FileWriter((commands, input) => this.useFiler((run) => run(commands, input))).write(entries);
+  }
+
+  async remove(paths: readonly Buffer[]): Promise<void> {
+    let steps: Buffer[] = [];
+    let bytes = 0;
+    const flush = async (): Promise<void> => {
+      const commands = Buffer.concat([...steps, Buffer.from(':')]);
+      steps = [];
+      bytes = 0;
+      await this.useFiler((run) => run(commands));
+    };
+    for (const path of paths) {
+      splitEntryPath(path);
+      steps.push(script`remove ${path} && `);
+      bytes += path.length;
+      if (bytes > REMOVAL_BYTES) await flush();
+    }
+    if (steps.length > 0) await flush();
+  }
+
+  stop(): Promise<void> {
+    return this.end('stopped', 'The sandbox was stopped.');
+  }
+
+  /** Ends the sandbox and removes its container. */
+  end(problem: SandboxProblem, message: string): Promise<void> {
+    this.stopping ??= this.close(new SandboxError(problem, message));
+    return this.stopping;
+  }
+
+  private async close(error: SandboxError): Promise<void> {
+    this.ending.abort(error);
+    for (const runner of [...this.commands, ...this.released]) runner.close();
+    this.filer?.close();
+    clearTimeout(this.watching);
+    void this.spare?.then(
+      (runner) => runner.close(),
+      () => {}, // it did not start
+    );
+    await this.container.remove();
+  }
+
+  private async *readPieces(name: string, first: Buffer): AsyncGenerator<Buffer> {
+    for (let piece = first; ; ) {
+      if (piece.length > 0) yield piece;
+      if (piece.length < PIECE_BYTES) return;
+      piece = (await this.useFiler((run) => run(Buffer.from(`head -c ${PIECE_BYTES} <&$${name}`)))).output;
+    }
+  }
+
+  /** Another runner, after a crash, does not have the file. */
+  private async closeFile(name: string): Promise<void> {
+    await this.useFiler((run) => run(Buffer.from(`exec {${name}}<&-`))).catch(() => {});
+  }
+
+  /**
+   * Closes runners whose outputs no process in the background can write. The others stay: without them, such a process
+   * would be killed when it writes.
+   */
+  private release(runner: ScriptRunner): void {
+    this.released.add(runner);
+    const [oldest] = this.released;
+    if (this.released.size > MAX_RELEASED) oldest?.close();
+    this.releasing = this.releasing.then(() => this.closeReleased());
+  }
+
+  private async closeReleased(): Promise<void> {
+    for (const each of this.released) {
+      const isHeld = !each.isClosed && (await each.run(Buffer.from('is_held')).catch(() => 1)) === 0;
+      if (isHeld) continue;
+      this.released.delete(each);
+      each.close();
+    }
+  }
+
+  /** Measures the home folder while commands run. */
+  private watch(): void {
+    if (this.watching) return;
+    const { isHomeLimited } = this.options;
+    const measure = async (): Promise<void> => {
+      const started = Date.now();
+      const { output } = await this.useFiler((run) => run(Buffer.from(isHomeLimited ? MEASURE_SYSTEM : MEASURE_FILES)));
+      const [entries, bytes] = output.toString().trim().split(' ').map(Number);
+      await this.checkSize(entries! || 0, bytes! || 0);
+      wait(Date.now() - started);
+    };
+    const wait = (tookMs: number): void => {
+      this.watching = undefined;
+      if (this.commands.size === 0 || this.ended.aborted) return;
+      // A command that kills the measuring process does not stop the watch.
+      const next = () => measure().catch(() => wait(0));
+      this.watching = setTimeout(next, Math.max(WATCH_MS, tookMs * WATCH_SHARE));
+      this.watching.unref();
+    };
+    wait(0);
+  }
+
+  private async checkSize(count: number, bytes: number): Promise<void> {
+    const { diskEntries, diskBytes } = this.spec.limits;
+    if (count <= diskEntries && bytes <= diskBytes) return;
+    const limit = count > diskEntries ? `${diskEntries} files, folders and links` : `${diskBytes} bytes`;
+    await this.end('disk', `The home folder had more than ${limit}, so the sandbox was stopped.`);
+    throw this.ended.reason;
+  }
+
+  /** Runs scripts of the gateway, one after another. */
+  private useFiler<Result>(work: (run: RunFileScript) => Promise<Result>): Promise<Result> {
+    const turn = this.filing.then(async () => {
+      this.ended.throwIfAborted();
+      const filer = this.filer ?? (await this.openRunner());
+      this.filer = filer;
+      try {
+        return await work((commands, input, expected) =>
+          this.runScript(filer, reportErrors(commands), input, expected),
+        );
+      } catch (error) {
+        // It may have read only a part of its input.
+        filer.close();
+        this.filer = undefined;
+        throw await this.explain(error);
+      }
+    });
+    this.filing = turn.catch(() => {}); // its caller has the error
+    return turn;
+  }
+
+  private async runScript(runner: ScriptRunner, commands: Buffer, input?: Uint8Array, expected = 0) {
+    const output: Buffer[] = [];
+    let errors = '';
+    const timer = setTimeout(() => runner.close(), SCRIPT_MS);
+    const listener = {
+      output: (stream: 'stdout' | 'stderr', bytes: Buffer): void => {
+        if (stream === 'stdout') output.push(bytes);
+        else if (errors.length < MAX_ERROR_BYTES) errors += bytes;
+      },
+    };
+    try {
+      const code = await runner.run(commands, listener, input);
+      if (code !== 0 && code !== expected) throw readFailure(errors);
+      return { code, output: Buffer.concat(output) };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** @returns undefined if the runner was killed before the command began, such as by an earlier command */
+  private async run(runner: ScriptRunner, command: SandboxCommand): Promise<CommandResult | undefined> {
+    const { timeoutMs, signal, maxOutputBytes, onOutput } = command;
+    const output = new CappedOutput(maxOutputBytes, onOutput);
+    let session: number | undefined;
+    const environment = { ...this.environment(), ...command.environment };
+    const running = runner
+      .run(writeCommand(runner.marker, command.command, environment), {
+        output: (stream, bytes) => output.add(stream, bytes),
+        mark: ({ kind, value }) => {
+          if (kind === 's') session ??= value;
+        },
+      })
+      .catch(async (error) => {
+        if (!(error instanceof RunnerClosedError)) throw error;
+        await this.checkEnd();
+        return KILLED; // the command has killed everything it could
+      });
+    const stop = Promise.withResolvers<'timeout' | 'cancelled'>();
+    const timer = setTimeout(() => stop.resolve('timeout'), timeoutMs);
+    const cancel = (): void => stop.resolve('cancelled');
+    signal.addEventListener('abort', cancel, { once: true });
+    this.ended.addEventListener('abort', cancel, { once: true });
+    try {
+      const first = await Promise.race([running, stop.promise]);
+      this.ended.throwIfAborted();
+      if (first === KILLED && session === undefined) return undefined;
+      if (typeof first === 'number') return output.describe({ type: 'exit', exitCode: first });
+      await this.kill(running, () => session);
+      if (first === 'cancelled') throw signal.reason;
+      return output.describe({ type: 'timeout' });
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', cancel);
+      this.ended.removeEventListener('abort', cancel);
+    }
+  }
+
+  private async kill(running: Promise<unknown>, session: () => number | undefined): Promise<void> {
+    const id = session();
+    const ended = running.then(() => true);
+    if (id !== undefined) await this.killSession(id);
+    const late = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => late.resolve(false), KILL_MS);
+    try {
+      if (await Promise.race([ended, late.promise])) return;
+    } finally {
+      clearTimeout(timer);
+    }
+    await this.end('crashed', 'A command could not be stopped, so the sandbox was stopped.');
+    throw this.ended.reason;
+  }
+
+  private async killSession(id: number): Promise<void> {
+    const closed = Promise.withResolvers<void>();
+    const timer = setTimeout(closed.resolve, KILL_MS);
+    try {
+      const process = await this.container.start(['bash', '-c', KILL_SESSION, 'headgate', String(id)], {
+        output() {},
+        closed: () => closed.resolve(),
+      });
+      await closed.promise;
+      process.close();
+    } catch {
+      await this.checkEnd(); // no process can start: the command is stopped with the sandbox
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private environment(): Record<string, string> {
+    const base = { PATH, HOME: SANDBOX_HOME, USER: 'user', LANG: 'C.UTF-8', PWD: SANDBOX_HOME };
+    return { ...base, ...this.options.environment };
+  }
+
+  private async takeRunner(): Promise<ScriptRunner> {
+    const prepared = this.spare;
+    this.spare = undefined;
+    const spare = await prepared?.catch(() => undefined); // it did not start
+    const runner = spare && !spare.isClosed ? spare : await this.openRunner();
+    if (!this.spare) this.prepare();
+    return runner;
+  }
+
+  private prepare(): void {
+    if (this.ended.aborted) return;
+    this.spare = this.openRunner();
+    this.spare.catch(() => {}); // the next command tries again
+  }
+
+  private async openRunner(): Promise<ScriptRunner> {
+    let runner: ScriptRunner;
+    try {
+      runner = await ScriptRunner.open(this.container, this.options.processes);
+    } catch (error) {
+      await this.checkEnd();
+      throw this.fault('crashed', 'No process could start in the sandbox.', error);
+    }
+    if (this.ended.aborted) runner.close();
+    return runner;
+  }
+
+  /** Why something failed: the end of the sandbox, if it has ended. */
+  private async explain(error: unknown): Promise<unknown> {
+    await this.checkEnd();
+    if (!(error instanceof RunnerClosedError)) return error;
+    return this.fault('crashed', 'The processes of the sandbox could not be used.', error);
+  }
+
+  /** @throws {SandboxError} if the container has ended */
+  private async checkEnd(): Promise<void> {
+    this.ended.throwIfAborted();
+    const end = await this.container.findEnd();
+    if (end) await this.end(end.problem, end.message);
+    this.ended.throwIfAborted();
+  }
+
+  private fault(problem: SandboxProblem, message: string, cause?: unknown): SandboxError {
+    return new SandboxError(problem, message, { cause });
+  }
+}
+
+type RunFileScript = (
+  commands: Buffer,
+  input?: Uint8Array,
+  /** Another exit code than 0 that is no failure. */
+  expected?: number,
+) => Promise<{ code: number; output: Buffer }>;
+
+function readFailure(errors: string): Error {
+  if (/No space left on device|Disk quota exceeded/.test(errors)) {
+    return new SandboxError('disk', 'The home folder is full.');
+  }
+  const reason = errors.trim() || 'a process was killed';
+  return Object.assign(new Error(`The files could not be used: ${reason}.`), { code: 'EIO' }); // commands change them
+}
+
+/** The output of a command up to a size of each stream. */
+class CappedOutput {
+  private readonly maxBytes: number;
+  private readonly onOutput: SandboxCommand['onOutput'];
+  private readonly pieces = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  private readonly kept = { stdout: 0, stderr: 0 };
+  private readonly dropped = { stdout: 0, stderr: 0 };
+
+  constructor(maxBytes: number, onOutput?: SandboxCommand['onOutput']) {
+    this.maxBytes = maxBytes;
+    this.onOutput = onOutput;
+  }
+
+  add(stream: 'stdout' | 'stderr', bytes: Buffer): void {
+    const piece = Buffer.from(bytes.subarray(0, this.maxBytes - this.kept[stream]));
+    this.kept[stream] += piece.length;
+    this.dropped[stream] += bytes.length - piece.length;
+    if (piece.length === 0) return;
+    this.pieces[stream].push(piece);
+    this.onOutput?.(stream, piece);
+  }
+
+  describe(outcome: CommandResult['outcome']): CommandResult {
+    const { stdout, stderr } = this.pieces;
+    return {
+      stdout: Buffer.concat(stdout),
+      stderr: Buffer.concat(stderr),
+      droppedBytes: { ...this.dropped },
+      outcome,
+    };
+  }
+}

@@ -1,0 +1,172 @@
+import { SANDBOX_HOME } from '../sandbox.ts';
+
+/*
+ * The scripts that the gateway runs in a container, with the rights of its commands. Nothing that they print is trusted:
+ * a malicious command can replace it, and gains nothing, because the files are its own.
+ */
+
+/** Exit codes of the functions of `RUNNER`. */
+export const NO_SUCH_FILE = 44;
+
+/**
+ * Process 1 of a container. It reaps the processes that commands leave. Its child ends when the standard input ends, and
+ * when the gateway has written nothing for a minute: then the gateway is gone, and so is the container. If a command
+ * kills the child, there is another one.
+ */
+export const KEEPER = `umask 022
+mkdir -p -m 700 ${SANDBOX_HOME}
+while :; do
+  bash -c 'while IFS= read -r -t 60 _; do :; done; exit 0' <&0 &
+  wait $!
+  (($? == 0)) && exit
+done`;
+
+export const HEARTBEAT_MS = 15_000;
+
+/**
+ * Runs the scripts that it reads: a line with a length, then the script. Ends the output of each with a mark in both
+ * streams, because they travel separately. Scripts write errors to descriptor 3: descriptor 2 has messages of bash about
+ * killed processes.
+ *
+ * Arguments: the marker, and the maximum number of processes or 0.
+ */
+export const RUNNER = `exec 3>&2 2>/dev/null
+export LC_ALL=C
+umask 022
+((\${2:-0})) && ulimit -u "$2"
+mark=$1
+home=${SANDBOX_HOME}
+parents() {
+  local rest=$1 at=.
+  while [[ $rest == */* ]]; do
+    at+=/\${rest%%/*}
+    rest=\${rest#*/}
+    [[ -d $at && ! -L $at ]] || return 1
+  done
+}
+open_file() {
+  parents "$1" && [[ -f ./$1 && ! -L ./$1 ]] || return ${NO_SUCH_FILE}
+  [[ -r ./$1 ]] || chmod u+r -- "./$1" || return 1
+  exec {opened}<"./$1"
+}
+remove() {
+  parents "$1" || return 0
+  [[ -e ./$1 || -L ./$1 ]] || return 0
+  rm -rf -- "./$1" 2>/dev/null && return 0
+  local above=./$1
+  chmod u+rwx -- "\${above%/*}" 2>/dev/null
+  [[ -d ./$1 && ! -L ./$1 ]] && find -P "./$1" -type d ! -perm -700 -exec chmod u+rwx {} \\;
+  rm -rf -- "./$1"
+}
+make_folder() {
+  local rest=$1 at=
+  while [[ -n $rest ]]; do
+    at+=\${at:+/}\${rest%%/*}
+    if [[ -d ./$at && ! -L ./$at ]]; then
+      [[ -w ./$at && -x ./$at ]] || chmod u+rwx -- "./$at" || return 1
+    else
+      remove "$at" && mkdir -- "./$at" || return 1
+    fi
+    [[ $rest == */* ]] && rest=\${rest#*/} || rest=
+  done
+}
+make_way() {
+  if [[ $1 == */* ]]; then make_folder "\${1%/*}" || return 1; fi
+  make_room "$1"
+}
+make_room() {
+  if [[ -d ./$1 && ! -L ./$1 ]]; then remove "$1"; fi
+}
+is_held() {
+  local file pid
+  for file in /proc/[0-9]*/fd/[12]; do
+    pid=\${file#/proc/}
+    [[ \${pid%%/*} == "$$" ]] && continue
+    [[ $file -ef /proc/$$/fd/1 || $file -ef /proc/$$/fd/3 ]] && return 0
+  done
+  return 1
+}
+while IFS= read -r size && ((size > 0)); do
+  script=$(head -c "$size"; printf x)
+  [[ -d $home && ! -L $home ]] || { rm -rf -- "$home"; mkdir -m 700 -- "$home"; }
+  cd -- "$home" || { chmod u+rwx -- "$home"; cd -- "$home"; }
+  eval "\${script%x}"
+  code=$?
+  printf '%se%d\\n' "$mark" "$code"
+  printf '%se%d\\n' "$mark" "$code" >&3
+done`;
+
+/** Kills the session of the argument, until none of its processes is left. Starts no process, so it works without any. */
+export const KILL_SESSION = `for turn in {1..50}; do
+  found=
+  for file in /proc/[0-9]*/stat; do
+    stat=
+    IFS= read -r -d '' stat 2>/dev/null <"$file"
+    rest=\${stat##*) }
+    set -- "$1" $rest
+    if [[ $5 == "$1" && $2 != Z ]]; then
+      pid=\${file#/proc/}
+      kill -KILL "\${pid%/stat}" 2>/dev/null && found=1
+    fi
+  done
+  [[ $found ]] || exit 0
+done
+exit 1`;
+
+const QUOTE = Buffer.from("'");
+const QUOTED_QUOTE = Buffer.from("'\\''");
+
+/** Quotes bytes for bash. */
+export function quote(bytes: Uint8Array | string): Buffer {
+  const all = Buffer.from(bytes as Uint8Array); // both overloads do the same here
+  const parts: Uint8Array[] = [QUOTE];
+  let start = 0;
+  for (let at = all.indexOf(QUOTE); at !== -1; at = all.indexOf(QUOTE, start)) {
+    parts.push(all.subarray(start, at), QUOTED_QUOTE);
+    start = at + 1;
+  }
+  return Buffer.concat([...parts, all.subarray(start), QUOTE]);
+}
+
+/** A script with quoted values. */
+export function script(texts: TemplateStringsArray, ...values: (Uint8Array | string | number)[]): Buffer {
+  return Buffer.concat(
+    texts.flatMap((text, at) => {
+      const value = values[at];
+      const written = typeof value === 'number' ? Buffer.from(String(value)) : value === undefined ? [] : quote(value);
+      return [Buffer.from(text), ...[written].flat()];
+    }),
+  );
+}
+
+/** A script of functions of `RUNNER`, with their errors in the stream for errors. */
+export const reportErrors = (commands: Uint8Array): Buffer =>
+  Buffer.concat([Buffer.from('{ '), commands, Buffer.from('\n} 2>&3')]);
+
+/** Lists the home folder: eight fields of each entry, then the exit code, each ended by a NUL. */
+export const LIST = `find -P . -xdev -mindepth 1 -ignore_readdir_race \\( -type f -o -type d -o -type l \\) -printf '%y\\0%m\\0%s\\0%T@\\0%C@\\0%i\\0%P\\0%l\\0' -type d ! -perm -500 -exec chmod u+rx {} \\;; printf 'e%d\\0' $?`;
+
+/** Prints the entries and the bytes of the file system of the home folder, without the two folders it begins with. */
+export const MEASURE_SYSTEM = `set -- $(stat -f -c '%c %d %b %f %S' .); echo $(($1 - $2 - 2)) $((($3 - $4) * $5))`;
+
+/** Prints the entries and the bytes of the home folder. */
+export const MEASURE_FILES = `echo $(find . -xdev -mindepth 1 -printf x | wc -c) $(du -xsB1 . | cut -f1)`;
+
+/**
+ * Runs a command in a session of its own. Its first process marks its process id, which is the id of the session.
+ *
+ * @param marker of the runner
+ */
+export function writeCommand(marker: string, command: string, environment: Readonly<Record<string, string>>): Buffer {
+  const inner = 'printf "%ss%d\\n" "$0" $$ >&2; exec bash -c "$1"';
+  const variables = Object.entries(environment).flatMap(([name, value]) => [
+    Buffer.from(' '),
+    quote(`${name}=${value}`),
+  ]);
+  return Buffer.concat([
+    Buffer.from('setsid env -i'),
+    ...variables,
+    script` bash -c ${inner} ${marker} ${command} </dev/null 2>&3 3>&- &`,
+    Buffer.from(' wait $!'),
+  ]);
+}
