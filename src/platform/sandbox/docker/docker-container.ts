@@ -66,7 +66,7 @@ export class DockerContainer implements RemoteContainer {
   async remove(): Promise<void> {
     clearInterval(this.heartbeat);
     try {
-      await removeContainer(this.client, this.id);
+      await removeDockerContainer(this.client, this.id);
     } finally {
       this.keeper?.destroy();
     }
@@ -80,7 +80,7 @@ const outOfMemory = {
 } as const;
 
 /** Removes a container, if it exists. */
-export async function removeContainer(client: EngineClient, id: string): Promise<void> {
+export async function removeDockerContainer(client: EngineClient, id: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       await client.call('DELETE', `/containers/${id}?force=true&v=true`);

@@ -8,7 +8,7 @@ import {
   OWNER_LABEL,
   SANDBOX_LABEL,
 } from './describe-container.ts';
-import { DockerContainer, removeContainer } from './docker-container.ts';
+import { DockerContainer, removeDockerContainer } from './docker-container.ts';
 import { EngineClient, EngineError } from './engine-client.ts';
 
 interface ContainerSummary {
@@ -86,7 +86,7 @@ export function createDockerDriver(settings: DockerSettings, gateway: string): S
       const filters = encodeURIComponent(JSON.stringify({ label: [`${GATEWAY_LABEL}=${gateway}`] }));
       const found = (await client.call('GET', `/containers/json?all=true&filters=${filters}`)) as ContainerSummary[];
       for (const { Id, State, Labels } of found) {
-        if (isLeftover(State, Labels?.[OWNER_LABEL])) await removeContainer(client, Id);
+        if (isLeftover(State, Labels?.[OWNER_LABEL])) await removeDockerContainer(client, Id);
       }
     },
 
