@@ -93,10 +93,10 @@ export class RemoteSandbox implements Sandbox {
     command.signal.throwIfAborted();
     const rejected = rejectCommand(command.command);
     if (rejected) return rejected;
-    this.watch();
     for (let tries = 1; ; tries++) {
       const runner = await this.takeRunner();
       this.commands.add(runner);
+      this.watch();
       try {
         const result = await this.run(runner, command);
         if (result || tries === MAX_TRIES)
