@@ -44,6 +44,8 @@ export interface BubblewrapOptions {
   hidden: readonly string[];
   /** Default: the best one that the host has. */
   relay?: NetworkRelay;
+  /** Where `bwrap` is searched. Default: the folders of the system. */
+  searchPath?: string;
 }
 
 /** Runs sandboxes with bubblewrap, which needs no rights and no service. */
@@ -148,7 +150,7 @@ export class BubblewrapDriver implements SandboxDriver {
         }),
         {
           cwd: '/',
-          env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+          env: { PATH: this.#options.searchPath ?? '/usr/local/bin:/usr/bin:/bin' },
           stdio: ['pipe', 'pipe', 'pipe', filter, 'pipe', 'pipe'],
           ...(this.#owner === undefined ? undefined : { uid: this.#owner, gid: this.#owner }),
         },
@@ -244,6 +246,7 @@ async function awaitReady(child: ChildProcess): Promise<number> {
       });
     });
     setPriority(root, NICENESS);
+    writeFileSync(`/proc/${root}/oom_score_adj`, '1000'); // as root, commands cannot lower it again
     (block as unknown as NodeJS.WritableStream).end('x');
     await once(stdout!, 'data');
     return root;

@@ -15,7 +15,7 @@ import {
 import { pipeNames, scriptName, writeScript } from './agent.ts';
 import type { HomeFolder } from './home-folder.ts';
 import type { NamedPipes } from './named-pipes.ts';
-import { killSession, readStartTime, sendSignal } from './process-tree.ts';
+import { isRunning, killSession, readStartTime, sendSignal } from './process-tree.ts';
 import { PipeReader } from './read-pipe.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -25,6 +25,8 @@ const MAX_COMMAND_BYTES = 100_000;
 const MAX_OPEN_OUTPUTS = 64;
 /** Time for a killed command to end, and for the sandbox to end. */
 const KILL_GRACE_MS = 5000;
+/** Exit code of what was killed. */
+const KILLED = 137;
 
 export interface SandboxParts {
   name: string;
@@ -149,12 +151,20 @@ export class BubblewrapSandbox implements Sandbox {
         }),
       ]);
       if (end === 'ended') throw this.ended.reason;
+      if (end === 'killed') return await this.#explainKill();
       if (typeof end === 'string') await this.#kill(status);
       return end;
     } finally {
       clearTimeout(timer);
       watch.abort();
     }
+  }
+
+  /** The script of a command was killed: by a command, or because the whole sandbox ends. */
+  async #explainKill(): Promise<number> {
+    if (isRunning(this.#parts.root, this.#startTime)) return KILLED;
+    await this.#exited;
+    throw this.ended.reason;
   }
 
   /** Kills a command. Ends the sandbox if that is impossible, for example because no process could be created for it. */
@@ -244,9 +254,9 @@ export class BubblewrapSandbox implements Sandbox {
   async #stop(): Promise<void> {
     this.#supervisor?.close();
     const { child, home, remove, root } = this.#parts;
-    const isRunning = child.exitCode === null && child.signalCode === null;
+    const hasChild = child.exitCode === null && child.signalCode === null;
     // The end of process 1 is the end of all, and the monitor ends after them.
-    if (isRunning && readStartTime(root) === this.#startTime) sendSignal(root, 'SIGKILL');
+    if (hasChild && readStartTime(root) === this.#startTime) sendSignal(root, 'SIGKILL');
     const timer = setTimeout(() => child.kill('SIGKILL'), KILL_GRACE_MS);
     await this.#exited;
     clearTimeout(timer);
@@ -259,11 +269,11 @@ export class BubblewrapSandbox implements Sandbox {
 /** Reads what the script of a command says: its process id, then the exit code. Commands can forge it for themselves. */
 class StatusReader {
   readonly #reader: PipeReader;
-  readonly exitCode: Promise<number>;
+  readonly exitCode: Promise<number | 'killed'>;
   #text = '';
 
   constructor(path: string) {
-    let end: (exitCode: number) => void;
+    let end: (exitCode: number | 'killed') => void;
     this.exitCode = new Promise((resolve) => {
       end = resolve;
     });
@@ -272,7 +282,7 @@ class StatusReader {
       const exitCode = /^\d+\n(\d{1,3})\n/.exec(this.#text)?.[1];
       if (exitCode !== undefined) end(Number(exitCode));
     });
-    this.#reader.onEnd = () => end(137); // killed before it could say more
+    this.#reader.onEnd = () => end('killed'); // before it could say more
   }
 
   /** The process that waits for the command, by its id in the sandbox. */

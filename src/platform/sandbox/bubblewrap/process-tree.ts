@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const readText = (path: string): string | undefined => {
   try {
@@ -22,8 +22,25 @@ const listIds = (folder: string): number[] => {
   }
 };
 
-/** When a process started, in ticks after the start of the host. With the id, it identifies a process. */
-export const readStartTime = (pid: number): string | undefined => readStat(`/proc/${pid}`)?.[19];
+/**
+ * When a process started, in ticks after the start of the host. With the id, it identifies a process.
+ *
+ * @returns undefined if it has ended, also if its parent does not know yet
+ */
+export function readStartTime(pid: number): string | undefined {
+  const stat = readStat(`/proc/${pid}`);
+  return stat && stat[0] !== 'Z' && stat[0] !== 'X' ? stat[19] : undefined;
+}
+
+/** Whether a process runs and has not begun to end. */
+export function isRunning(pid: number, startTime: string | undefined): boolean {
+  try {
+    readlinkSync(`/proc/${pid}/cwd`); // the first that a process loses
+    return readStartTime(pid) === startTime;
+  } catch {
+    return false;
+  }
+}
 
 /** The processes of a sandbox as it sees them itself. The folder contains no others. */
 const innerFolder = (root: number): string => `/proc/${root}/root/proc`;

@@ -1,0 +1,170 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { runCommand, runShell, testLimits } from '../contract.ts';
+import { BubblewrapDriver } from './bubblewrap-driver.ts';
+import { chooseSandboxFolder } from './choose-folder.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'headgate-sandboxes-'));
+  chmodSync(folder, 0o711);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = (): BubblewrapDriver => new BubblewrapDriver({ folder: join(folder, 'sandboxes'), hidden: [] });
+const problem = await (async () => {
+  const place = mkdtempSync(join(tmpdir(), 'headgate-probe-'));
+  chmodSync(place, 0o711);
+  const driver = new BubblewrapDriver({ folder: place, hidden: [] });
+  const found = await driver.probe();
+  await driver.close();
+  rmSync(place, { recursive: true, force: true });
+  return found;
+})();
+
+/** Processes of the host whose command line contains a text. */
+const countProcesses = (text: string): number =>
+  globSync('/proc/[0-9]*/cmdline').filter((path) => {
+    try {
+      return readFileSync(path, 'latin1').includes(text);
+    } catch {
+      return false; // it has ended
+    }
+  }).length;
+
+/** A process with a sandbox in which two processes sleep, one of them in the background. */
+async function startGateway(marker: string): Promise<ChildProcess> {
+  const program = `
+    import { BubblewrapDriver } from ${JSON.stringify(new URL('bubblewrap-driver.ts', import.meta.url).href)};
+    const driver = new BubblewrapDriver({ folder: ${JSON.stringify(join(folder, 'sandboxes'))}, hidden: [] });
+    const sandbox = await driver.start({ name: 'one', limits: ${JSON.stringify(testLimits)} });
+    const command = '(exec -a ${marker} setsid -f sleep 1000); echo begun; exec -a ${marker} sleep 1000';
+    const { signal } = new AbortController();
+    await sandbox.exec({ command, timeoutMs: 100000, maxOutputBytes: 100, signal, onOutput: (_, bytes) => process.stdout.write(bytes) });`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout!, 'data');
+  return child;
+}
+
+describe.skipIf(problem !== undefined)(`bubblewrap${problem === undefined ? '' : `, skipped: ${problem}`}`, () => {
+  it('ends with the gateway, also if that is killed, and the next start removes the folders', async () => {
+    const marker = `killed-${process.pid}`;
+    const gateway = await startGateway(marker);
+    try {
+      await vi.waitUntil(() => countProcesses(marker) >= 2);
+      const other = open();
+      const sandbox = await other.start({ name: 'one', limits: testLimits });
+      await other.removeLeftovers();
+      expect(readdirSync(join(folder, 'sandboxes'))).toHaveLength(2); // both are running
+
+      gateway.kill('SIGKILL');
+      await vi.waitUntil(() => countProcesses(marker) === 0 || undefined, { timeout: 20_000 });
+      await other.removeLeftovers();
+      expect(readdirSync(join(folder, 'sandboxes'))).toHaveLength(1);
+      expect(await runShell(sandbox, 'echo here')).toBe('here\n');
+      await other.close();
+      expect(readdirSync(join(folder, 'sandboxes'))).toEqual([]);
+    } finally {
+      gateway.kill('SIGKILL');
+    }
+  });
+
+  it('reports a sandbox that is killed from outside as crashed, and its commands fail', async () => {
+    const driver = open();
+    const sandbox = await driver.start({ name: 'one', limits: testLimits });
+    const marker = `outside-${process.pid}`;
+    const running = runCommand(sandbox, `exec -a ${marker} sleep 1000`);
+    await vi.waitUntil(() => countProcesses(marker) > 0);
+    const monitor = globSync('/proc/[0-9]*/cmdline').find((path) =>
+      readFileSync(path, 'latin1').includes(`${folder}/sandboxes`),
+    )!;
+    process.kill(Number(monitor.split('/')[2]), 'SIGKILL');
+    await expect(running).rejects.toMatchObject({ problem: 'crashed' });
+    expect(sandbox.ended.reason).toMatchObject({ problem: 'crashed' });
+    await vi.waitUntil(() => countProcesses(marker) === 0 || undefined);
+    const again = await driver.start({ name: 'one', limits: testLimits });
+    expect(await runShell(again, 'ls -A')).toBe('');
+    await driver.close();
+  });
+
+  it('rejects a folder that another user can change, and a link', async () => {
+    mkdirSync(join(folder, 'sandboxes'));
+    chmodSync(join(folder, 'sandboxes'), 0o777);
+    await expect(open().start({ name: 'one', limits: testLimits })).rejects.toMatchObject({ problem: 'unavailable' });
+    rmSync(join(folder, 'sandboxes'), { recursive: true });
+    symlinkSync(folder, join(folder, 'sandboxes'));
+    expect(await open().probe()).toMatch(/must belong to the user of the gateway/);
+  });
+
+  it('removes folders that commands made unreadable', async () => {
+    const driver = open();
+    const sandbox = await driver.start({ name: 'one', limits: testLimits });
+    await runShell(sandbox, 'mkdir -p a/b/c; touch a/b/c/f; chmod 0 a/b/c a/b a .');
+    await sandbox.stop();
+    expect(globSync(`${folder}/sandboxes/*/one`)).toEqual([]);
+    await driver.close();
+  });
+
+  it('shows nothing of hidden folders', async () => {
+    const driver = new BubblewrapDriver({
+      folder: join(folder, 'sandboxes'),
+      hidden: ['/usr/share/doc', '/usr/bin/env'],
+    });
+    const sandbox = await driver.start({ name: 'one', limits: testLimits });
+    expect(await runShell(sandbox, 'ls -A /usr/share/doc /usr/local/etc; ls /usr/share | grep -c .')).toMatch(
+      /^[^\n]*\n(\/|\n)*.*[1-9]\d*\n$/s,
+    );
+    expect((await runCommand(sandbox, 'cat /usr/bin/env')).outcome).toMatchObject({ exitCode: 1 });
+    await driver.close();
+  });
+
+  it('says what to install if it is missing, and why it cannot start', async () => {
+    const bin = join(folder, 'bin');
+    mkdirSync(bin);
+    const probe = async (searchPath: string) => {
+      const driver = new BubblewrapDriver({ folder: join(folder, 'sandboxes'), hidden: [], searchPath });
+      const says = await driver.probe();
+      await driver.close();
+      return says;
+    };
+    const fake = (says: string) =>
+      writeFileSync(join(bin, 'bwrap'), `#!/bin/sh\ncat >&2 <<'END'\n${says}\nEND\nexit 1\n`, { mode: 0o755 });
+    expect(await probe(bin)).toMatch(/not installed.*apt-get install bubblewrap/);
+    fake('bwrap: No permissions to create new namespace, likely because the kernel does not allow it.');
+    expect(await probe(`${bin}:/usr/bin:/bin`)).toMatch(/user namespaces.*sysctl/);
+    fake('bwrap: Unknown option --disable-userns');
+    expect(await probe(`${bin}:/usr/bin:/bin`)).toMatch(/0\.8/);
+    fake("bwrap: Can't mount proc on /newroot/proc: Operation not permitted");
+    expect(await probe(`${bin}:/usr/bin:/bin`)).toMatch(/systempaths/);
+    fake('');
+    expect(await probe(`${bin}:/usr/bin:/bin`)).toMatch(/ended at once/);
+    expect(existsSync(join(folder, 'sandboxes'))).toBe(true);
+  });
+});
+
+it('chooses a folder that sandboxes can reach', () => {
+  const isRoot = process.getuid?.() === 0;
+  expect(chooseSandboxFolder(join(folder, 'data'))).toBe(
+    isRoot ? '/var/tmp/headgate-sandboxes' : join(folder, 'data/sandboxes'),
+  );
+  mkdirSync(join(folder, 'data'), { mode: 0o755 });
+  chmodSync(join(folder, 'data'), 0o755);
+  expect(chooseSandboxFolder(join(folder, 'data'))).toBe(join(folder, 'data/sandboxes'));
+});
