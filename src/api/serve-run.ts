@@ -13,7 +13,7 @@ import { ledgerUnavailable } from '../metering/ledger.ts';
 import { isOverLimit, type RunBase } from '../pipeline/run/run.ts';
 import type { RunOrigin } from '../pipeline/run/run-origin.ts';
 import { lastAttemptOf } from '../pipeline/run/step.ts';
-import { wantsMetadata, wantsToolOutput } from './edge/wants-metadata.ts';
+import { wantsMetadata, wantsStandardEvents, wantsToolOutput } from './edge/wants-metadata.ts';
 
 export interface ServeRunParts {
   /** Whether the ledger can keep a record of another request. */
@@ -99,6 +99,7 @@ export async function serveRun<R extends RunBase>(
     cancellation: client.cancellation,
     metadata: wantsMetadata(headers),
     showsToolOutput: wantsToolOutput(headers),
+    hasStandardEvents: wantsStandardEvents(headers),
     modelLimits: ticket,
   });
   const response = accepted.respond(run);

@@ -314,6 +314,7 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
       'x-router-metadata',
       'x-router-experimental-metadata',
       'x-router-tool-output',
+      'x-router-events',
       'x-router-cache',
       'x-router-cache-ttl',
       'x-router-cache-clear',

@@ -12,3 +12,7 @@ export function wantsMetadata(headers: FastifyRequest['headers']): boolean {
 /** Whether the caller wants the output of commands while they run. @see docs/reference/events.md#live-output */
 export const wantsToolOutput = (headers: FastifyRequest['headers']): boolean =>
   String(headers['x-router-tool-output'] ?? '').toLowerCase() === 'enabled';
+
+/** Whether the caller wants only events that its client knows. @see docs/reference/events.md#events-of-the-gateway */
+export const wantsStandardEvents = (headers: FastifyRequest['headers']): boolean =>
+  String(headers['x-router-events'] ?? '').toLowerCase() === 'standard';

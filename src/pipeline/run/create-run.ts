@@ -51,6 +51,7 @@ const createBase = (
   cancellation: origin.cancellation,
   metadata: origin.metadata,
   showsToolOutput: origin.showsToolOutput,
+  hasStandardEvents: origin.hasStandardEvents,
   ignoredFields: origin.ignoredFields,
   clamped: origin.clamped,
   modelDefault: origin.modelDefault,

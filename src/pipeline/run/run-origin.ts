@@ -21,6 +21,8 @@ export interface RunOrigin {
   metadata: boolean;
   /** Whether the caller wants events with the output of commands. Absent: no. */
   showsToolOutput?: boolean | undefined;
+  /** Whether tools send only events of the format, and none of their own. Absent: no. */
+  hasStandardEvents?: boolean | undefined;
   /** Unknown fields, at the top and in plugins; named in the metadata. */
   ignoredFields: readonly string[];
   /** Changes of values to fit a limit, in sentences. */

@@ -68,8 +68,10 @@ export async function runCall(parts: CallParts, each: RunningCall, out: Sink<Chu
   let hasEnded = false; // its item is then complete, and events of work that goes on are dropped
   const emit: PlannedCall['emit'] = (events) => {
     if (hasEnded || run.cancellation.reason) return undefined;
+    const sent = run.hasStandardEvents ? events.filter(isStandard) : events;
+    if (sent.length === 0) return undefined;
     try {
-      const written = out.write(events.map((event) => writeToolEvent(shown, event)));
+      const written = out.write(sent.map((event) => writeToolEvent(shown, event)));
       return written?.catch((error) => stopRun(run, error));
     } catch (error) {
       return stopRun(run, error);
@@ -93,6 +95,12 @@ export async function runCall(parts: CallParts, each: RunningCall, out: Sink<Chu
   if (run.cancellation.reason) throw run.cancellation.reason;
   return outcome;
 }
+
+/** Items whose events the clients of the format know. Fusion, live output and modules of operators have others. */
+const standardEvent = /^response\.(output_text|image_generation_call|web_search_call|code_interpreter_call(_code)?)\./;
+
+/** choice 561 */
+const isStandard = ({ type }: ToolEvent): boolean => standardEvent.test(type);
 
 /** Ends the run with everything that works for it, because the client must not get an event of a tool. */
 export function stopRun({ cancellation }: Pick<Run, 'cancellation'>, error: unknown): never {
