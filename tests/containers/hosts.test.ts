@@ -5,9 +5,12 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createBus } from '../../src/platform/bus/bus.ts';
 import { openPostgresDriver } from '../../src/platform/bus/postgres/postgres-driver.ts';
 import { openDiskObjects } from '../../src/platform/objects/disk/disk-objects.ts';
+import type { Objects } from '../../src/platform/objects/objects.ts';
+import { openS3Objects } from '../../src/platform/objects/s3/s3-objects.ts';
 import { openPostgresStorage } from '../../src/platform/storage/postgres/open.ts';
 import { createFakeSandboxes } from '../../src/testing/fake-sandboxes.ts';
 import { startPostgres } from '../../src/testing/postgres.ts';
+import { startS3Server } from '../objects/s3-server.ts';
 import { openContainersOf, runIn, workspaceId } from './open-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-containers-hosts-'));
@@ -19,7 +22,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe('containers of two hosts on one PostgreSQL and one folder', () => {
+const bucket = await startS3Server();
+closers.push(async () => await bucket[Symbol.asyncDispose]());
+const places: [string, () => Objects][] = [
+  ['folder', () => openDiskObjects(folder)],
+  ['bucket', () => openS3Objects({ ...bucket, endpoint: bucket.url, prefix: 'gate/', pathStyle: true })],
+];
+
+describe.each(places)('containers of two hosts on one PostgreSQL and one %s', (_, openObjects) => {
   if ('skipped' in postgres) {
     it.skip(postgres.skipped, () => {});
     return;
@@ -33,7 +43,7 @@ describe('containers of two hosts on one PostgreSQL and one folder', () => {
     const ignore = (): void => {};
     const bus = createBus(await openPostgresDriver(await url, { onTrouble: ignore, onRecovery: ignore }));
     const driver = createFakeSandboxes();
-    const containers = openContainersOf({ storage, objects: openDiskObjects(folder), driver, bus });
+    const containers = openContainersOf({ storage, objects: openObjects(), driver, bus });
     closers.push(
       () => storage.close(),
       () => bus.close(),

@@ -250,10 +250,11 @@ describe('large objects in S3', () => {
     place('gate/slow-é', 7_200_000, 1000);
     place('gate/stuck', 9_000_000, 7_200_000);
     place('gate/young', 1000);
+    place('gate/future', -5000, -5000);
     place('other/old', 7_200_000);
     server.page = 1;
     await objects.removeLeftovers(3_600_000);
-    expect([...server.uploads.keys()]).toEqual(['gate/slow-é', 'gate/young', 'other/old']);
+    expect([...server.uploads.keys()]).toEqual(['gate/slow-é', 'gate/young', 'gate/future', 'other/old']);
     await objects.removeLeftovers(0);
     expect([...server.uploads.keys()]).toEqual(['other/old']);
   });
