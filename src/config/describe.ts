@@ -25,7 +25,7 @@ const about: Record<string, string> = {
   outbound: 'Fetching of URLs that callers name. Guide: [outbound](../guides/outbound.md).',
   guardrails: 'Parts of content filters that all guardrails share. Reference: [content filters](guardrails.md).',
   tools:
-    'Search engines, sandboxes, and server tools of your own. Guides: [web search](../guides/web-search.md), [server tools](../guides/server-tools.md).',
+    'Search engines, sandboxes, and server tools of your own. Guides: [web search](../guides/web-search.md), [server tools](../guides/server-tools.md), [sandboxes](../guides/sandbox.md).',
   mcp: 'MCP servers whose tools models may call. Guide: [MCP](../guides/mcp.md).',
   retry:
     'Retries at the same endpoint. A provider may override each setting. Guide: [routing](../guides/routing.md#retries).',

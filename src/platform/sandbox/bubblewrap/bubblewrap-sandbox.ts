@@ -167,7 +167,7 @@ export class BubblewrapSandbox implements Sandbox {
     throw this.ended.reason;
   }
 
-  /** Kills a command. Ends the sandbox if that is impossible, for example because no process could be created for it. */
+  /** Kills a command. Ends the sandbox if that is impossible, for example because no process could be created for it, choice 495. */
   async #kill(status: StatusReader): Promise<void> {
     const { root } = this.#parts;
     if (status.waiter !== undefined && killSession(root, status.waiter)) {
@@ -296,7 +296,7 @@ class StatusReader {
   }
 }
 
-/** @returns what a shell would say of a command that it cannot get */
+/** @returns what a shell would say of a command that it cannot get, choice 494 */
 function refuseCommand(command: string): CommandResult | undefined {
   const says = command.includes('\0')
     ? 'bash: the command contains a NUL character\n'

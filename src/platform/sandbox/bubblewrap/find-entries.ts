@@ -39,7 +39,7 @@ export interface TreeSize {
   entries: number;
 }
 
-/** Measures a folder. @param stopAt ends the walk early if one of its values is exceeded */
+/** Measures a folder, choice 493. @param stopAt ends the walk early if one of its values is exceeded */
 export async function measureTree(folder: string, stopAt: TreeSize): Promise<TreeSize> {
   const size = { bytes: 0, entries: 0 };
   let rest = '';

@@ -83,6 +83,7 @@ export class Supervisor {
     );
   }
 
+  /** choice 492 */
   #measureMemory(): number {
     const { limits, root } = this.#of;
     const processes = listInnerProcesses(root);
