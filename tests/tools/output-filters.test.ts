@@ -3,11 +3,13 @@ import { json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { main, manage } from '../api/manage.ts';
 import type { Turn } from '../clients/turn.ts';
+import { createFakeContainers } from './fake-containers.ts';
 import { type ScriptedMcpServer, startMcpServer } from './mcp-server.ts';
 import { call, modes, openToolLab, shownItems, type ToolLab, wireNames } from './lab.ts';
 
 /* Content filters of the output in a response of several turns. */
 
+const containers = createFakeContainers();
 let lab: ToolLab;
 let engine: ScriptedUpstream;
 let people: ScriptedMcpServer;
@@ -28,10 +30,11 @@ beforeAll(async () => {
       },
     },
     {
-      'openai-responses': { native_search: false },
+      'openai-responses': { native_search: false, native_shell: false, native_code_interpreter: false },
       'anthropic-messages': { native_search: false },
       gemini: { native_search: false },
     },
+    { containers },
   );
   const ask = manage(() => lab.gateway);
   for (const action of ['redact', 'block'] as const) {
@@ -119,6 +122,45 @@ describe.each(wireNames)('filters of the output with server tools on %s', (wire)
       const next = await lab.respond(wire, mode, { tools: mcp, input }, { key: keys.redact });
       expect(JSON.stringify([next.body, next.events])).not.toContain('jane');
       expect(shownItems(next).find(({ type }) => type === 'mcp_call')).toMatchObject({ output: 'echo: [EMAIL]' });
+    });
+
+    it.each([
+      ['router:shell', { commands: ['mail jane@example.com'] }],
+      ['shell', { commands: ['mail jane@example.com'] }],
+      ['router:bash', { command: 'mail jane@example.com' }],
+      ['code_interpreter', { code: 'mail("jane@example.com")' }],
+      ['router:text_editor', { command: 'create', path: 'jane@example.com', file_text: 'x' }],
+    ])('redact the commands of %s and their output, also while they run', async (type, input) => {
+      containers.run = async ({ onOutput }) => {
+        for (const piece of ['To jane@exa', 'mple.com: ', 'sent']) onOutput?.('stdout', piece);
+        onOutput?.('stderr', 'jane@example.com');
+        return { stdout: 'To jane@example.com: sent', stderr: 'jane@example.com' };
+      };
+      const name = `router_${type.replace('router:', '')}`;
+      lab.script(wire, { calls: [call(name, input)] }, { text: 'Done.' });
+      const request = {
+        include: ['code_interpreter_call.outputs'],
+        tools: [
+          type === 'router:bash'
+            ? { type, parameters: { engine: 'router' } }
+            : { type, ...(type === 'code_interpreter' && { container: { type: 'auto' } }) },
+        ],
+      };
+      const headers = { 'x-router-tool-output': 'enabled' };
+      const served = await lab.respond(wire, mode, request, { key: keys.redact, headers });
+
+      expect(served.status, JSON.stringify(served.body)).toBe(200);
+      expect(JSON.stringify([served.body, served.events])).not.toContain('jane');
+      expect(JSON.stringify(served.body)).toContain('[EMAIL]');
+      if (mode === 'buffered' || type === 'router:text_editor') return;
+      const deltas = served.events.filter(({ type: kind }) => kind === 'response.tool_output.delta');
+      const shown = (deltas as unknown as { stream: string; delta: string }[]).map(({ stream, delta }) => [
+        stream,
+        delta,
+      ]);
+      const joined = (wanted: string) =>
+        shown.flatMap(([stream, delta]) => (stream === wanted ? [delta] : [])).join('');
+      expect([joined('stdout'), joined('stderr')]).toEqual(['To [EMAIL]: sent', '[EMAIL]']);
     });
 
     it('block in a later turn, after a tool has run', async () => {
