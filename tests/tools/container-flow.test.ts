@@ -142,7 +142,7 @@ describe.each(drivers)('commands in containers of %s', (driver) => {
     async () => {
       const body = {
         model: 'simulator/echo',
-        input: script('router:shell {"commands": ["echo one; sleep 0.1; echo two >&2"]}'),
+        input: script('shell {"commands": ["echo one; sleep 0.1; echo two >&2"]}'),
         tools: [{ type: 'shell' }],
       };
       const { events } = await gateway.stream(body, { headers: { 'x-router-tool-output': 'enabled' } });

@@ -70,9 +70,13 @@ describe.each(wireNames)('router:shell on %s', (wire) => {
       const input = { commands: ['b'], timeout_ms: 900_000, max_output_length: 1e9 };
       await respond({}, { calls: [call('router_shell', input)] }, answering);
 
+      const none = { commands: ['c'], timeout_ms: 0, max_output_length: -1 };
+      await respond({}, { calls: [call('router_shell', none)] }, answering);
+
       expect(containers.commands).toMatchObject([
         { timeoutMs: 120_000, maxOutputLength: 16_384 },
         { timeoutMs: 300_000, maxOutputLength: 65_536 },
+        { timeoutMs: 120_000, maxOutputLength: 16_384 },
       ]);
     });
 

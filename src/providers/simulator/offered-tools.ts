@@ -21,10 +21,14 @@ export function requiresToolCall(choice: ToolChoice | undefined): boolean {
   return choice.type === 'function' || choice.type === 'custom' || ('mode' in choice && choice.mode === 'required');
 }
 
-/** Finds a tool by its name. A tool in a group is also found by `group.name`, a server tool by its type. */
+/**
+ * Finds a tool by its name. A tool in a group is also found by `group.name`, a server tool by its type, and a hosted tool
+ * that the gateway runs by its type, such as `shell`.
+ */
 export function findTool(tools: CallableTool[], name: string): CallableTool | undefined {
   const shown = nameFunction(name);
-  return tools.find((tool) => tool.name === shown || `${tool.namespace}.${tool.name}` === name);
+  const found = tools.find((tool) => tool.name === shown || `${tool.namespace}.${tool.name}` === name);
+  return found ?? tools.find((tool) => tool.name === nameFunction(`router:${name}`));
 }
 
 const readAdditionalTools = (item: InputItem): Tool[] => (item.type === 'additional_tools' ? item.tools : []);

@@ -47,12 +47,8 @@ export const createBash = (containers: Containers): ServerTool =>
     show: ({ environment, engine }) =>
       engine === 'router' ? { description: `${purpose} ${describeSystem(containers, environment)}` } : {},
     check: (parameters) => checkEnvironment(parameters),
-    checkCall: ({ command, commands, restart }) =>
-      command === undefined && commands === undefined && restart !== true
-        ? '`command` is required.'
-        : command !== undefined && commands !== undefined
-          ? '`command` and `commands` exclude each other.'
-          : undefined,
+    checkCall: (input) =>
+      listCommands(input).length === 0 && input.restart !== true ? '`command` is required.' : undefined,
     prepare: (parameters, context) => checkContainerUse(containers, 'bash', parameters.environment, context),
     item: (input) => ({ command: joinCommands(input) }),
     execute: (input, parameters, context) => inOrder(context, () => execute(containers, input, parameters, context)),
@@ -97,8 +93,8 @@ async function execute(
   }
 }
 
-const listCommands = ({ command, commands }: Arguments): readonly string[] =>
-  commands ?? (command === undefined ? [] : [command]);
+const listCommands = ({ command, commands = [] }: Arguments): readonly string[] =>
+  command === undefined ? commands : [command, ...commands];
 
 const joinCommands = (input: Arguments): string => listCommands(input).join('\n');
 

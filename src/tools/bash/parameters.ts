@@ -19,8 +19,7 @@ export const bashArguments = Type.Object(
     ),
     commands: Type.Optional(
       Type.Array(Type.String({ maxLength: MAX_COMMAND_LENGTH }), {
-        description: 'In place of `command`: several commands, which run in order.',
-        minItems: 1,
+        description: 'Further commands, which run in order.',
         maxItems: MAX_COMMANDS,
       }),
     ),
@@ -30,13 +29,11 @@ export const bashArguments = Type.Object(
     timeout_ms: Type.Optional(
       Type.Integer({
         description: 'Time limit of all commands in milliseconds. Default 120000, at most 300000.',
-        minimum: 1,
       }),
     ),
     max_output_length: Type.Optional(
       Type.Integer({
         description: 'Characters of each output of a command that are kept. Default 16384, at most 65536.',
-        minimum: 1,
       }),
     ),
   },

@@ -20,13 +20,13 @@ const MAX_OUTPUT_BYTES = 900_000;
 /** Maximum bytes of an item: its arguments twice, and the outputs. */
 export const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
-/** Returns the time limit, at most the maximum. */
-export const clampTimeout = (wanted: number | undefined): number =>
-  Math.min(wanted ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
+/** Returns the time limit, at most the maximum. Values below 1 mean the default. */
+export const clampTimeout = (wanted = 0): number => clamp(wanted, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
 
-/** Returns the characters of each output stream that are kept, at most the maximum. */
-export const clampOutput = (wanted: number | undefined): number =>
-  Math.min(wanted ?? DEFAULT_OUTPUT_LENGTH, MAX_OUTPUT_LENGTH);
+/** Returns the characters of each output stream that are kept, at most the maximum. Values below 1 mean the default. */
+export const clampOutput = (wanted = 0): number => clamp(wanted, DEFAULT_OUTPUT_LENGTH, MAX_OUTPUT_LENGTH);
+
+const clamp = (wanted: number, usual: number, max: number): number => (wanted < 1 ? usual : Math.min(wanted, max));
 
 export type CommandOutput = Pick<ContainerCommandResult, 'stdout' | 'stderr' | 'outcome'>;
 
