@@ -39,8 +39,8 @@ const MAX_QUERY_WORDS = 24;
 const MAX_WORDS = 48;
 /** Passages that are compared. */
 const MAX_CANDIDATES = 200;
-/** Where counting the passages with a word ends. */
-const MAX_COUNT = 2000;
+/** Where counting the passages with a word ends, and passages that all looked up words have together. */
+const MAX_COUNT = 3000;
 /** How long a search waits for new files. */
 const WAIT_MS = 5000;
 const WAIT_STEP_MS = 100;
@@ -69,10 +69,8 @@ export async function searchFiles(
     return count === 0 ? [] : [{ ...stem, weight: weights.get(words[index]!)!, count }];
   });
   if (known.length === 0) return { results: [], waiting };
-  const rare = known.filter(({ count }) => count < MAX_COUNT && count <= passages / 2);
   const candidates = await texts.findPassages(caller, {
-    // A word of most passages finds nothing in particular, and takes long in a large workspace.
-    words: rare.length > 0 && passages > MAX_CANDIDATES ? rare : known,
+    words: chooseWords(known),
     ...(query.places.fileIds.length > 0 && { fileIds: query.places.fileIds }),
     ...(query.places.folders.length > 0 && { folders: query.places.folders }),
     filter: query.filter,
@@ -86,6 +84,20 @@ export async function searchFiles(
   );
   const ranked = rankPassages(candidates, asked).filter(({ score }) => score > 0 && score >= query.minScore);
   return { results: ranked.slice(0, query.maxResults), waiting };
+}
+
+/**
+ * Chooses the words to look up: the rarest ones. A word of most passages finds nothing in particular, and takes long in
+ * a large workspace. The ranking counts all words.
+ */
+function chooseWords(known: readonly (SearchWord & { count: number })[]): SearchWord[] {
+  let passages = 0;
+  return known
+    .toSorted((a, b) => a.count - b.count)
+    .filter(({ count }, index) => {
+      passages += count;
+      return index === 0 || passages <= MAX_COUNT;
+    });
 }
 
 /** A file that was just uploaded is searchable within moments. @returns how many are not, in the end */

@@ -80,7 +80,7 @@ export function testFiles(pair: () => StoragePair): void {
       expect(await list({ filter: '_%' })).toEqual(['two_%.csv']);
       expect(await list({ filter: '\\' })).toEqual(['ONE more\\.md']);
       expect(await list({ filter: '\0' })).toEqual([]);
-      expect(await list({ folder: 'two' })).toEqual(['two_%.csv']);
+      expect(await list({ folder: 'two' })).toEqual(['two_%.csv', 'twox%.csv']);
       expect(await list({ folder: 'two_%', limit: 1 })).toEqual(['two_%.csv']);
       expect(await list({ folder: 'wo' })).toEqual([]);
     });

@@ -104,6 +104,28 @@ export function testPassages(pair: () => StoragePair): void {
       expect((await find(workspaceId, [], { words }))[0]).toBe('the coffee price');
     });
 
+    it('are found among many, the best first, with and without a condition', async () => {
+      const workspaceId = await addWorkspace();
+      const many = await addFile(workspaceId, { filename: 'many.txt' });
+      const { passages } = pair().storage;
+      const claimed = await claim(many.id);
+      for (let at = 0; at < 5200; at += 400) {
+        const batch = Array.from({ length: 400 }, (_, index) => {
+          const text = at + index === 5000 ? 'common rare' : 'common';
+          return { position: at + index, text, words: text.split(' ') };
+        });
+        await passages.addPassages(claimed, batch, LATER);
+      }
+      await passages.finishFile(claimed, 'complete');
+      const words = [word('common'), { ...word('rare'), weight: 9 }];
+      const filter: FileFilter = { type: 'eq', key: 'filename', value: 'many.txt' };
+      for (const more of [{}, { filter }]) {
+        const found = await find(workspaceId, [], { words, limit: 3, ...more });
+        expect(found).toEqual(['common rare', 'common', 'common']);
+      }
+      expect((await passages.countWords(workspaceId, words, 100)).counts).toEqual([100, 1]);
+    });
+
     it('are limited to files, folders and conditions', async () => {
       const workspaceId = await addWorkspace();
       const at = (seconds: number) => ({ createdAtMs: seconds * 1000 + 1 });

@@ -1,4 +1,5 @@
-import { type GeneratedAlways, sql } from 'kysely';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type GeneratedAlways, type RawBuilder, sql } from 'kysely';
 import type { FoundPassage, PassageQuery } from '../../../domain/file-search.ts';
 import type { FileRecord } from '../ports/files.ts';
 import type { IndexClaim, IndexState, Passage, PassageStore } from '../ports/passages.ts';
@@ -107,7 +108,10 @@ export function createPassageStore(db: Database): PassageStore {
         .where('workspace_id', '=', writeTextColumn(workspaceId))
         .executeTakeFirstOrThrow();
       const counts: number[] = [];
-      for (const word of words) counts.push(await index.count(db, workspaceId, word, max));
+      for (const word of words) {
+        counts.push(await index.count(db, workspaceId, word, max));
+        await nextTurn(); // the embedded store runs on the main thread
+      }
       return { passages: readNumber(row.passages), counts };
     },
     findPassages: (query) => findPassages(db, query),
@@ -115,16 +119,32 @@ export function createPassageStore(db: Database): PassageStore {
 
   async function findPassages(on: Database, query: PassageQuery): Promise<FoundPassage[]> {
     const { match, rank } = index.match(query);
+    const condition = selectFiles(query);
+    // Texts are read only for the passages of the result.
     const { rows } = await sql<FoundRow>`
       select files.id, files.filename, files.mime_type, files.bytes, files.created_at_ms, passages.position, passages.text
-      from ${index.from}
-      join files on files.id = passages.file_id
-      where ${match} and files.workspace_id = ${writeTextColumn(query.workspaceId)} and ${selectFiles(query)}
-      order by ${rank}, files.id, passages.position
-      limit ${query.limit}`.execute(on);
+      from (
+        select id, rank from (
+          select ${index.id} as id, ${rank} as rank from ${index.from}
+          ${condition ? joinFiles(index.id) : nothing}
+          where ${match} ${condition ? sql`and ${condition}` : nothing}
+          order by ${index.id} desc limit ${MAX_MATCHES}
+        ) as matches order by rank limit ${query.limit}
+      ) as best
+      join passages on passages.id = best.id
+      join files on files.id = passages.file_id and files.workspace_id = ${writeTextColumn(query.workspaceId)}
+      order by best.rank, files.id, passages.position`.execute(on);
     return rows.map(readFound);
   }
 }
+
+/** Passages that are ranked: the newest ones if more have a word. The embedded store runs on the main thread. */
+const MAX_MATCHES = 5000;
+
+const nothing = sql``;
+
+const joinFiles = (id: RawBuilder<unknown>) =>
+  sql`join passages as found on found.id = ${id} join files on files.id = found.file_id`;
 
 interface FoundRow {
   id: string;

@@ -11,14 +11,14 @@ const columns: Record<FileField, { column: RawBuilder<unknown>; isNumber: boolea
   created_at: { column: sql`files.created_at_ms / 1000`, isNumber: true },
 };
 
-/** Returns the condition for the files of a search. */
+/** Returns the condition for the files of a search. Undefined: all files. */
 export function selectFiles({ fileIds, folders, filter }: Pick<PassageQuery, 'fileIds' | 'folders' | 'filter'>) {
   const places = [
     ...(fileIds && fileIds.length > 0 ? [sql<boolean>`files.id in (${sql.join(fileIds.map(writeTextColumn))})`] : []),
     ...(folders ?? []).map(isInFolder),
   ];
   const conditions = [...(places.length > 0 ? [join(places, 'or')] : []), ...(filter ? [writeFilter(filter)] : [])];
-  return conditions.length > 0 ? join(conditions, 'and') : sql<boolean>`1 = 1`;
+  return conditions.length > 0 ? join(conditions, 'and') : undefined;
 }
 
 /** Returns the condition for files whose name begins so. */

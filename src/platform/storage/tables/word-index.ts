@@ -6,15 +6,16 @@ import type { Database } from './database.ts';
 
 /** What the dialects do differently: they keep the words of passages, and find passages by them. */
 export interface WordIndex {
-  /** The tables of a search, with the alias `passages`. */
+  /** The table with the words, and its column with the id of the passage. */
   readonly from: RawBuilder<unknown>;
+  readonly id: RawBuilder<unknown>;
   /** Adds passages and their words. */
   add(trx: Database, claim: IndexClaim, passages: readonly Passage[]): Promise<void>;
   /** Removes the words of passages. */
   remove(trx: Database, ids: readonly bigint[]): Promise<void>;
   /** Counts the passages of a workspace that have a word, up to `max`. */
   count(db: Database, workspaceId: string, word: Pick<SearchWord, 'text' | 'isPrefix'>, max: number): Promise<number>;
-  /** Returns a condition for the passages of a workspace with one of the words, and their order. */
+  /** Returns a condition for the passages of a workspace with one of the words, and their rank: less is better. */
   match(query: Pick<PassageQuery, 'workspaceId' | 'words'>): { match: RawBuilder<boolean>; rank: RawBuilder<unknown> };
 }
 
@@ -37,7 +38,7 @@ export function openWordIndex(db: Database): WordIndex {
     },
     match({ workspaceId, words }) {
       const cleaned = cleanWords(words);
-      if (cleaned.length === 0) return { match: sql<boolean>`1 = 0`, rank: sql`files.id` };
+      if (cleaned.length === 0) return { match: sql<boolean>`1 = 0`, rank: index.id };
       return index.match({ workspaceId, words: cleaned });
     },
   };
@@ -50,7 +51,8 @@ const clean = (text: string): string => writeTextColumn(text.replaceAll(/["'\\\s
 
 /** FTS5, which ranks by bm25. The first column limits a search to a workspace. */
 const sqliteIndex: WordIndex = {
-  from: sql`passage_words join passages on passages.id = passage_words.rowid`,
+  from: sql`passage_words`,
+  id: sql`passage_words.rowid`,
   async add(trx, { fileId, workspaceId }, passages) {
     for (const { position, text, words } of passages) {
       const row = await trx
@@ -89,6 +91,7 @@ function writeMatch(workspaceId: string, words: readonly Word[]): string {
 /** A GIN index over `tsvector`. The values are written and not parsed, because the parser depends on the locale. */
 const postgresIndex: WordIndex = {
   from: sql`passages`,
+  id: sql`passages.id`,
   async add(trx, { fileId, workspaceId }, passages) {
     for (const { position, text, words } of passages) {
       await sql`insert into passages (workspace_id, file_id, position, text, words)
@@ -105,10 +108,10 @@ const postgresIndex: WordIndex = {
   },
   match: ({ workspaceId, words }) => ({
     match: sql`passages.words @@ ${writeQuery(workspaceId, words)}`,
-    rank: sql`(${sql.join(
+    rank: sql`-(${sql.join(
       words.map((word) => sql`${word.weight}::float8 * ts_rank(passages.words, ${writeQuery(undefined, [word])})`),
       sql` + `,
-    )}) desc`,
+    )})`,
   }),
 };
 
