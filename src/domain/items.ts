@@ -211,6 +211,7 @@ export const isServerItem = ({ type }: { type: string }): boolean => type.starts
 export const replayedTypes: ReadonlySet<string> = new Set<CarriedItemType>([
   ...(['shell_call', 'shell_call_output', 'local_shell_call', 'local_shell_call_output'] as const),
   'code_interpreter_call',
+  'web_search_call',
 ]);
 
 /** Whether the gateway knows the kind of an item. */

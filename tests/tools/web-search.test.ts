@@ -4,6 +4,7 @@ import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted
 import { newSession, rowsOf } from '../api/ledger-rows.ts';
 import { main, manage } from '../api/manage.ts';
 import type { Turn } from '../clients/turn.ts';
+import { readSent } from './sent.ts';
 import { call, modes, openToolLab, type Served, shownItems, stageOf, type ToolLab, wireNames } from './lab.ts';
 
 const engineKey = 'key-of-the-engine-1234567890';
@@ -296,5 +297,40 @@ describe('an endpoint with a search of its own', () => {
     const { status, body } = await native.respond('openai-chat', 'buffered', { tools: [tool] });
     expect(status).toBe(400);
     expect(body.error!.message).toContain('set tools.web_search.engines.exa');
+  });
+});
+
+describe.each(wireNames)('a hosted web_search_call in the input on %s', (wire) => {
+  const action = { type: 'search', query: 'heat pumps', sources: [{ type: 'url', url: 'https://pumps.example/' }] };
+  const send = async (item: object) => {
+    lab.takeRequests();
+    lab.script(wire, { text: 'Done.' });
+    const search = { type: 'web_search_call', id: 'ws_1', status: 'completed', ...item };
+    const answer = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [] };
+    const text = { type: 'output_text', text: 'They heat.', annotations: [] };
+    const input = [
+      { role: 'user', content: 'Pumps?' },
+      search,
+      { ...answer, content: [text] },
+      { role: 'user', content: 'Sure?' },
+    ];
+    const { body } = await lab.respond(wire, 'buffered', { input, tools: [tool] });
+    expect(body.status).toBe('completed');
+    const [request] = lab.takeRequests();
+    return { sent: readSent(wire, request!), text: request!.text };
+  };
+
+  it('shows the model the search and the pages that it names', async () => {
+    const { sent, text } = await send({ action });
+    if (text.includes('"web_search_call"')) return expect(text).toContain('https://pumps.example/'); // it has such items
+    expect(sent.calls).toMatchObject([{ name: 'router_web_search', value: { query: 'heat pumps' } }]);
+    expect(sent.results.map(({ value }) => JSON.stringify(value))).toEqual([
+      expect.stringContaining('https://pumps.example/'),
+    ]);
+  });
+
+  it('shows nothing of a search without pages', async () => {
+    const { sent } = await send({ action: { type: 'search', query: 'heat pumps' } });
+    expect(sent.calls).toEqual([]);
   });
 });

@@ -2,11 +2,17 @@ import type { Static } from 'typebox';
 import { WEB_SEARCH } from '../../domain/charge.ts';
 import { type DomainFilters, parseDomainFilter } from '../../domain/domain-filter.ts';
 import { GatewayError, invalidRequest, type Issue } from '../../domain/errors.ts';
-import { type HostedTool, searchTypes, type Tool } from '../../domain/items.ts';
+import { type HostedTool, type OutputItem, searchTypes, type Tool } from '../../domain/items.ts';
 import { canSearchNatively } from '../../domain/native-search.ts';
 import { ServiceError } from '../../domain/service.ts';
 import type { FindSearchEngine, SearchEngineName, WebSearchEngine } from '../../domain/web-search.ts';
-import { defineServerTool, type ServerTool, type ToolCallContext, ToolError } from '../server-tool.ts';
+import {
+  defineServerTool,
+  type ReplayedCall,
+  type ServerTool,
+  type ToolCallContext,
+  ToolError,
+} from '../server-tool.ts';
 import { MAX_DOMAINS, ranges, webSearchArguments, webSearchParameters } from './parameters.ts';
 
 type Parameters = Static<typeof webSearchParameters>;
@@ -67,14 +73,7 @@ export const createWebSearch = (findSearchEngine: FindSearchEngine): ServerTool 
         item: { action: { type: 'search', query, sources: results.map(({ url }) => ({ type: 'url', url })) } },
       };
     },
-    replay({ action }) {
-      const { query, sources } = (action ?? {}) as { query?: unknown; sources?: unknown };
-      if (typeof query !== 'string' || !Array.isArray(sources)) return undefined;
-      const results = sources.flatMap((source: { url?: unknown } | null) =>
-        typeof source?.url === 'string' ? [{ url: source.url }] : [],
-      );
-      return { arguments: { query }, result: { results } };
-    },
+    replay: readSearch,
     native(parameters, endpoint, hosted) {
       const { engine } = parameters;
       const filters = readFilters(parameters);
@@ -91,6 +90,11 @@ export const createWebSearch = (findSearchEngine: FindSearchEngine): ServerTool 
       types: searchTypes,
       itemType: 'web_search_call',
       progress: { started: ['in_progress', 'searching'], completed: ['completed'] },
+      replay: {
+        types: new Map([['web_search_call', undefined]]),
+        isOwn: () => false, // a provider reads those of the gateway, too
+        read: (item) => (hasSources(item) ? readSearch(item) : undefined),
+      },
       readParameters: (tool) => {
         const parameters = readHosted(tool);
         const name = readEngineName(parameters);
@@ -100,6 +104,20 @@ export const createWebSearch = (findSearchEngine: FindSearchEngine): ServerTool 
       },
     },
   });
+
+/** Reads the search that an item shows. It has the addresses of the pages, and not their texts. */
+function readSearch({ action }: OutputItem): ReplayedCall | undefined {
+  const { query, sources } = (action ?? {}) as { query?: unknown; sources?: unknown };
+  if (typeof query !== 'string' || !Array.isArray(sources)) return undefined;
+  const results = sources.flatMap((source: { url?: unknown } | null) =>
+    typeof source?.url === 'string' ? [{ url: source.url }] : [],
+  );
+  return { arguments: { query }, result: { results } };
+}
+
+/** Providers list the sources only on request. An item without any means nothing to another model. */
+const hasSources = ({ action }: OutputItem): boolean =>
+  ((action as { sources?: readonly unknown[] } | undefined)?.sources?.length ?? 0) > 0;
 
 interface SearchCall extends Pick<Parameters, 'mode'> {
   query: string;
