@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { testKeys } from '../../src/testing/test-gateway.ts';
 import { newSession } from '../api/ledger-rows.ts';
 import { findCharges } from './find-charges.ts';
@@ -408,6 +409,70 @@ describe('router:shell', () => {
     for (const parameters of [{ engine: 'router' }, ours]) {
       expect(await toolsSent({ type: 'router:shell', parameters })).toMatchObject([{ name: 'router_shell' }]);
     }
+    await native.close();
+  });
+
+  it('is forced by the short choice, too', async () => {
+    const { status } = await respond({ tool_choice: { type: 'shell' } }, answering);
+    expect(status).toBe(200);
+    expect(readSent('openai-chat', lab.takeRequests()[0]!).choice).toBe('router_shell');
+  });
+
+  it('sends items of the gateway as calls of functions, and others unchanged, where the provider has the tool', async () => {
+    lab.script('openai-chat', running('pwd'), answering);
+    const { body } = await lab.respond('openai-chat', 'buffered', { tools: [{ type: 'shell' }] });
+    const native = await openToolLab({}, {}, { containers });
+    const foreign = [
+      { type: 'shell_call', id: 'sh_1', call_id: 'theirs', status: 'completed', action: { commands: ['ls'] } },
+      { type: 'shell_call_output', call_id: 'theirs', output: [{ stdout: 'a', stderr: '', outcome: exit(0) }] },
+    ];
+    const input = [{ role: 'user', content: 'Run.' }, ...body.output, { role: 'user', content: 'x' }, ...foreign];
+    native.script('openai-responses', answering);
+    await native.respond('openai-responses', 'buffered', { tools: [{ type: 'shell' }], input });
+    const [sent] = native.takeRequests();
+    const items = (sent!.body as { input: { type: string }[] }).input;
+    expect(items.filter(({ type }) => type.startsWith('function'))).toMatchObject([
+      { type: 'function_call', name: 'router_shell' },
+      { type: 'function_call_output', output: JSON.stringify({ output: [printed('pwd')] }) },
+    ]);
+    expect(items.filter(({ type }) => type.startsWith('shell'))).toEqual(foreign);
+    await native.close();
+  });
+
+  it('goes on if the provider has run a shell of its own in the same turn', async () => {
+    const dialects = { 'openai-responses': { hosted_shell: true } };
+    const native = await openToolLab({}, dialects, { containers });
+    const own = [
+      {
+        ...{ type: 'shell_call', id: 'sh_1', call_id: 'theirs', status: 'completed' },
+        action: { commands: ['ls'], timeout_ms: null, max_output_length: null },
+      },
+      {
+        ...{ type: 'shell_call_output', id: 'sho_1', call_id: 'theirs', status: 'completed' },
+        ...{ output: [{ stdout: 'a', stderr: '', outcome: exit(0) }], max_output_length: null },
+      },
+    ];
+    const clock = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'router_datetime', arguments: '{}' };
+    const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+    native.upstreams[0].respond(() =>
+      json({
+        id: 'r',
+        object: 'response',
+        status: 'completed',
+        output: [...own, { ...clock, status: 'completed' }],
+        usage,
+      }),
+    );
+    native.script('openai-responses', answering);
+    const request = { tools: [...tools, { type: 'router:datetime' }] };
+    const served = await native.respond('openai-responses', 'buffered', request);
+    expect(shownItems(served).map(({ type }) => type)).toEqual([
+      'shell_call',
+      'shell_call_output',
+      'router:datetime',
+      'message',
+    ]);
+    expect(native.takeRequests()).toHaveLength(2);
     await native.close();
   });
 
