@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createTimedId } from '../domain/ids.ts';
 import { nameContainerObject } from '../management/containers/entry-content.ts';
@@ -13,6 +14,7 @@ import type {
   SavedEntry,
   SaveRefusal,
 } from '../platform/storage/ports/containers.ts';
+import { mapInOrder } from './map-in-order.ts';
 import { readContents } from './read-contents.ts';
 
 export interface HomeSyncParts {
@@ -49,6 +51,8 @@ const PACK_BYTES = 8 * 1024 * 1024;
 /** Entries of one transaction. */
 const SAVE_ENTRIES = 500;
 const PAGE = 1000;
+/** Small files that are read at once. */
+const PARALLEL_READS = 8;
 /** Entries that are compared between two pauses. */
 const COMPARED_PER_TURN = 2000;
 
@@ -129,6 +133,7 @@ export class HomeSync {
       if (!last) return;
       yield page;
       after = { version: last.version, path: last.path };
+      await nextTurn();
     }
   }
 
@@ -240,19 +245,13 @@ export class HomeSync {
     const object = createTimedId('');
     let offset = 0;
     const pack = async function* (): AsyncGenerator<Uint8Array> {
-      for (const entry of packed) {
-        const content = await sandbox.read(entry.path);
+      const read = (entry: SandboxEntry) => readSmallFile(sandbox, entry);
+      for await (const { item: entry, result: content } of mapInOrder(packed, PARALLEL_READS, read)) {
         if (!content) continue; // deleted since it was listed
-        const start = offset;
-        for await (const piece of takeBytes(content, entry.bytes)) {
-          offset += piece.length;
-          yield piece;
-        }
-        const bytes = offset - start;
-        entries.push({
-          entry,
-          saved: { ...describe(entry), bytes, content: bytes === 0 ? null : { object, offset: start } },
-        });
+        const place = content.length === 0 ? null : { object, offset };
+        entries.push({ entry, saved: { ...describe(entry), bytes: content.length, content: place } });
+        offset += content.length;
+        if (content.length > 0) yield content;
       }
     };
     if (packed.length > 0) await this.put(object, pack());
@@ -299,7 +298,9 @@ export class HomeSync {
       }),
     );
     if (result.refusal !== undefined) throw new SaveRefusedError(result.refusal);
-    this.own.add(result.version);
+    // What it has saved itself is in its home folder, and need not be read again.
+    if (result.version === this.seen + 1) this.seen++;
+    else this.own.add(result.version);
     return result.released;
   }
 
@@ -357,6 +358,15 @@ function withoutParents(paths: readonly ByteText[], known: ReadonlyMap<ByteText,
     for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) parents.add(path.slice(0, at));
   }
   return paths.filter((path) => !parents.has(path));
+}
+
+/** @returns undefined if the file no longer exists */
+async function readSmallFile(
+  sandbox: Pick<Sandbox, 'read'>,
+  { path, bytes }: SandboxEntry,
+): Promise<Buffer | undefined> {
+  const content = await sandbox.read(path);
+  return content && buffer(takeBytes(content, bytes));
 }
 
 /** Yields the first bytes of a stream, and ends it. A file can grow while it is read. */

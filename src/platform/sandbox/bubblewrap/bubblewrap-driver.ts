@@ -11,6 +11,7 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { chooseNetworkRelay, type NetworkRelay } from '../network-relay.ts';
@@ -54,6 +55,8 @@ export class BubblewrapDriver implements SandboxDriver {
   readonly #options: BubblewrapOptions;
   readonly #running = new Map<string, Promise<Sandbox>>();
   readonly #owner = process.getuid?.() === 0 ? UNPRIVILEGED_ID : undefined;
+  /** Home folders that are being removed. */
+  readonly #removals = new Set<Promise<void>>();
   #instance: string | undefined;
   #isClosed = false;
 
@@ -100,7 +103,7 @@ export class BubblewrapDriver implements SandboxDriver {
     const instance = this.#openInstance();
     const folder = join(instance, spec.name);
     const folders = { home: join(folder, 'home'), control: join(folder, 'control') };
-    const remove = () => removeFolder(folder);
+    const remove = () => this.#discard(folder);
     let child: ChildProcess | undefined;
     let home: HomeFolder | undefined;
     try {
@@ -183,6 +186,19 @@ export class BubblewrapDriver implements SandboxDriver {
     return instance;
   }
 
+  /** Takes a folder away at once, and removes it in the background: many files take many seconds. */
+  async #discard(folder: string): Promise<void> {
+    const discarded = `${folder}.removed`;
+    try {
+      await rename(folder, discarded);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      throw error;
+    }
+    const removal = removeFolder(discarded).finally(() => this.#removals.delete(removal));
+    this.#removals.add(removal);
+  }
+
   async removeLeftovers(): Promise<void> {
     const { folder } = this.#options;
     let names: string[];
@@ -201,6 +217,7 @@ export class BubblewrapDriver implements SandboxDriver {
     this.#isClosed = true;
     const sandboxes = await Promise.allSettled(this.#running.values());
     await Promise.all(sandboxes.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
+    await Promise.all(this.#removals);
     if (this.#instance !== undefined) await removeFolder(this.#instance);
     this.#instance = undefined;
   }
