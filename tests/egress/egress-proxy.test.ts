@@ -196,6 +196,15 @@ describe('requests of the egress proxy', () => {
     expect(await ask(proxy, post('Content-Length: 0\r\n', ''))).toContain('POST 0');
   });
 
+  it('end the connection if the host responds before the end of the body', async () => {
+    lab.answer = (_request, response) => void response.writeHead(413, { connection: 'close' }).end('too much');
+    await using proxy = await lab.open(['*']);
+    const talk = proxy.connect(
+      'POST http://files.example.org/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nthe first bytes',
+    );
+    expect(await talk.end()).toMatch(/^HTTP\/1\.1 413 [\s\S]*too much/);
+  });
+
   it('use a connection of the client again, and a new one to the host', async () => {
     await using proxy = await lab.open(['*']);
     const talk = proxy.connect('GET http://a.example.org/1 HTTP/1.1\r\nHost: x\r\n\r\n');

@@ -44,7 +44,7 @@ describe('the first message of a TLS client', () => {
   });
 
   it('may have several records, and bytes after it', () => {
-    for (const size of [1, 2, 100, 511]) {
+    for (const size of [100, 255, 511]) {
       const bytes = Buffer.concat([splitRecords(hello, size), Buffer.from('more')]);
       expect(readClientHello(bytes)).toEqual({ kind: 'tls', serverName: 'files.example.org' });
     }
@@ -63,12 +63,11 @@ describe('the first message of a TLS client', () => {
     expect(readClientHello(bytes)).toBe('invalid');
   });
 
-  it('has a maximum length, in any number of records', () => {
-    const endless = splitRecords(
-      Buffer.concat([Buffer.alloc(5), Buffer.from([1, 0, 0x3f, 0xff]), Buffer.alloc(16_000)]),
-      1,
-    );
-    expect(readClientHello(endless.subarray(0, MAX_HELLO_BYTES + 1))).toBe('invalid');
+  it('has a maximum length and a maximum number of records', () => {
+    const begun = Buffer.concat([Buffer.alloc(5), Buffer.from([1, 0, 0x3f, 0xff]), Buffer.alloc(16_370)]);
+    expect(readClientHello(splitRecords(begun, 1024))).toBe('invalid');
+    expect(readClientHello(splitRecords(hello, 1))).toBe('invalid');
+    expect(readClientHello(splitRecords(begun, 8192).subarray(0, MAX_HELLO_BYTES))).toBe('partial');
   });
 
   it('is rejected with two names, and never read beyond its end', () => {

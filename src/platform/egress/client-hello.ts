@@ -4,6 +4,8 @@ export type FirstBytes = 'partial' | 'invalid' | { kind: 'tls'; serverName: stri
 /** Longest first message of a TLS client that is read. Those of today have less than 2 KiB. */
 export const MAX_HELLO_BYTES = 16_384;
 
+/** Each record is read again when more bytes arrive. */
+const MAX_RECORDS = 16;
 const HANDSHAKE_RECORD = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
@@ -31,7 +33,7 @@ function readMessage(bytes: Buffer): Buffer | 'partial' | 'invalid' {
   const pieces: Buffer[] = [];
   let joined = 0;
   for (let at = 0; ; ) {
-    if (at < bytes.length && bytes[at] !== HANDSHAKE_RECORD) return 'invalid';
+    if (pieces.length === MAX_RECORDS || (at < bytes.length && bytes[at] !== HANDSHAKE_RECORD)) return 'invalid';
     if (at + 1 < bytes.length && bytes[at + 1] !== 3) return 'invalid';
     if (at + 5 > bytes.length) return 'partial';
     const length = bytes.readUInt16BE(at + 3);

@@ -151,16 +151,18 @@ class SandboxEgress implements EgressProxy {
     const { counts, connect } = this.options;
     const tunnel = this.plainTunnels.get(request.socket);
     let target: EgressTarget | undefined;
+    let upstream: Socket | undefined;
     try {
       const { path, ...named } = readRequestTarget(request, tunnel);
       target = this.check(named);
-      const upstream = await this.dial(connect, target, request.socket);
+      upstream = await this.dial(connect, target, request.socket);
       this.count(upstream);
       const { idleMs, headerBytes } = this.limits;
       await forwardRequest(request, response, { upstream, host: target.authority, path, idleMs, headerBytes });
       counts.served++;
     } catch (error) {
       const { status, message } = this.explain(error, target);
+      upstream?.destroy();
       if (response.headersSent || response.destroyed) return void request.socket.destroy();
       response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
       response.end(`${message}\n`);

@@ -58,4 +58,5 @@ export async function forwardRequest(
     ),
   );
   await pipeline(incoming, response);
+  if (!request.complete) request.socket.destroySoon(); // the host has not waited for the rest of the body
 }

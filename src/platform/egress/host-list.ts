@@ -13,20 +13,16 @@ export function compileHostList(entries: readonly string[]): (host: string) => b
   return (host) => isOpen || (isIP(host) === 0 && (names.has(host) || globs.some((glob) => matchesGlob(glob, host))));
 }
 
-/** Matches in linear space, and in at most the product of both lengths. */
-function matchesGlob(glob: string, text: string): boolean {
-  let [at, read] = [0, 0];
-  let [star, resume] = [-1, 0];
-  while (read < text.length) {
-    if (glob[at] === '*') {
-      [star, resume] = [at++, read];
-    } else if (glob[at] === text[read]) {
-      at++;
-      read++;
-    } else if (star >= 0) {
-      [at, read] = [star + 1, ++resume];
-    } else return false;
+/** Finds the texts between the stars one after the other. The search of the runtime is fast for every glob. */
+function matchesGlob(glob: string, host: string): boolean {
+  const parts = glob.split('*');
+  const [first, last] = [parts.shift() ?? '', parts.pop() ?? ''];
+  if (host.length < first.length + last.length || !host.startsWith(first) || !host.endsWith(last)) return false;
+  let at = first.length;
+  for (const part of parts) {
+    const found = host.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
   }
-  while (glob[at] === '*') at++;
-  return at === glob.length;
+  return at <= host.length - last.length;
 }
