@@ -198,6 +198,17 @@ describe('headgate explain', () => {
     expect(stdout).toContain('without_route none\n');
   });
 
+  it.each([
+    [{}, 'max_tool_calls 30; max_turns 32'],
+    [{ max_tool_calls: 4 }, 'max_tool_calls 4; max_turns 32'],
+    [{ stop_server_tools_when: { type: 'step_count_is', step_count: 2 } }, 'stop_when step_count_is; max_turns 32'],
+  ])('shows the server tools and the limits of their loop, with %j', async (body, limits) => {
+    const tools = [{ type: 'router:datetime' }, { type: 'function', name: 'own', parameters: {} }];
+    const { code, stdout } = await explain({ model: 'acme/one', input: 'hi', tools, ...body });
+    expect(code).toBe(0);
+    expect(stdout).toContain(`server-tools: tools router:datetime; ${limits}\n`);
+  });
+
   it('says why a panel of the gateway has no route', async () => {
     const { code, stdout } = await explain({ model: 'router/fusion-flash', input: 'hi' });
     expect(code).toBe(1);

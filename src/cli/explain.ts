@@ -24,6 +24,7 @@ import { rejectUnsupportedFeatures } from '../requests/responses/unsupported-fea
 import { type Plan, planRoute, type RoutingCaller, type RoutingContext } from '../routing/plan-route.ts';
 import { resolveKey } from './change-keys.ts';
 import { describePanel } from './describe-panel.ts';
+import { describeTools } from './describe-tools.ts';
 import { findStoreFile } from './describe-store.ts';
 import { withReadOnlyStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
@@ -78,7 +79,8 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     });
     const { panels } = routingContext.routers.fusion;
     const hasRoute = (model: string) => isRoutable(model, asker, routingContext);
-    const plan = { ...planned, stages: [...planned.stages, ...describePanel(request, { panels, hasRoute })] };
+    const stages = [...planned.stages, ...describePanel(request, { panels, hasRoute }), ...describeTools(request)];
+    const plan = { ...planned, stages };
     const shares = countFirsts(request, asker, routingContext);
     if (options.json) stdout.write(`${JSON.stringify(writeJson(plan, shares, defaultModel), undefined, 2)}\n`);
     else print(terminal, plan, shares);

@@ -19,7 +19,7 @@ import { findReason, measureRun } from './stop-conditions.ts';
 import { ToolStage } from './tool-stage.ts';
 
 /** Maximum, and default, of `max_tool_calls`. @see docs/reference/tools.md#steps */
-const MAX_TOOL_CALLS = 30;
+export const MAX_TOOL_CALLS = 30;
 
 /** Maximum number of calls of a request with conditions of its own. */
 const MAX_CONDITIONAL_CALLS = 256;
