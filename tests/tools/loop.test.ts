@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newSession, rowsOf } from '../api/ledger-rows.ts';
 import { defaultCounts, type Turn } from '../clients/turn.ts';
 import { call, modes, openToolLab, shownItems, stageOf, type ToolLab, wireNames } from './lab.ts';
+import { readSent } from './sent.ts';
 
 let lab: ToolLab;
 beforeAll(async () => {
@@ -196,5 +197,21 @@ describe.each(modes)('the loop, %s', (mode) => {
       timezone: 'Asia/Kolkata',
       datetime: expect.stringMatching(/\+05:30$/),
     });
+  });
+});
+
+describe.each(wireNames)('calls of several turns with the same id on %s', (wire) => {
+  it.each(modes)('get different ids, %s', async (mode) => {
+    lab.takeRequests();
+    const looking: Turn = { calls: [call('router_datetime')] };
+    lab.script(wire, looking, looking, looking, { text: 'Done.' });
+    const served = await lab.respond(wire, mode, { tools: [{ type: 'router:datetime' }] });
+
+    const last = readSent(wire, lab.takeRequests().at(-1)!);
+    const ids = last.calls.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(3);
+    expect(last.results.map(({ id }) => id)).toEqual(ids);
+    const items = served.body.output.filter(({ type }) => type === 'router:datetime');
+    expect(new Set(items.map((item) => item['call_id'])).size).toBe(3);
   });
 });

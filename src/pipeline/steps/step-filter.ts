@@ -1,4 +1,5 @@
 import { type Chunk, type FinishChunk, type ItemKey, isVisible } from '../../domain/chunks.ts';
+import { createId } from '../../domain/ids.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { TextAttempt } from '../run/attempt.ts';
@@ -93,7 +94,11 @@ export class StepFilter implements Sink<Chunk> {
   private end(finish: FinishChunk): Chunk {
     this.finish = finish;
     if (!this.calls) return finish;
-    for (const { item, text, index } of this.calls.values()) this.step.toolCalls.push(readCall(item, text, index));
+    const earlier = new Set(this.run.steps.flatMap(({ toolCalls }) => toolCalls.map(({ callId }) => callId)));
+    for (const { item, text, index } of this.calls.values()) {
+      const call = readCall(item, text, index);
+      this.step.toolCalls.push(earlier.has(call.callId) ? renameCall(call) : call);
+    }
     return { type: 'step_end' };
   }
 
@@ -155,6 +160,12 @@ function readCall(item: OutputItem, text: string, index: number): ToolCall {
     item: { ...item, arguments: given, status: 'completed' },
     index,
   };
+}
+
+/** Some providers number the calls of each turn from 0, and others reject a conversation that repeats an id. choice 563 */
+function renameCall(call: ToolCall): ToolCall {
+  const callId = createId('call_');
+  return { ...call, callId, item: { ...call.item, call_id: callId } };
 }
 
 /** Wires number items from 0 in each step. */
