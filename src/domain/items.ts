@@ -212,6 +212,7 @@ export const replayedTypes: ReadonlySet<string> = new Set<CarriedItemType>([
   ...(['shell_call', 'shell_call_output', 'local_shell_call', 'local_shell_call_output'] as const),
   'code_interpreter_call',
   'web_search_call',
+  'file_search_call',
 ]);
 
 /** Whether the gateway knows the kind of an item. */

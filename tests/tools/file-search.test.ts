@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testKeys } from '../../src/testing/test-gateway.ts';
 import type { Json } from '../api/manage.ts';
+import { readSent } from './sent.ts';
 import { call, type Mode, modes, openToolLab, shownItems, type ToolLab, type WireName, wireNames } from './lab.ts';
 
 const type = 'router:file_search';
@@ -114,6 +115,42 @@ describe.each(modes)('%s', (mode) => {
     const messages = JSON.parse(lab.takeRequests()[0]!.text).messages as Json[];
     expect(messages.find(({ tool_calls: calls }) => calls)?.tool_calls[0].function.name).toBe('router_file_search');
     expect(JSON.parse(messages.find(({ role }) => role === 'tool')!.content).results[0].file_id).toBe(refunds.id);
+  });
+});
+
+describe.each(wireNames)('items of file_search in the input, through %s', (wire) => {
+  const replay = async (item: object) => {
+    lab.takeRequests();
+    lab.script(wire, { text: 'Yes.' });
+    const input = [{ role: 'user', content: 'And?' }, item, { role: 'user', content: 'Sure?' }];
+    const tools = [{ type: 'file_search', vector_store_ids: ['workspace'] }];
+    const served = await lab.respond(wire, 'buffered', { tools, input });
+    expect(served.body.error?.message).toBeUndefined();
+    const [request] = lab.takeRequests();
+    return { sent: readSent(wire, request!), text: request!.text };
+  };
+
+  it('become calls of the function that the model sees, with and without results', async () => {
+    const tool = { type: 'file_search', vector_store_ids: ['workspace'] };
+    const { item } = await run({ wire, tool, request: { include: ['file_search_call.results'] } });
+    const { sent } = await replay(item);
+    expect(sent.calls).toMatchObject([{ name: 'router_file_search', value: { queries: ['refund'] } }]);
+    expect(JSON.stringify(sent.results)).toContain('within 30 days');
+    const bare = (await run({ wire, tool })).item;
+    expect(bare.results).toBeNull();
+    const again = await replay(bare);
+    expect(again.sent.calls).toMatchObject([{ name: 'router_file_search', value: { queries: ['refund'] } }]);
+    expect(JSON.stringify(again.sent.results)).toContain('not in the conversation any more');
+  });
+
+  it('of a provider go back to it, or become calls', async () => {
+    const results = [{ file_id: 'file-1', filename: 'a.pdf', score: 0.9, text: 'Pumps heat.' }];
+    const given = { type: 'file_search_call', id: 'fs_1', status: 'completed', queries: ['pumps'] };
+    const { sent, text } = await replay({ ...given, results });
+    expect(text).toContain('Pumps heat.');
+    if (!text.includes('"file_search_call"')) expect(sent.calls).toMatchObject([{ name: 'router_file_search' }]);
+    const bare = await replay(given);
+    if (!bare.text.includes('"file_search_call"')) expect(bare.text).toContain('not in the conversation any more');
   });
 });
 

@@ -3,9 +3,9 @@ import type { CitableSource } from '../../domain/cite-sources.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError, type Issue, invalidRequest } from '../../domain/errors.ts';
 import { type FileFilter, isGatewayStore, readPlaces, type SearchPlaces } from '../../domain/file-search.ts';
-import type { HostedTool } from '../../domain/items.ts';
+import type { HostedTool, OutputItem } from '../../domain/items.ts';
 import { isStoredFileId } from '../../domain/stored-file.ts';
-import { defineServerTool, type ServerTool, ToolError } from '../server-tool.ts';
+import { defineServerTool, type ReplayedCall, type ServerTool, ToolError } from '../server-tool.ts';
 import { fileSearchArguments, fileSearchParameters } from './parameters.ts';
 import type { RankedPassage } from './rank-passages.ts';
 import { readFileFilter } from './read-filter.ts';
@@ -59,22 +59,39 @@ export const createFileSearch = (texts: FileTexts): ServerTool =>
         sources: listSources(found.results),
       };
     },
-    replay({ queries, results, note }) {
-      if (!Array.isArray(queries) || !Array.isArray(results)) return undefined;
-      const shown = results.map((result: Record<string, unknown> | null) => {
-        const { attributes: _, ...rest } = result ?? {};
-        return rest;
-      });
-      return { arguments: { queries }, result: { results: shown, ...(typeof note === 'string' && { note }) } };
-    },
+    replay: readSearch,
     native: (parameters, endpoint, hosted) => findNative(parameters, endpoint, hosted),
     hosted: {
       types: new Set<HostedTool['type']>(['file_search']),
       itemType: 'file_search_call',
       progress: { started: ['in_progress', 'searching'], completed: ['completed'] },
+      replay: {
+        types: new Map([['file_search_call', undefined]]),
+        isOwn: isOwnCall,
+        read: (item) => readSearch(item) ?? readWithoutResults(item),
+      },
       readParameters: readHosted,
     },
   });
+
+/** Reads the search that an item shows. */
+function readSearch({ queries, results, note }: OutputItem): ReplayedCall | undefined {
+  if (!Array.isArray(queries) || !Array.isArray(results)) return undefined;
+  const shown = results.map((result: Record<string, unknown> | null) => {
+    const { attributes: _, ...rest } = result ?? {};
+    return rest;
+  });
+  return { arguments: { queries }, result: { results: shown, ...(typeof note === 'string' && { note }) } };
+}
+
+/** Items of providers have no arguments. */
+const isOwnCall = ({ arguments: written }: OutputItem): boolean => typeof written === 'string';
+
+/** The client did not ask for the results. The model reads that it has searched. */
+const readWithoutResults = ({ queries }: OutputItem): ReplayedCall => ({
+  arguments: { queries: Array.isArray(queries) ? queries : [] },
+  result: { note: 'The passages are not in the conversation any more. Search again if you need them.' },
+});
 
 /** The tool of the provider has its own stores. */
 function findNative(
