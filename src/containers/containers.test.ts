@@ -392,7 +392,7 @@ describe('containers', () => {
     expect(await list('c')).toEqual({});
     expect(counts.failed).toEqual(['save', 'lease']);
     expect(logged.map(({ message }) => message)).toEqual(['container save failed', 'sandbox ended']);
-    await storage.containers.releaseLease('t');
+    await storage.containers.releaseLease('t', Date.now());
     await run(await open('c'), { write: { b: '2' } });
     expect(await list('c')).toEqual({ b: 1 });
   });
@@ -435,6 +435,17 @@ describe('containers', () => {
     await run(shell, { remove: ['a'], write: { b: '12', c: '', d: '' } });
     expect(await list('c')).toEqual({ b: 2, c: 0, d: 0 });
     await expect(run(shell, { write: { e: '' } })).rejects.toThrow('more than 3 files');
+  });
+
+  it('save everything but a path that is too long, and say so', async () => {
+    const { openProcess, list } = await openHost();
+    const container = await openProcess().open('c');
+    const path = `${'deep/'.repeat(400)}file`;
+    await expect(run(container, { write: { [path]: '1', a: '2' } })).rejects.toThrow('is longer than 2000 bytes');
+    expect(await list('c')).toEqual({ a: 1 });
+    await run(container, { remove: ['deep'] });
+    await run(container, { write: { b: '3' } });
+    expect(await list('c')).toEqual({ a: 1, b: 1 });
   });
 
   it('tell why a sandbox has ended, and start another one', async () => {

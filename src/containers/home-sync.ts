@@ -6,13 +6,14 @@ import { callObjects } from '../management/files/file-objects.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { EntryToWrite, Sandbox, SandboxEntry } from '../platform/sandbox/sandbox.ts';
 import { callStore } from '../platform/storage/call-store.ts';
-import type {
-  ByteText,
-  ContainerEntry,
-  ContainerLimits,
-  ContainerStore,
-  SavedEntry,
-  SaveRefusal,
+import {
+  MAX_SAVED_PATH_BYTES,
+  type ByteText,
+  type ContainerEntry,
+  type ContainerLimits,
+  type ContainerStore,
+  type SavedEntry,
+  type SaveRefusal,
 } from '../platform/storage/ports/containers.ts';
 import { mapInOrder } from './map-in-order.ts';
 import { readContents } from './read-contents.ts';
@@ -35,6 +36,17 @@ export class SaveRefusedError extends Error {
   constructor(refusal: SaveRefusal) {
     super(`The save was refused: ${refusal}.`);
     this.refusal = refusal;
+  }
+}
+
+/** A path that cannot be saved. All others are. */
+export class PathTooLongError extends Error {
+  override readonly name = 'PathTooLongError';
+  constructor(path: ByteText) {
+    const shown = JSON.stringify(Buffer.from(path.slice(0, 100), 'latin1').toString());
+    super(
+      `The path ${shown}… is longer than ${MAX_SAVED_PATH_BYTES} bytes and is not saved. The command ran, and everything else is saved. Rename the file or delete it.`,
+    );
   }
 }
 
@@ -175,7 +187,7 @@ export class HomeSync {
   }
 
   private async saveNow(): Promise<SandboxEntry[]> {
-    const { changed, deleted } = await this.compare();
+    const { changed, deleted, tooLong } = await this.compare();
     const released = new Set<string>();
     // Deletions come last, so that a renamed file is never lost: choice 501. They make room for what is saved before.
     const room = { bytes: 0, entries: deleted.length };
@@ -207,11 +219,13 @@ export class HomeSync {
       await nextTurn();
     }
     await this.removeReleased([...released]);
+    if (tooLong !== undefined) throw new PathTooLongError(tooLong);
     return changed.filter(({ kind }) => kind === 'file').sort((a, b) => b.modifiedAtMs - a.modifiedAtMs);
   }
 
   /** Compares the home folder with what is saved. */
-  private async compare(): Promise<{ changed: SandboxEntry[]; deleted: ByteText[] }> {
+  private async compare(): Promise<{ changed: SandboxEntry[]; deleted: ByteText[]; tooLong: ByteText | undefined }> {
+    let tooLong: ByteText | undefined;
     const changed: SandboxEntry[] = [];
     const found = new Set<ByteText>();
     let compared = 0;
@@ -219,13 +233,15 @@ export class HomeSync {
       for (const entry of batch) {
         const path = entry.path.toString('latin1');
         found.add(path);
-        if (this.known.get(path)?.stamp !== entry.stamp) changed.push(entry);
+        if (path.length > MAX_SAVED_PATH_BYTES)
+          tooLong = path; // choice 509
+        else if (this.known.get(path)?.stamp !== entry.stamp) changed.push(entry);
         if (++compared % COMPARED_PER_TURN === 0) await nextTurn();
       }
     }
     const deleted: ByteText[] = [];
     for (const path of this.known.keys()) if (!found.has(path)) deleted.push(path);
-    return { changed, deleted };
+    return { changed, deleted, tooLong };
   }
 
   /** Stores the content of a large file as an object. @returns undefined if the file no longer exists */

@@ -52,7 +52,7 @@ export class LeaseKeeper {
   /** Releases a lease. If that fails, it expires. */
   async release(token: string): Promise<void> {
     this.holders.delete(token);
-    await this.parts.store.releaseLease(token).catch(() => {});
+    await this.parts.store.releaseLease(token, this.parts.now()).catch(() => {});
     this.parts.bus.publish(freeTopic, token);
   }
 

@@ -10,7 +10,7 @@ import {
 import { withTimeout } from '../platform/with-timeout.ts';
 import { ToolError } from '../tools/server-tool.ts';
 import type { ContainersParts } from './container-parts.ts';
-import { type HomeSync, SaveRefusedError } from './home-sync.ts';
+import { type HomeSync, PathTooLongError, SaveRefusedError } from './home-sync.ts';
 import type { LeaseKeeper } from './leases.ts';
 
 export interface WarmParts extends Pick<ContainersParts, 'settings' | 'log' | 'counts'> {
@@ -182,6 +182,7 @@ export class WarmSandbox {
   }
 
   private describeSaveFailure(error: unknown): string {
+    if (error instanceof PathTooLongError) return error.message;
     const { diskBytes, diskEntries } = this.parts.settings().limits;
     const refusal = error instanceof SaveRefusedError ? error.refusal : undefined;
     switch (refusal) {

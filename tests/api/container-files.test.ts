@@ -77,7 +77,7 @@ async function save(id: string, files: Record<string, string | Buffer>, more: Pa
       atMs,
       limits: noLimits,
     });
-  return { key, object, remove, release: () => containers.releaseLease(token) };
+  return { key, object, remove };
 }
 
 const list = async (id: string, query = '', key = testKeys.key) =>
@@ -232,7 +232,7 @@ describe('one file of a container', () => {
   });
 
   it('is found with the longest path', async () => {
-    const path = `${'long name/'.repeat(400)}a`;
+    const path = `${'long name/'.repeat(199)}a`;
     await save('long', { [path]: '1' });
     expect(await ask('GET', `/containers/long/files/${idOf(path)}`)).toMatchObject({ status: 200, body: { path } });
     expect(pathsOf(await list('long', `?after=${idOf(`${path.slice(0, -1)}Z`)}`))).toEqual([path]);

@@ -34,9 +34,10 @@ export async function sweepContainers(
   let containers = 0;
   for (let found = PAGE; found === PAGE && !signal?.aborted; ) {
     const beforeMs = now() - retentionMs();
-    const unused = await store.listUnusedContainers({ beforeMs, nowMs: now(), limit: PAGE });
+    const rule = { beforeMs, nowMs: now() };
+    const unused = await store.listUnusedContainers({ ...rule, limit: PAGE });
     found = unused.length;
-    for (const { key } of unused) if (await store.deleteContainer(key)) containers++;
+    for (const { key } of unused) if (await store.deleteContainer(key, rule)) containers++;
   }
   for (let deleted = PAGE; deleted === PAGE && !signal?.aborted; await nextTurn()) {
     deleted = await store.deleteOrphans(PAGE);

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTimedId } from '../../../domain/ids.ts';
-import type { ContainerEntry, ContainerRecord, ContainerStore, NewLease } from '../ports/containers.ts';
+import {
+  type ContainerEntry,
+  type ContainerRecord,
+  type ContainerStore,
+  MAX_SAVED_PATH_BYTES,
+  type NewLease,
+} from '../ports/containers.ts';
 import { change, createWorkspaceDetails, happening, type StoragePair, saveTestWorkspace } from './samples.ts';
 
 const noLimits = { bytes: Number.MAX_SAFE_INTEGER, entries: Number.MAX_SAFE_INTEGER };
@@ -114,11 +120,17 @@ export function testContainers(pair: () => StoragePair): void {
       };
       expect(await list(19)).toEqual([old.key]);
       expect(await list(20)).toEqual([old.key, running.key]);
+      expect(await containers.deleteContainer(running.key, { beforeMs: 10, nowMs: 19 })).toBe(false);
+      await useNew(workspaceId, 'old', 11);
+      expect(await containers.deleteContainer(old.key, { beforeMs: 10, nowMs: 20 })).toBe(false);
+      expect(await containers.deleteContainer(running.key, { beforeMs: 10, nowMs: 20 })).toBe(true);
     });
 
     it('have one lease for each kind of tool, which another sandbox gets when it ends', async () => {
       const { storage, other } = pair();
-      const { key } = await useNew(await addWorkspace(), 'c');
+      const workspaceId = await addWorkspace();
+      const { key } = await useNew(workspaceId, 'c');
+      const find = () => other.containers.findContainer(workspaceId, 'c');
       const lease = createLease(key, { policy: 'a.example' });
       const { maxHeld: _, ...shown } = lease;
       const acquire = (fields: Partial<NewLease>) => other.containers.acquireLease(createLease(key, fields));
@@ -140,9 +152,10 @@ export function testContainers(pair: () => StoragePair): void {
       expect(await other.containers.acquireLease(next)).toBeUndefined();
       expect(await storage.containers.renewLeases([lease.token], now + 9000)).toEqual([]);
       expect(await storage.containers.renewLeases([], now)).toEqual([]);
-      await storage.containers.releaseLease(lease.token); // changes nothing
+      await storage.containers.releaseLease(lease.token, now + 7000); // changes nothing
       expect(await acquire({ startedAtMs: now + 2500 })).toMatchObject({ reason: 'held' });
-      await storage.containers.releaseLease(next.token);
+      await storage.containers.releaseLease(next.token, now + 2400);
+      expect(await find()).toMatchObject({ usedAtMs: now + 2400 });
       expect(await acquire({ startedAtMs: now + 2500 })).toBeUndefined();
       await storage.containers.deleteContainer(key);
       expect(await acquire({})).toEqual({ reason: 'gone' });
@@ -213,7 +226,7 @@ export function testContainers(pair: () => StoragePair): void {
       const empty = { bytes: 0, content: null };
       expect(await saveLimited(createEntry('c', empty), createEntry('d', empty))).toEqual({ refusal: 'entries' });
       expect(await save([], ['a'], other.containers, { bytes: 1, entries: 1 })).toMatchObject({ version: 3 });
-      await storage.containers.releaseLease(lease.token);
+      await storage.containers.releaseLease(lease.token, now);
       expect(await save([createEntry('e')])).toEqual({ refusal: 'lease' });
       await storage.containers.deleteContainer(key);
       expect(await save([createEntry('e')])).toEqual({ refusal: 'gone' });
@@ -303,6 +316,15 @@ export function testContainers(pair: () => StoragePair): void {
         ),
         { numRuns: 25 },
       );
+    });
+
+    it('keep paths of the maximum length', async () => {
+      const { key, save } = await open();
+      const bytes = Buffer.alloc(MAX_SAVED_PATH_BYTES);
+      for (let at = 0; at < bytes.length; at++) bytes[at] = 1 + ((at * 7919 + (at >> 3) * 104_729) % 255); // not compressible
+      const path = bytes.toString('latin1');
+      expect(await save([{ ...createEntry(''), path }])).toMatchObject({ version: 1 });
+      expect(await pair().other.containers.findEntry(key, path)).toMatchObject({ path });
     });
 
     it('tell which objects are used, and change the place of unchanged contents', async () => {

@@ -8,7 +8,7 @@ export interface ContainerRecord {
   workspaceId: string;
   id: string;
   createdAtMs: number;
-  /** When a tool opened it last. */
+  /** When a tool opened it last, or its last sandbox stopped. */
   usedAtMs: number;
   /** Grows with every save. */
   version: number;
@@ -55,9 +55,12 @@ export interface ContentPlace {
   offset: number;
 }
 
+/** PostgreSQL has no index over longer values. */ // choice 509
+export const MAX_SAVED_PATH_BYTES = 2000;
+
 /** A file, a folder or a link. */
 export interface ContainerEntry {
-  /** Relative to the home folder, with `/`. */
+  /** Relative to the home folder, with `/`. At most `MAX_SAVED_PATH_BYTES`. */
   path: ByteText;
   kind: 'file' | 'folder' | 'link';
   /** Of a file; 0 for others. */
@@ -167,8 +170,13 @@ export interface ContainerStore {
   listContainers(query: { workspaceId: string; after?: string | undefined; limit: number }): Promise<ContainerRecord[]>;
   /** Lists containers that no tool has opened since then and that have no lease. */
   listUnusedContainers(query: { beforeMs: number; nowMs: number; limit: number }): Promise<ContainerRecord[]>;
-  /** Deletes a container and its leases; `deleteOrphans` deletes its files. @returns whether it existed */
-  deleteContainer(key: string): Promise<boolean>;
+  /**
+   * Deletes a container and its leases; `deleteOrphans` deletes its files.
+   *
+   * @param unused deletes it only if `listUnusedContainers` still returns it
+   * @returns whether it was deleted
+   */
+  deleteContainer(key: string, unused?: { beforeMs: number; nowMs: number }): Promise<boolean>;
   /** Returns those of the keys that exist. */
   listExistingContainers(keys: readonly string[]): Promise<string[]>;
   /** Deletes saved entries of deleted containers. @returns how many, at most `limit` */
@@ -180,7 +188,8 @@ export interface ContainerStore {
   acquireLease(lease: NewLease): Promise<LeaseRefusal | undefined>;
   /** @returns those that exist, with what is requested of them */
   renewLeases(tokens: readonly string[], untilMs: number): Promise<Pick<ContainerLease, 'token' | 'stop'>[]>;
-  releaseLease(token: string): Promise<void>;
+  /** Ends a lease, and notes that its container was used until then. */
+  releaseLease(token: string, atMs: number): Promise<void>;
   /** Releases the leases of processes that have ended, if no other process can have one. */
   releaseAllLeases(): Promise<void>;
   /** Lists the leases of a container that have not expired. */

@@ -98,9 +98,19 @@ export async function listUnusedContainers(
   return rows.map(readContainer);
 }
 
-/** Deletes a container and its leases. @returns whether it existed */
-export async function deleteContainerRow(db: Database, key: string): Promise<boolean> {
-  const { numDeletedRows } = await db.deleteFrom('containers').where('key', '=', key).executeTakeFirstOrThrow();
+/** Deletes a container and its leases. @returns whether it was deleted */
+export async function deleteContainerRow(
+  db: Database,
+  key: string,
+  unused?: { beforeMs: number; nowMs: number },
+): Promise<boolean> {
+  let query = db.deleteFrom('containers').where('key', '=', key);
+  if (unused) {
+    query = query
+      .where('used_at_ms', '<', BigInt(Math.round(unused.beforeMs)))
+      .where((eb) => eb.not(hasLease('containers.key', unused.nowMs)));
+  }
+  const { numDeletedRows } = await query.executeTakeFirstOrThrow();
   return numDeletedRows > 0n;
 }
 
@@ -172,8 +182,23 @@ export async function renewLeases(
   return rows.map(({ token, stop }) => ({ token, stop: readStop(stop) }));
 }
 
-export async function releaseLease(db: Database, token: string): Promise<void> {
-  await db.deleteFrom('container_leases').where('token', '=', token).execute();
+/** Ends a lease, and notes that its container was used until then. */
+export async function releaseLease(db: Database, token: string, atMs: number): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const row = await trx
+      .deleteFrom('container_leases')
+      .where('token', '=', token)
+      .returning('container_key')
+      .executeTakeFirst();
+    const time = BigInt(Math.round(atMs));
+    if (!row) return;
+    await trx
+      .updateTable('containers')
+      .set({ used_at_ms: time })
+      .where('key', '=', row.container_key)
+      .where('used_at_ms', '<', time)
+      .execute();
+  });
 }
 
 export async function releaseAllLeases(db: Database): Promise<void> {
