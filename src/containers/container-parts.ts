@@ -48,4 +48,6 @@ export interface ContainersParts {
   counts: SandboxCounts;
   /** Time between two renewals of the leases, and time after which those of a process that was killed expire. */
   leaseTimes?: { renewMs: number; validMs: number };
+  /** Time after which an idle sandbox gives its place to another one. */
+  yieldMs?: number;
 }

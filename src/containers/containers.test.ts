@@ -69,13 +69,14 @@ async function openHost() {
   });
   const caller = createCaller();
 
-  function openProcess(changed: Partial<ContainerSettings> = {}, openEgress?: OpenEgress) {
+  function openProcess(changed: Partial<ContainerSettings> = {}, openEgress?: OpenEgress, yieldMs?: number) {
     const driver = createFakeSandboxes();
     const bus = createBus(network.join());
     const logged: { message: LogMessage; fields: unknown }[] = [];
     const counts = { started: 0, ended: 0, failed: [] as string[] };
     const containers: RunningContainers = createContainers({
       ...{ driver, problem: undefined, store, objects, files, openEgress, bus, now: Date.now },
+      ...(yieldMs !== undefined && { yieldMs }),
       settings: () => ({ ...settings, ...changed }),
       log: (message, fields) => void logged.push({ message, fields }),
       counts: {
@@ -322,13 +323,29 @@ describe('containers', () => {
     const [one, two] = [openProcess(), openProcess()];
     for (const id of ['a', 'b']) await one.open(id);
     await two.open('c');
-    await expect(two.open('d')).rejects.toThrow('3 containers are running');
-    await expect(two.open('d')).rejects.toThrow('tools.sandbox.max_running');
+    await expect(two.open('d')).rejects.toThrow(/^3 containers are running.*tools\.sandbox\.max_running/);
     for (const member of ['bob', null]) await one.open('d', {}, createCaller({ memberId: member })).catch(() => {});
     const carol = createCaller({ memberId: 'carol' });
     await one.open('e', {}, carol);
     await one.open('f', {}, carol);
     await expect(one.open('g', {}, carol)).rejects.toThrow('tools.sandbox.max_running_total');
+  });
+
+  it('give the place of an idle sandbox to another one, also in another process', async () => {
+    const { openProcess, list } = await openHost();
+    const [one, two] = [openProcess({}, undefined, 0), openProcess({}, undefined, 0)];
+    await run(await one.open('a'), { write: { a: '1' } });
+    const busy = run(await one.open('b'), { waitFor: 'go' });
+    await one.driver.reached('go');
+    await one.open('c');
+    await run(await one.open('d'), {}); // in the place of a
+    expect(await list('a')).toEqual({ a: 1 });
+    expect([...one.driver.running.values()]).toHaveLength(3);
+    await run(await two.open('e'), {}); // in the place of c
+    expect(one.driver.running.size).toBe(2);
+    expect(two.driver.running.size).toBe(1);
+    one.driver.pass('go');
+    await busy;
   });
 
   it('stop when they are idle, with what processes in the background have changed', async () => {

@@ -19,6 +19,12 @@ export const stopTopic: Topic<StopMessage> = {
   },
 };
 
+/** The holder of leases that needs one more than it may have. */
+export const yieldTopic: Topic<string> = {
+  name: 'container-yield',
+  read: (message) => (typeof message === 'string' ? message : undefined),
+};
+
 /** The token of a lease that was released. */
 export const freeTopic: Topic<string> = {
   name: 'container-free',
@@ -47,6 +53,11 @@ export class LeaseKeeper {
   add(token: string, holder: LeaseHolder): void {
     this.holders.set(token, holder);
     this.schedule();
+  }
+
+  /** Whether a lease is of this process. */
+  has(token: string): boolean {
+    return this.holders.has(token);
   }
 
   /** Releases a lease. If that fails, it expires. */

@@ -9,11 +9,13 @@ import type { ContainerRequest, NetworkPolicy } from '../tools/containers.ts';
 import { ToolError } from '../tools/server-tool.ts';
 import type { ContainersParts } from './container-parts.ts';
 import { HomeSync } from './home-sync.ts';
-import { defaultLeaseTimes, freeTopic, LeaseKeeper, stopTopic } from './leases.ts';
+import { defaultLeaseTimes, freeTopic, LeaseKeeper, stopTopic, yieldTopic } from './leases.ts';
 import { WarmSandbox } from './warm-sandbox.ts';
 
 /** A sandbox that is idle for this long stops if another one needs its place. */ // choice 504
 const YIELD_MS = 30_000;
+/** Time that other processes have to give a place up. */
+const YIELD_WAIT_MS = 2000;
 /** Time between two attempts to get the lease of a sandbox of another process. */
 const RETRY_MS = 500;
 /** Maximum wait for a sandbox of another process: the longest command, and its save. */
@@ -42,11 +44,15 @@ export class Sandboxes {
   private readonly slots = new Map<string, Slot>();
   /** Sandboxes that are being stopped. */
   private readonly ending = new Set<WarmSandbox>();
+  private readonly unsubscribe: () => void;
   private isClosed = false;
 
   constructor(parts: ContainersParts) {
     this.parts = parts;
     this.leases = new LeaseKeeper(parts);
+    this.unsubscribe = parts.bus.subscribe(yieldTopic, (holder) => {
+      void this.stopIdle((warm) => warm.parts.holder === holder);
+    });
   }
 
   get running(): number {
@@ -97,6 +103,7 @@ export class Sandboxes {
   /** Saves and stops all sandboxes. */
   async close(): Promise<void> {
     this.isClosed = true;
+    this.unsubscribe();
     for (const slot of this.slots.values()) slot.abandoned.abort();
     const all = [...this.slots.values()].map(async ({ starting }) =>
       (await starting.catch(() => undefined))?.stop('now'),
@@ -201,6 +208,10 @@ export class Sandboxes {
       }
       if (refusal.reason === 'limit') {
         if (await this.stopIdle((warm) => warm.parts.holder === lease.holder)) continue;
+        const others = refusal.leases.map(({ token }) => token).filter((token) => !this.leases.has(token));
+        const freed = others.length > 0 && this.waitUntilFree(others, YIELD_WAIT_MS, abandoned);
+        bus.publish(yieldTopic, lease.holder);
+        if (await freed) continue;
         throw new ToolError(
           `${refusal.leases.length} containers are running, and no more are allowed at once (tools.sandbox.max_running). Use a container that is running, or wait until one stops.`,
         );
@@ -211,18 +222,19 @@ export class Sandboxes {
       if (performance.now() - startedAt > MAX_WAIT_MS) {
         throw new ToolError('Another process of the gateway is using the container. Try again later.');
       }
+      const freed = this.waitUntilFree([token], RETRY_MS, abandoned);
       await callTool(() => store.requestStop(token, 'idle'));
       bus.publish(stopTopic, { token, stop: 'idle' });
-      await this.waitUntilFree(token, abandoned);
+      await freed;
     }
   }
 
-  /** Waits until a lease is released, at most for a moment, because the message can be lost. */
-  private waitUntilFree(token: string, signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, RETRY_MS);
-    const unsubscribe = this.parts.bus.subscribe(freeTopic, (freed) => void (freed === token && resolve()));
-    const onAbort = (): void => resolve();
+  /** Waits until one of the leases is released, at most for a while, because the message can be lost. @returns whether it was */
+  private waitUntilFree(tokens: readonly string[], ms: number, signal: AbortSignal): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), ms);
+    const unsubscribe = this.parts.bus.subscribe(freeTopic, (freed) => void (tokens.includes(freed) && resolve(true)));
+    const onAbort = (): void => resolve(false);
     signal.addEventListener('abort', onAbort, { once: true });
     return promise.finally(() => {
       clearTimeout(timer);
@@ -245,8 +257,9 @@ export class Sandboxes {
   /** Stops the sandbox that is idle for the longest time. @returns whether there was one */
   private async stopIdle(mayStop: (warm: WarmSandbox) => boolean): Promise<boolean> {
     const ending = [...this.ending].find(mayStop);
+    const { yieldMs = YIELD_MS } = this.parts;
     const idle = [...this.slots.values()]
-      .flatMap(({ warm }) => (warm?.isUsable && warm.idleMs >= YIELD_MS && mayStop(warm) ? [warm] : []))
+      .flatMap(({ warm }) => (warm?.isUsable && warm.idleMs >= yieldMs && mayStop(warm) ? [warm] : []))
       .sort((a, b) => b.idleMs - a.idleMs);
     const found = ending ?? idle[0];
     await (ending ? ending.stopped : found?.stop('idle'));
