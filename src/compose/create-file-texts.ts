@@ -6,7 +6,7 @@ import type { FileTexts } from '../tools/file-search/search-files.ts';
 
 /** Creates the port of the tool `router:file_search`: the texts of the files of the workspace of the caller. */
 export const createFileTexts = (passages: PassageStore): FileTexts => ({
-  countWaiting: async ({ workspaceId }) => (await callStore(() => passages.readIndexState(workspaceId))).waiting,
+  countWaiting: ({ workspaceId }) => callStore(() => passages.readIndexState(workspaceId)),
   countWords: ({ workspaceId }, words, max) => callStore(() => passages.countWords(workspaceId, words, max)),
   findPassages: ({ workspaceId }, query) => callStore(() => passages.findPassages({ ...query, workspaceId })),
 });

@@ -56,7 +56,7 @@ describe('indexFiles', () => {
     expect(await index()).toBe(2);
     expect(await find('profit')).toEqual(['Profit grew.']);
     expect(await find('annual')).toEqual(['Profit grew.']);
-    expect(await state()).toEqual({ waiting: 0, states: { complete: 1, unreadable: 1 } });
+    expect(await state()).toEqual({ waiting: 0, fresh: 0, states: { complete: 1, unreadable: 1 } });
     expect(await index()).toBe(0);
   });
 
@@ -95,7 +95,7 @@ describe('indexFiles', () => {
 
     await add('b.txt', new Error('never'));
     for (let round = 0; round < 10; round++, now += 600_000) await index();
-    expect(await state()).toEqual({ waiting: 0, states: { complete: 1, failed: 1 } });
+    expect(await state()).toEqual({ waiting: 0, fresh: 0, states: { complete: 1, failed: 1 } });
   });
 
   it('starts a file over that an ended process has begun', async () => {
@@ -131,6 +131,6 @@ describe('indexFiles', () => {
     await index({ readText });
     expect(await find('word')).toEqual([]);
     expect(await storage.passages.countWords(workspaceId, [], 0)).toEqual({ passages: 0, counts: [] });
-    expect(await state()).toEqual({ waiting: 0, states: {} });
+    expect(await state()).toEqual({ waiting: 0, fresh: 0, states: {} });
   });
 });

@@ -14,8 +14,8 @@ import { type QueryWord, type RankedPassage, rankPassages, weighWord } from './r
 
 /** The texts of the stored files of a caller. All methods throw a GatewayError with a message for the model. */
 export interface FileTexts {
-  /** Returns how many files are not searchable yet. */
-  countWaiting(caller: Caller): Promise<number>;
+  /** Returns how many files are not searchable yet, and how many of them probably are within moments. */
+  countWaiting(caller: Caller): Promise<{ waiting: number; fresh: number }>;
   countWords(caller: Caller, words: readonly Pick<SearchWord, 'text' | 'isPrefix'>[], max: number): Promise<WordCounts>;
   findPassages(caller: Caller, query: Omit<PassageQuery, 'workspaceId'>): Promise<FoundPassage[]>;
 }
@@ -103,8 +103,8 @@ function chooseWords(known: readonly (SearchWord & { count: number })[]): Search
 /** A file that was just uploaded is searchable within moments. @returns how many are not, in the end */
 async function waitForFiles(texts: FileTexts, caller: Caller, signal: AbortSignal): Promise<number> {
   for (let waited = 0; ; waited += WAIT_STEP_MS) {
-    const waiting = await texts.countWaiting(caller);
-    if (waiting === 0 || waited >= WAIT_MS) return waiting;
+    const { waiting, fresh } = await texts.countWaiting(caller);
+    if (fresh === 0 || waited >= WAIT_MS) return waiting;
     await delay(WAIT_STEP_MS, undefined, { signal });
   }
 }

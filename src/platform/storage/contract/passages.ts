@@ -175,7 +175,11 @@ export function testPassages(pair: () => StoragePair): void {
       const workspaceId = await addWorkspace();
       const file = await addFile(workspaceId);
       await write(file, 'secret');
-      expect(await storage.passages.readIndexState(workspaceId)).toEqual({ waiting: 0, states: { complete: 1 } });
+      expect(await storage.passages.readIndexState(workspaceId)).toEqual({
+        waiting: 0,
+        fresh: 0,
+        states: { complete: 1 },
+      });
       await storage.files.deleteFile(workspaceId, file.id, change);
       expect(await find(workspaceId, ['secret'])).toEqual([]);
       expect((await storage.passages.readIndexState(workspaceId)).waiting).toBe(0);
@@ -183,7 +187,7 @@ export function testPassages(pair: () => StoragePair): void {
       expect(await storage.passages.clearPassages(claimed, 1000)).toBe(1);
       expect(await storage.passages.clearPassages(claimed, 1000)).toBe(0);
       await storage.passages.finishFile(claimed, null);
-      expect(await storage.passages.readIndexState(workspaceId)).toEqual({ waiting: 0, states: {} });
+      expect(await storage.passages.readIndexState(workspaceId)).toEqual({ waiting: 0, fresh: 0, states: {} });
       expect(await storage.passages.countWords(workspaceId, [word('secret')], 9)).toEqual({ passages: 0, counts: [0] });
     });
 
@@ -204,12 +208,13 @@ export function testPassages(pair: () => StoragePair): void {
       const { storage, other } = pair();
       const workspaceId = await addWorkspace();
       const file = await addFile(workspaceId);
-      expect((await storage.passages.readIndexState(workspaceId)).waiting).toBe(1);
+      expect(await storage.passages.readIndexState(workspaceId)).toMatchObject({ waiting: 1, fresh: 1 });
       const first = await claim(file.id);
       expect(await other.passages.claimFile(Date.now(), LATER)).toBeUndefined();
       await storage.passages.releaseFile(first, 5);
       const second = await claim(file.id);
       expect(second.tries).toBe(first.tries + 1);
+      expect(await other.passages.readIndexState(workspaceId)).toMatchObject({ waiting: 1, fresh: 0 });
 
       const passage = { position: 0, text: 'x', words: ['x'] };
       expect(await storage.passages.addPassages(first, [passage], LATER)).toBe(false);

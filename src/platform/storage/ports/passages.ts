@@ -42,8 +42,10 @@ export interface PassageStore {
   finishFile(claim: IndexClaim, state: IndexState | null): Promise<void>;
   /** Puts a claimed file back, unless the claim is void. */
   releaseFile(claim: IndexClaim, nextAtMs: number): Promise<void>;
-  /** Returns how many files of a workspace are in the queue, and how many have a state. */
-  readIndexState(workspaceId: string): Promise<{ waiting: number; states: Partial<Record<IndexState, number>> }>;
+  /** Returns how many files of a workspace are in the queue, how many of them no attempt has failed, and the states. */
+  readIndexState(
+    workspaceId: string,
+  ): Promise<{ waiting: number; fresh: number; states: Partial<Record<IndexState, number>> }>;
   /** Counts the passages with each word. @param max where the count of a word ends */
   countWords(
     workspaceId: string,

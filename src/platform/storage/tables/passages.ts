@@ -213,7 +213,10 @@ async function readIndexState(db: Database, workspaceId: string) {
   const waiting = await db
     .selectFrom('file_queue')
     .innerJoin('files', 'files.id', 'file_queue.file_id') // not those that were deleted
-    .select(sql<bigint>`count(*)`.as('waiting'))
+    .select([
+      sql<bigint>`count(*)`.as('waiting'),
+      sql<bigint>`cast(coalesce(sum(case when file_queue.tries <= 1 then 1 else 0 end), 0) as bigint)`.as('fresh'),
+    ])
     .where('file_queue.workspace_id', '=', writeTextColumn(workspaceId))
     .executeTakeFirstOrThrow();
   const rows = await db
@@ -224,7 +227,7 @@ async function readIndexState(db: Database, workspaceId: string) {
     .groupBy('state')
     .execute();
   const states = Object.fromEntries(rows.map(({ state, files }) => [state, readNumber(files)]));
-  return { waiting: readNumber(waiting.waiting), states };
+  return { waiting: readNumber(waiting.waiting), fresh: readNumber(waiting.fresh), states };
 }
 
 const writePassage = ({ position, text, words }: Passage): Passage => ({
