@@ -48,7 +48,7 @@ describe.each(drivers)('commands in containers of %s', (driver) => {
   let gateway: TestGateway;
   let client: OpenAI;
   beforeAll(async () => {
-    gateway = await testGateway({ tools: { sandbox: { driver } } });
+    gateway = await testGateway({ tools: { sandbox: { driver, max_running: 50 } } });
     client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.key, maxRetries: 0 });
   });
   afterAll(() => gateway.close());
@@ -133,6 +133,81 @@ describe.each(drivers)('commands in containers of %s', (driver) => {
         { key },
       );
       expect(((await response.json()) as { output: Item[] }).output[0]).toMatchObject({ output: [{ stdout: '' }] });
+    },
+    60_000,
+  );
+
+  it.skipIf(isSkipped)(
+    'run with the arguments that the simulator chooses',
+    async () => {
+      const bash = { type: 'router:bash', parameters: { engine: 'router' } };
+      for (const [tool, fields] of [
+        [tools[0]!, { output: [{ stdout: expect.any(String), outcome: { type: 'exit', exit_code: 0 } }] }],
+        [bash, { exitCode: 0 }],
+      ] as const) {
+        const output = await respond('buffered', { tools: [tool], input: 'Look.', tool_choice: { type: tool.type } });
+        expect(output).toMatchObject([{ type: tool.type, status: 'completed', ...fields }, { type: 'message' }]);
+      }
+    },
+    60_000,
+  );
+
+  it.skipIf(isSkipped)(
+    'have copies of stored files',
+    async () => {
+      const form = new FormData();
+      form.append('file', new File(['a,b\n'], 'data/in.csv'));
+      const headers = { authorization: `Bearer ${gateway.key}` };
+      const sent = await fetch(`${gateway.baseUrl}/files`, { method: 'POST', headers, body: form });
+      const { id } = (await sent.json()) as { id: string };
+      const attach = (...ids: string[]) => ({ environment: { type: 'container_auto', file_ids: ids } });
+      const output = await respond('buffered', {
+        tools: [{ type: 'router:shell', parameters: attach(id) }],
+        input: script(shell('ls', 'cat *.csv', 'echo c >> *.csv')),
+      });
+      const name = `${id.slice(-8)}-in.csv`;
+      expect(output[0]).toMatchObject({ output: [{ stdout: `${name}\n` }, { stdout: 'a,b\n' }, {}] });
+      expect(await readFile(output[0]!.container_id!, name)).toBe('a,b\nc\n');
+
+      const other = 'file_w000000000000000000000000';
+      const body = {
+        model: 'simulator/echo',
+        input: 'x',
+        tools: [{ type: 'router:shell', parameters: attach(id, other) }],
+      };
+      const refused = await gateway.post('/responses', body);
+      expect(refused.status).toBe(400);
+      expect(await refused.json()).toMatchObject({
+        error: { metadata: { issues: [{ path: 'tools[0].parameters.environment.file_ids[1]' }] } },
+      });
+    },
+    60_000,
+  );
+
+  it.skipIf(isSkipped || driver === 'simulation')(
+    'keep their network policy while they run',
+    async () => {
+      const policy = (...allowed_domains: string[]) => [
+        {
+          type: 'router:shell',
+          parameters: {
+            environment: { type: 'container_auto', network_policy: { type: 'allowlist', allowed_domains } },
+          },
+        },
+      ];
+      const send = (given: object[]) =>
+        gateway.post('/responses', {
+          ...{ model: 'simulator/echo', session_id: 'policy', tools: given },
+          input: script(shell('true')),
+        });
+      for (let count = 0; count < 2; count++) {
+        const { output } = (await (await send(policy('a.example'))).json()) as { output: Item[] };
+        expect(output[0]).toMatchObject({ status: 'completed' });
+      }
+      for (const other of [policy('b.example'), tools]) {
+        const response = await send(other);
+        expect([response.status, await response.text()]).toEqual([409, expect.stringContaining('network')]);
+      }
     },
     60_000,
   );

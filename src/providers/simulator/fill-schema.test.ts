@@ -10,7 +10,11 @@ const fits = (schema: object, value: unknown) => Schema.Check(schema, value);
 it.each([
   ['a text named for its property', { type: 'object', properties: { city: { type: 'string' } } }, { city: 'city' }],
   ['an example of a text without rules', { type: 'string', examples: [7, 'Oslo'] }, 'Oslo'],
-  ['no example of a text with rules', { type: 'string', maxLength: 2, examples: ['Oslo'] }, 'va'],
+  ['an example of the right length', { type: 'string', maxLength: 4, examples: ['Zurich', 'Oslo'] }, 'Oslo'],
+  ['no example that is too long', { type: 'string', maxLength: 2, examples: ['Oslo'] }, 'va'],
+  ['no example of a text with other rules', { type: 'string', format: 'date', examples: ['Oslo'] }, '2025-01-01'],
+  ['an example of a number', { type: 'integer', examples: ['7', 7.5, 7] }, 7],
+  ['no example of a number with bounds', { type: 'integer', minimum: 3, examples: [7] }, 3],
   ['const before type', { const: 7 }, 7],
   ['the first of an enum', { enum: ['b', 'a'] }, 'b'],
   ['a type that is not null', { type: ['null', 'integer'] }, 1],

@@ -114,10 +114,10 @@ function fillType(root: Root, type: string, rules: SchemaRules, place: Place): u
     case 'array':
       return fillArray(root, rules, place);
     case 'string':
-      return findExample(rules) ?? fillString(rules, place.name, place.nth);
+      return findExample(rules, type) ?? fillString(rules, place.name, place.nth);
     case 'number':
     case 'integer':
-      return fillNumber(rules, type === 'integer', place.nth) ?? impossible;
+      return findExample(rules, type) ?? fillNumber(rules, type === 'integer', place.nth) ?? impossible;
     case 'boolean':
       return place.nth % 2 === 0;
     case 'null':
@@ -127,11 +127,18 @@ function fillType(root: Root, type: string, rules: SchemaRules, place: Place): u
   }
 }
 
-/** An example of a text without other rules. Examples are not required to follow the rules. */
-function findExample({ examples, ...rules }: SchemaRules): string | undefined {
-  if (!Array.isArray(examples)) return undefined;
-  const isFree = Object.keys(rules).every((rule) => rule === 'type' || rule === 'description' || rule === 'title');
-  return isFree ? examples.find((example) => typeof example === 'string') : undefined;
+/** Rules that an example of its type cannot break, or that `hasLength` checks. */
+const harmless: ReadonlySet<string> = new Set(['type', 'description', 'title', 'minLength', 'maxLength']);
+
+/** An example without rules that it could break. Examples are not required to follow the rules. */
+function findExample({ examples, ...rules }: SchemaRules, type: string): string | number | undefined {
+  if (!Array.isArray(examples) || !Object.keys(rules).every((rule) => harmless.has(rule))) return undefined;
+  return examples.find((example) => isOfType(example, type) && (type !== 'string' || hasLength(example, rules)));
+}
+
+function hasLength(text: string, { minLength = 0, maxLength = Infinity }: SchemaRules): boolean {
+  const { length } = [...text];
+  return length >= Number(minLength) && length <= Number(maxLength);
 }
 
 function fillObject(root: Root, rules: SchemaRules, place: Place): unknown {

@@ -18,7 +18,7 @@ export const bashArguments = Type.Object(
       Type.String({ description: 'The command to run.', maxLength: MAX_COMMAND_LENGTH, examples: ['ls -la'] }),
     ),
     commands: Type.Optional(
-      Type.Array(Type.String({ maxLength: MAX_COMMAND_LENGTH }), {
+      Type.Array(Type.String({ maxLength: MAX_COMMAND_LENGTH, examples: ['pwd'] }), {
         description: 'Further commands, which run in order.',
         maxItems: MAX_COMMANDS,
       }),
@@ -29,11 +29,13 @@ export const bashArguments = Type.Object(
     timeout_ms: Type.Optional(
       Type.Integer({
         description: 'Time limit of all commands in milliseconds. Default 120000, at most 300000.',
+        examples: [120_000],
       }),
     ),
     max_output_length: Type.Optional(
       Type.Integer({
         description: 'Characters of each output of a command that are kept. Default 16384, at most 65536.',
+        examples: [16_384],
       }),
     ),
   },

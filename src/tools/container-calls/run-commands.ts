@@ -8,6 +8,8 @@ export const MAX_COMMAND_LENGTH = 16_384;
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 300_000;
+/** A shorter time is over before a command begins. */
+const MIN_TIMEOUT_MS = 100;
 const DEFAULT_OUTPUT_LENGTH = 16_384;
 const MAX_OUTPUT_LENGTH = 65_536;
 
@@ -20,8 +22,9 @@ const MAX_OUTPUT_BYTES = 900_000;
 /** Maximum bytes of an item: its arguments twice, and the outputs. */
 export const MAX_ITEM_BYTES = 16 * 1024 * 1024;
 
-/** Returns the time limit, at most the maximum. Values below 1 mean the default. */
-export const clampTimeout = (wanted = 0): number => clamp(wanted, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
+/** Returns the time limit, within the bounds. Values below 1 mean the default. */
+export const clampTimeout = (wanted = 0): number =>
+  Math.max(MIN_TIMEOUT_MS, clamp(wanted, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS));
 
 /** Returns the characters of each output stream that are kept, at most the maximum. Values below 1 mean the default. */
 export const clampOutput = (wanted = 0): number => clamp(wanted, DEFAULT_OUTPUT_LENGTH, MAX_OUTPUT_LENGTH);
@@ -62,7 +65,7 @@ export async function runCommands(
   let left = MAX_OUTPUT_BYTES;
   for (const [index, command] of commands.entries()) {
     const leftMs = isTotal ? Math.ceil(timeoutMs - (performance.now() - startedAt)) : timeoutMs;
-    if (leftMs <= 0) break;
+    if (leftMs < MIN_TIMEOUT_MS && index > 0) break;
     const result = await container.run({
       ...{ command, timeoutMs: leftMs, maxOutputLength, signal, ...live.listen(index) },
       ...(environment && { environment }),

@@ -22,11 +22,13 @@ export const shellArguments = Type.Object(
     timeout_ms: Type.Optional(
       Type.Integer({
         description: 'Time limit of each command in milliseconds. Default 120000, at most 300000.',
+        examples: [120_000],
       }),
     ),
     max_output_length: Type.Optional(
       Type.Integer({
         description: 'Characters of each output of a command that are kept. Default 16384, at most 65536.',
+        examples: [16_384],
       }),
     ),
   },
