@@ -32,7 +32,7 @@ import { writeArguments, writeEtc } from './write-arguments.ts';
  */
 const UNPRIVILEGED_ID = 65_529;
 /** Sandboxes give way to the gateway. */
-const NICENESS = 10;
+const NICENESS = 19;
 const START_MS = 30_000;
 
 export interface BubblewrapOptions {

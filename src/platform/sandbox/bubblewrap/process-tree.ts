@@ -53,12 +53,15 @@ export interface InnerProcess {
 }
 
 /**
- * Lists the processes of a sandbox.
+ * Lists the processes of a sandbox, by their ids there.
  *
  * @param root process 1 of the sandbox, by its id on the host
  */
-export const listInnerProcesses = (root: number): InnerProcess[] =>
-  listIds(innerFolder(root)).flatMap((id) => {
+export const listInnerIds = (root: number): number[] => listIds(innerFolder(root));
+
+/** Reads processes of a sandbox that have not ended. */
+export const readInnerProcesses = (root: number, ids: readonly number[]): InnerProcess[] =>
+  ids.flatMap((id) => {
     const stat = readStat(`${innerFolder(root)}/${id}`);
     return stat ? [{ id, residentPages: Number(stat[21]) }] : [];
   });

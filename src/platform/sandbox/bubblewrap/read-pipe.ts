@@ -1,9 +1,13 @@
 import { constants, closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
 
-/** Bytes that are read and dropped before a pause, so that a flood does not occupy the gateway. */
+/** Bytes of one pipe that are read and dropped before a pause, so that a flood does not occupy the gateway. */
 const DROPPED_PER_PAUSE = 262_144;
 const PAUSE_MS = 5;
+/** Pause while nothing comes. */
+const IDLE_PAUSE_MS = 25;
+/** What is dropped is read into the same memory. */
+const scratch = Buffer.alloc(65_536);
 /** What a pipe can hold at most, as an ordinary user may enlarge it. */
 const MAX_PIPE_BYTES = 1_048_576;
 
@@ -16,7 +20,7 @@ export class PipeReader {
   readonly #pieces: Buffer[] = [];
   #kept = 0;
   #dropped = 0;
-  #unpaused = 0;
+  #poll: NodeJS.Timeout | undefined;
   #isOpen = true;
   #keeps = true;
   /** Called when no process has the pipe open any more. */
@@ -53,18 +57,23 @@ export class PipeReader {
   /** Reads what is in the pipe now. */
   drain(): void {
     while (this.#isOpen && this.#socket.read() !== null); // what came during a pause is given to #take
-    const piece = Buffer.allocUnsafe(65_536);
-    for (let total = 0; this.#isOpen && total <= MAX_PIPE_BYTES; ) {
+    this.#readUpTo(MAX_PIPE_BYTES);
+  }
+
+  /** @returns why it stopped: the pipe has ended, is empty for now, or has more */
+  #readUpTo(bytes: number): 'end' | 'empty' | 'more' {
+    for (let total = 0; this.#isOpen && total < bytes; ) {
       let length: number;
       try {
-        length = readSync(this.#fd, piece);
+        length = readSync(this.#fd, scratch);
       } catch {
-        return; // EAGAIN: it is empty
+        return 'empty'; // EAGAIN
       }
-      if (length === 0) return;
+      if (length === 0) return 'end';
       total += length;
-      this.#keep(piece.subarray(0, length));
+      this.#keep(scratch.subarray(0, length));
     }
+    return 'more';
   }
 
   /** Drops everything that still comes. Processes in the background can go on writing. */
@@ -75,17 +84,25 @@ export class PipeReader {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    clearTimeout(this.#poll);
     this.#socket.destroy();
   }
 
   #take(bytes: Buffer): void {
-    if (!this.#isOpen) return;
-    if (this.#keep(bytes) === 0) return;
-    this.#unpaused += bytes.length;
-    if (this.#unpaused < DROPPED_PER_PAUSE) return;
-    this.#unpaused = 0;
+    if (!this.#isOpen || this.#keep(bytes) === 0 || this.#poll) return;
+    // From now on, everything is dropped. A socket would read it as fast as it comes.
     this.#socket.pause();
-    setTimeout(() => this.#isOpen && this.#socket.resume(), PAUSE_MS);
+    this.#pollAfter(PAUSE_MS);
+  }
+
+  #pollAfter(delayMs: number): void {
+    this.#poll = setTimeout(() => {
+      if (!this.#isOpen) return;
+      while (this.#socket.read() !== null); // what it had read before the pause
+      const state = this.#readUpTo(DROPPED_PER_PAUSE);
+      if (state === 'end') this.#finish();
+      else this.#pollAfter(state === 'more' ? PAUSE_MS : IDLE_PAUSE_MS);
+    }, delayMs);
   }
 
   /** @returns the number of dropped bytes */
@@ -104,8 +121,7 @@ export class PipeReader {
 
   #finish(): void {
     if (!this.#isOpen) return;
-    this.#isOpen = false;
-    this.#socket.destroy();
+    this.close();
     this.onEnd?.();
   }
 }

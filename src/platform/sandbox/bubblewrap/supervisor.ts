@@ -1,7 +1,14 @@
 import { statfsSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SandboxLimits, SandboxProblem } from '../sandbox.ts';
 import { measureTree } from './find-entries.ts';
-import { countSockets, listInnerProcesses, readProportionalBytes } from './process-tree.ts';
+import {
+  countSockets,
+  type InnerProcess,
+  listInnerIds,
+  readInnerProcesses,
+  readProportionalBytes,
+} from './process-tree.ts';
 
 const PAGE_BYTES = 4096;
 /** Kernel memory of a socket whose buffers are full. */
@@ -45,7 +52,7 @@ export class Supervisor {
   constructor(supervised: Supervised) {
     this.#of = supervised;
     this.#freeAfterWalk = readFreeBytes(supervised.home);
-    this.#watchMemory();
+    void this.#watchMemory();
     this.#watchFree();
     this.#repeat('disk', DISK_CHECK_MS, () => void this.#watchDisk());
   }
@@ -66,10 +73,11 @@ export class Supervisor {
     this.#of.end(problem, message);
   }
 
-  #watchMemory(): void {
+  async #watchMemory(): Promise<void> {
     const startedMs = performance.now();
     const { limits, root, hasMemoryLimit, isBusy } = this.#of;
-    if (!hasMemoryLimit && this.#measureMemory() > limits.memoryBytes) {
+    const usedBytes = hasMemoryLimit ? 0 : await this.#measureMemory();
+    if (usedBytes > limits.memoryBytes) {
       this.#end('memory', `The sandbox used more than ${limits.memoryBytes} bytes of memory.`);
       return;
     }
@@ -78,22 +86,30 @@ export class Supervisor {
       return;
     }
     const tookMs = performance.now() - startedMs;
-    this.#repeat('memory', Math.max(isBusy() ? MEMORY_CHECK_MS : IDLE_CHECK_MS, MEMORY_BACKOFF * tookMs), () =>
-      this.#watchMemory(),
+    this.#repeat(
+      'memory',
+      Math.max(isBusy() ? MEMORY_CHECK_MS : IDLE_CHECK_MS, MEMORY_BACKOFF * tookMs),
+      () => void this.#watchMemory(),
     );
   }
 
   /** choice 492 */
-  #measureMemory(): number {
+  async #measureMemory(): Promise<number> {
     const { limits, root } = this.#of;
-    const processes = listInnerProcesses(root);
+    const processes: InnerProcess[] = [];
+    for (const ids of splitInBatches(listInnerIds(root))) {
+      processes.push(...readInnerProcesses(root, ids));
+      await nextTurn();
+    }
     const sockets = countSockets(root) * SOCKET_BYTES;
     const most = processes.reduce((sum, { residentPages }) => sum + residentPages * PAGE_BYTES, sockets);
     if (most <= limits.memoryBytes) return most;
-    return processes.reduce(
-      (sum, { id, residentPages }) => sum + (readProportionalBytes(root, id) ?? residentPages * PAGE_BYTES),
-      sockets,
-    );
+    let sum = sockets;
+    for (const { id, residentPages } of processes) {
+      sum += readProportionalBytes(root, id) ?? residentPages * PAGE_BYTES;
+      await nextTurn();
+    }
+    return sum;
   }
 
   /** Measures the home folder early if the disk fills fast. */
@@ -133,6 +149,13 @@ export class Supervisor {
     const restMs = this.#of.isBusy() ? DISK_CHECK_MS : 10 * DISK_CHECK_MS;
     this.#repeat('disk', Math.max(restMs, DISK_BACKOFF * tookMs), () => void this.#watchDisk());
   }
+}
+
+/** Processes that are looked at before the gateway does something else. */
+const BATCH = 16;
+
+function* splitInBatches<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let start = 0; start < all.length; start += BATCH) yield all.slice(start, start + BATCH);
 }
 
 const readFreeBytes = (path: string): number => {
