@@ -57,11 +57,22 @@ async function exchange(
   const headers = provider.headersFor(takeKey(attempt), stream);
   let all = written.headers ? headers.concat(Object.entries(written.headers).flat()) : headers;
   if (run.within && wire.reachesGateways) all = all.concat(listDepthHeaders(run.within));
-  const body = Buffer.from(JSON.stringify(written.body));
+  const json = JSON.stringify(written.body);
+  const body = run.steps.length === 1 ? Buffer.from(json) : encodeApart(json);
   written.body = sent;
   run.input.park();
   const response = await upstream.send(written.path, all, body, cancellation);
   const { readerContext } = written;
   const how = { wire: text, readerContext, name, limitBytes, isBuffered: !stream, broken, kept };
   await receive(response, how, wire.readError, out);
+}
+
+/**
+ * Encodes the body of a later step outside of the pool of Node. The client of the provider keeps a body until the response
+ * ends, and a slice of the pool would keep 64 KB with the bodies of the earlier steps.
+ */
+function encodeApart(json: string): Buffer {
+  const body = Buffer.allocUnsafeSlow(Buffer.byteLength(json));
+  body.write(json);
+  return body;
 }
