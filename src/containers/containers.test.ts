@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../domain/caller.ts';
 import { createTimedId } from '../domain/ids.ts';
 import { createFile } from '../management/files/create-file.ts';
@@ -283,6 +283,24 @@ describe('containers', () => {
     const again = await open('c', { fileIds: [file.id] });
     expect((await run(again, { print: name })).stdout).toBe('changed');
     await expect(open('c', { fileIds: [unknown] })).rejects.toThrow('There is no file "file_wunknown"');
+  });
+
+  it('say why their driver does not work, and try it again', async () => {
+    const { openProcess } = await openHost();
+    const { driver, containers, open } = openProcess();
+    const probe = vi.spyOn(driver, 'probe').mockResolvedValueOnce('Install it.');
+    expect(containers.problem).toBeUndefined(); // not tried yet
+    await expect(open('c')).rejects.toThrow('Install it.');
+    expect(containers.problem).toBe('Install it.');
+    await expect(open('c')).rejects.toThrow('Install it.');
+    expect(probe).toHaveBeenCalledTimes(1);
+    const later = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 11_000);
+    probe.mockRejectedValueOnce(new Error('no service'));
+    await expect(open('c')).rejects.toThrow('The sandbox driver simulation failed: Error: no service');
+    later.mockReturnValue(performance.now() + 11_000);
+    await open('c');
+    expect(containers.problem).toBeUndefined();
+    later.mockRestore();
   });
 
   it('belong to their workspace', async () => {

@@ -52,7 +52,7 @@ export function createContainers(parts: ContainersParts): RunningContainers {
     if (problem !== undefined && performance.now() - probedAt > PROBE_AGAIN_MS) probe = undefined;
     if (!probe) {
       probedAt = performance.now();
-      probe = driver.probe();
+      probe = driver.probe().catch((error: unknown) => `The sandbox driver ${driver.kind} failed: ${String(error)}`);
     }
     problem = await probe;
     if (problem !== undefined) throw new ToolError(problem);
