@@ -143,8 +143,23 @@ export function script(texts: TemplateStringsArray, ...values: (Uint8Array | str
 export const reportErrors = (commands: Uint8Array): Buffer =>
   Buffer.concat([Buffer.from('{ '), commands, Buffer.from('\n} 2>&3')]);
 
-/** Lists the home folder: eight fields of each entry, then the exit code, each ended by a NUL. */
-export const LIST = `find -P . -xdev -mindepth 1 -ignore_readdir_race \\( -type f -o -type d -o -type l \\) -printf '%y\\0%m\\0%s\\0%T@\\0%C@\\0%i\\0%P\\0%l\\0' -type d ! -perm -500 -exec chmod u+rx {} \\;; printf 'e%d\\0' $?`;
+const FIELDS = String.raw`%y\0%m\0%s\0%T@\0%C@\0%i\0%P\0%l\0`;
+/** Messages about entries that commands changed meanwhile. */
+const CHANGED = 'No such file or directory|Not a directory|changed during|Too many levels of symbolic links';
+
+/**
+ * Lists the home folder: eight fields of each entry, then `e` and a code, each ended by a NUL. Another code than 0 says that
+ * entries are missing.
+ */
+export const LIST = `{
+  missing=$(
+    find -P . -xdev -mindepth 1 -ignore_readdir_race '(' -type f -o -type d -o -type l ')' \
+      -printf '${FIELDS}' -type d ! -perm -500 -exec chmod u+rx {} ';' 2>&1 >&5 | grep -cvE '${CHANGED}'
+    ((PIPESTATUS[0] <= 1)) || echo killed
+  )
+} 5>&1
+[[ $missing == 0 ]]
+printf 'e%d\\0' $?`;
 
 /** Prints the entries and the bytes of the file system of the home folder, without the two folders it begins with. */
 export const MEASURE_SYSTEM = `set -- $(stat -f -c '%c %d %b %f %S' .); echo $(($1 - $2 - 2)) $((($3 - $4) * $5))`;
