@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { isProcessAlive } from '../is-process-alive.ts';
 import { RemoteSandbox } from '../remote/remote-sandbox.ts';
 import { type Sandbox, type SandboxDriver, SandboxError, type SandboxSpec } from '../sandbox.ts';
 import {
@@ -114,17 +115,7 @@ function isLeftover(state: string, ownedBy = ''): boolean {
   if (state !== 'running' && state !== 'created') return true;
   const at = ownedBy.lastIndexOf(':');
   if (ownedBy.slice(0, at) !== hostname()) return false; // it ends without its gateway
-  const pid = Number(ownedBy.slice(at + 1));
-  return pid !== process.pid && !isAlive(pid);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  return !isProcessAlive(Number(ownedBy.slice(at + 1)));
 }
 
 function explainProblem(error: Error, { socket, image }: DockerSettings): string {

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
+import { KEEPER } from '../remote/scripts.ts';
+import { SANDBOX_HOME, type SandboxLimits } from '../sandbox.ts';
+
+/** How pods of sandboxes are created. */
+export interface PodSettings {
+  image: string;
+  /** Name of a RuntimeClass, such as `gvisor`. */
+  runtimeClass?: string;
+  /** Where the home folder is. `memory`: it counts as memory, and its size holds at once. */
+  home: 'disk' | 'memory';
+}
+
+export const CONTAINER = 'sandbox';
+export const GATEWAY_LABEL_KEY = 'headgate.dev/gateway';
+export const OWNER_ANNOTATION = 'headgate.dev/owner';
+const SANDBOX_ANNOTATION = 'headgate.dev/sandbox';
+export const POD_LABELS = { 'app.kubernetes.io/managed-by': 'headgate', 'app.kubernetes.io/component': 'sandbox' };
+
+/** Kubernetes ends a pod that is older, whatever happened to its gateway. */
+const MAX_SECONDS = 6 * 60 * 60;
+const MIB = 1024 * 1024;
+const FIRST_USER = 100_000;
+const USERS = 1_000_000_000;
+
+interface PodPlan {
+  settings: PodSettings;
+  limits: SandboxLimits;
+  sandbox: string;
+  gateway: string;
+  owner: string;
+}
+
+/** Writes the pod of a sandbox. */
+export function describePod({ settings, limits, sandbox, gateway, owner }: PodPlan): unknown {
+  const { memoryBytes, diskBytes, temporaryBytes, cpus } = limits;
+  const isInMemory = settings.home === 'memory';
+  const user = chooseUser(sandbox);
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      generateName: 'headgate-sandbox-',
+      labels: { ...POD_LABELS, [GATEWAY_LABEL_KEY]: gateway },
+      annotations: { [SANDBOX_ANNOTATION]: sandbox, [OWNER_ANNOTATION]: owner },
+    },
+    spec: {
+      restartPolicy: 'Never',
+      activeDeadlineSeconds: MAX_SECONDS,
+      terminationGracePeriodSeconds: 0,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      ...(settings.runtimeClass && { runtimeClassName: settings.runtimeClass }),
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: user,
+        runAsGroup: user,
+        fsGroup: user,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+      containers: [
+        {
+          name: CONTAINER,
+          image: settings.image,
+          command: ['bash', '-c', KEEPER],
+          workingDir: '/',
+          stdin: true, // the keeper ends without signs of life on it
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            capabilities: { drop: ['ALL'] },
+            readOnlyRootFilesystem: true,
+          },
+          resources: {
+            limits: {
+              cpu: String(cpus),
+              memory: String(memoryBytes + temporaryBytes + (isInMemory ? diskBytes : 0)),
+              'ephemeral-storage': String((isInMemory ? 0 : diskBytes) + 64 * MIB),
+            },
+            requests: { cpu: '50m', memory: String(Math.min(memoryBytes, 128 * MIB)) },
+          },
+          volumeMounts: [
+            { name: 'workspace', mountPath: dirname(SANDBOX_HOME) },
+            { name: 'temporary', mountPath: '/tmp' },
+          ],
+        },
+      ],
+      volumes: [
+        { name: 'workspace', emptyDir: { sizeLimit: String(diskBytes), ...(isInMemory && { medium: 'Memory' }) } },
+        { name: 'temporary', emptyDir: { sizeLimit: String(temporaryBytes), medium: 'Memory' } },
+      ],
+    },
+  };
+}
+
+/** A user of its own, because the kernel counts processes by user, and a pod has no limit of them. */
+function chooseUser(sandbox: string): number {
+  return FIRST_USER + (createHash('sha256').update(sandbox).digest().readUInt32BE() % USERS);
+}
+
+/** Forbids pods of sandboxes all traffic, if the network of the cluster supports policies. */
+export const DENY_ALL = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: 'headgate-sandboxes' },
+  spec: { podSelector: { matchLabels: POD_LABELS }, policyTypes: ['Ingress', 'Egress'] },
+};
