@@ -25,10 +25,14 @@ export async function createSandboxDriver(config: Config, dataDir: string): Prom
       const settings = { socket, image, ...(runtime !== undefined && { runtime }) };
       return { driver: createDockerDriver(settings, nameGateway(dataDir)) };
     }
+    case 'kubernetes': {
+      const { createKubernetesDriver } = await import('../platform/sandbox/kubernetes/kubernetes-driver.ts');
+      const { runtime_class: runtimeClass, ...settings } = config.tools.sandbox.kubernetes;
+      const chosen = { ...settings, ...(runtimeClass !== undefined && { runtimeClass }) };
+      return { driver: createKubernetesDriver(chosen, nameGateway(dataDir)) };
+    }
     case 'off':
       return { problem: 'The operator has switched sandboxes off (tools.sandbox.driver).' };
-    default:
-      return { problem: `This build has no sandbox driver ${driver} (tools.sandbox.driver), so commands cannot run.` };
   }
 }
 

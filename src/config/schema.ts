@@ -760,6 +760,40 @@ const sandbox = Type.Object({
       }),
     ),
   }),
+  kubernetes: Type.Object({
+    kubeconfig: Type.Optional(
+      Type.String({
+        description:
+          'Path of a kubeconfig file. By default the cluster in which the gateway runs, otherwise `KUBECONFIG` or `~/.kube/config`.',
+        minLength: 1,
+        restart: true,
+      }),
+    ),
+    context: Type.Optional(
+      Type.String({
+        description: 'Context of the kubeconfig file. By default its current one.',
+        minLength: 1,
+        restart: true,
+      }),
+    ),
+    namespace: Type.Optional(
+      Type.String({
+        description: 'Namespace of the pods. By default that of the context, or of the pod of the gateway.',
+        minLength: 1,
+        restart: true,
+      }),
+    ),
+    image: sandboxImage,
+    runtime_class: Type.Optional(
+      Type.String({ description: 'RuntimeClass of the pods, such as `gvisor`.', minLength: 1, restart: true }),
+    ),
+    home: Type.Enum(['disk', 'memory'], {
+      description:
+        'Where the home folder is. `disk`: the kubelet enforces its size after a while. `memory`: the system enforces it at once, and it counts as memory.',
+      default: 'disk',
+      restart: true,
+    }),
+  }),
 });
 
 const tools = Type.Object({

@@ -93,12 +93,12 @@ export function describePod({ settings, limits, sandbox, gateway, owner }: PodPl
   };
 }
 
-/** A user of its own, because the kernel counts processes by user, and a pod has no limit of them. */
+/** A user of its own, because the kernel counts processes by user: choice 534. */
 function chooseUser(sandbox: string): number {
   return FIRST_USER + (createHash('sha256').update(sandbox).digest().readUInt32BE() % USERS);
 }
 
-/** Forbids pods of sandboxes all traffic, if the network of the cluster supports policies. */
+/** Forbids pods of sandboxes all traffic, if the network of the cluster supports policies: choice 535. */
 export const DENY_ALL = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'NetworkPolicy',
