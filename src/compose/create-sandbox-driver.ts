@@ -27,8 +27,8 @@ export async function createSandboxDriver(config: Config, dataDir: string): Prom
     }
     case 'kubernetes': {
       const { createKubernetesDriver } = await import('../platform/sandbox/kubernetes/kubernetes-driver.ts');
-      const { runtime_class: runtimeClass, ...settings } = config.tools.sandbox.kubernetes;
-      const chosen = { ...settings, ...(runtimeClass !== undefined && { runtimeClass }) };
+      const { runtime_class: runtimeClass, home_medium: home, ...settings } = config.tools.sandbox.kubernetes;
+      const chosen = { ...settings, home, ...(runtimeClass !== undefined && { runtimeClass }) };
       return { driver: createKubernetesDriver(chosen, nameGateway(dataDir)) };
     }
     case 'off':

@@ -787,7 +787,7 @@ const sandbox = Type.Object({
     runtime_class: Type.Optional(
       Type.String({ description: 'RuntimeClass of the pods, such as `gvisor`.', minLength: 1, restart: true }),
     ),
-    home: Type.Enum(['disk', 'memory'], {
+    home_medium: Type.Enum(['disk', 'memory'], {
       description:
         'Where the home folder is. `disk`: the kubelet enforces its size after a while. `memory`: the system enforces it at once, and it counts as memory.',
       default: 'disk',

@@ -13,9 +13,9 @@ export interface PodSettings {
 }
 
 export const CONTAINER = 'sandbox';
-export const GATEWAY_LABEL_KEY = 'headgate.dev/gateway';
-export const OWNER_ANNOTATION = 'headgate.dev/owner';
-const SANDBOX_ANNOTATION = 'headgate.dev/sandbox';
+export const GATEWAY_LABEL_KEY = 'headgate.gateway';
+export const OWNER_ANNOTATION = 'headgate.owner';
+const SANDBOX_ANNOTATION = 'headgate.sandbox';
 export const POD_LABELS = { 'app.kubernetes.io/managed-by': 'headgate', 'app.kubernetes.io/component': 'sandbox' };
 
 /** Kubernetes ends a pod that is older, whatever happened to its gateway. */

@@ -35,10 +35,10 @@ if (probe.status !== 0) {
       );
       const sandbox = await driver.start({ name: 'a', limits: testLimits });
       const [pod] = [...cluster.pods.values()].filter(
-        ({ body }) => body.metadata.annotations['headgate.dev/sandbox'] === 'a',
+        ({ body }) => body.metadata.annotations['headgate.sandbox'] === 'a',
       );
       expect(pod!.body).toMatchObject({
-        metadata: { labels: { 'app.kubernetes.io/managed-by': 'headgate', 'headgate.dev/gateway': 'confined' } },
+        metadata: { labels: { 'app.kubernetes.io/managed-by': 'headgate', 'headgate.gateway': 'confined' } },
         spec: {
           runtimeClassName: 'gvisor',
           automountServiceAccountToken: false,
@@ -81,7 +81,7 @@ if (probe.status !== 0) {
       ] as const) {
         const sandbox = await driver.start({ name: `ends-${problem}`, limits: testLimits });
         const [pod] = [...cluster.pods.values()].filter(
-          ({ body }) => body.metadata.labels['headgate.dev/gateway'] === 'ended',
+          ({ body }) => body.metadata.labels['headgate.gateway'] === 'ended',
         );
         pod!.status = status;
         pod!.keeper!.kill('SIGKILL');
@@ -103,7 +103,7 @@ if (probe.status !== 0) {
       });
       cluster.startStatus = undefined;
       expect(
-        [...cluster.pods.values()].filter(({ body }) => body.metadata.labels['headgate.dev/gateway'] === 'broken'),
+        [...cluster.pods.values()].filter(({ body }) => body.metadata.labels['headgate.gateway'] === 'broken'),
       ).toEqual([]);
       await driver.close();
     });
@@ -114,10 +114,10 @@ if (probe.status !== 0) {
       await driver.start({ name: 'ended', limits: testLimits });
       await driver.start({ name: 'orphan', limits: testLimits });
       const named = (name: string) =>
-        [...cluster.pods.values()].find(({ body }) => body.metadata.annotations['headgate.dev/sandbox'] === name);
+        [...cluster.pods.values()].find(({ body }) => body.metadata.annotations['headgate.sandbox'] === name);
       named('ended')!.status = { phase: 'Succeeded' };
       const annotations = named('orphan')!.body.metadata.annotations;
-      annotations['headgate.dev/owner'] = annotations['headgate.dev/owner']!.replace(/\d+$/, '999999999');
+      annotations['headgate.owner'] = annotations['headgate.owner']!.replace(/\d+$/, '999999999');
       await driver.removeLeftovers();
       expect([named('mine'), named('ended'), named('orphan')]).toEqual([expect.anything(), undefined, undefined]);
       expect(await runShell(mine, 'echo on')).toBe('on\n');
