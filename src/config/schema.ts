@@ -712,7 +712,8 @@ const sandbox = Type.Object({
   }),
   memory: sandboxSize('Memory of all processes of a sandbox together.', 536_870_912, 33_554_432),
   cpus: Type.Number({
-    description: 'CPU cores of a sandbox, such as `0.5`.',
+    description:
+      'CPU cores of a sandbox, such as `0.5`. No effect with `bubblewrap`, whose processes have a lower priority.',
     default: 1,
     minimum: 0.05,
     maximum: 256,
