@@ -165,7 +165,10 @@ describe('containers', () => {
     expect([...two.driver.running.values()][0]!.listPaths()).toEqual(paths);
     expect((await run(container, { print: 'dir/a' })).stdout).toBe('one');
     expect((await container.read('large', 3_000_000))?.toString()).toBe(large);
+    const [second] = two.driver.running.values();
+    const readBefore = second!.readBytes;
     expect((await container.read('large', 3))?.toString()).toBe('xxx');
+    expect(second!.readBytes - readBefore).toBeLessThan(large.length / 2); // not the whole file
     expect(await container.read('none', 3)).toBeUndefined();
     expect((await run(container, {})).files).toEqual([]); // nothing changed
   });

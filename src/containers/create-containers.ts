@@ -22,6 +22,7 @@ import { attachFiles } from './attach-files.ts';
 import type { ContainersParts } from './container-parts.ts';
 import { createOutputReader, MAX_CHARACTER_BYTES, readOutput } from './output-text.ts';
 import { describeConflict, Sandboxes, writePolicy } from './sandboxes.ts';
+import { takeBytes } from './take-bytes.ts';
 import type { WarmSandbox } from './warm-sandbox.ts';
 
 /** Files that the result of a command names. */
@@ -77,7 +78,7 @@ export function createContainers(parts: ContainersParts): RunningContainers {
         use(request.signal, (warm) =>
           warm.useHome(async (_, sandbox) => {
             const content = await sandbox.read(Buffer.from(checkPath(path)));
-            return content && buffer(content.take(maxBytes)).then((bytes) => bytes.subarray(0, maxBytes));
+            return content && buffer(takeBytes(content, maxBytes));
           }, request.signal),
         ),
       write: (path, content) =>

@@ -17,6 +17,7 @@ import {
 } from '../platform/storage/ports/containers.ts';
 import { mapInOrder } from './map-in-order.ts';
 import { readContents } from './read-contents.ts';
+import { takeBytes } from './take-bytes.ts';
 
 export interface HomeSyncParts {
   store: ContainerStore;
@@ -383,14 +384,4 @@ async function readSmallFile(
 ): Promise<Buffer | undefined> {
   const content = await sandbox.read(path);
   return content && buffer(takeBytes(content, bytes));
-}
-
-/** Yields the first bytes of a stream, and ends it. A file can grow while it is read. */
-async function* takeBytes(content: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {
-  let left = bytes;
-  for await (const piece of content) {
-    yield piece.length > left ? piece.subarray(0, left) : piece;
-    left -= piece.length;
-    if (left <= 0) return;
-  }
 }

@@ -30,6 +30,9 @@ export interface FakeCommand {
   crash?: boolean;
 }
 
+/** Size of the pieces in which files are read. */
+const PIECE_BYTES = 65_536;
+
 /** Sandboxes in memory. Their commands are JSON, and nothing runs on the host. */
 export interface FakeSandboxes extends SandboxDriver {
   /** The running ones, by name. */
@@ -47,6 +50,8 @@ export interface FakeSandbox extends Sandbox {
   change(command: FakeCommand): Promise<void>;
   /** The paths of the home folder, sorted. */
   listPaths(): string[];
+  /** Bytes of files that were read from outside. */
+  readonly readBytes: number;
 }
 
 interface Node extends Omit<SandboxEntry, 'path' | 'bytes'> {
@@ -91,6 +96,7 @@ function createFakeSandbox(spec: SandboxSpec, wait: (name: string) => Promise<vo
   const home = new Map<string, Node>();
   const ended = new AbortController();
   let stamps = 0;
+  let readBytes = 0;
   const end = (error: SandboxError): void => {
     ended.abort(error);
     onEnd();
@@ -128,6 +134,9 @@ function createFakeSandbox(spec: SandboxSpec, wait: (name: string) => Promise<vo
     name: spec.name,
     ended: ended.signal,
     listPaths: () => [...home.keys()].sort(),
+    get readBytes() {
+      return readBytes;
+    },
     async change(command) {
       check();
       apply(command);
@@ -185,7 +194,15 @@ function createFakeSandbox(spec: SandboxSpec, wait: (name: string) => Promise<vo
     async read(path) {
       check();
       const node = home.get(path.toString('latin1'));
-      return node?.kind === 'file' ? Readable.from(node.content.length === 0 ? [] : [node.content]) : undefined;
+      if (node?.kind !== 'file') return undefined;
+      const readPieces = function* (): Generator<Buffer> {
+        for (let at = 0; at < node.content.length; at += PIECE_BYTES) {
+          const piece = node.content.subarray(at, at + PIECE_BYTES);
+          readBytes += piece.length;
+          yield piece;
+        }
+      };
+      return Readable.from(readPieces(), { highWaterMark: 1 });
     },
     async write(entries: AsyncIterable<EntryToWrite>) {
       check();
