@@ -206,7 +206,7 @@ describe.each(drivers)('commands in containers of %s', (driver) => {
       }
       for (const other of [policy('b.example'), tools]) {
         const response = await send(other);
-        expect([response.status, await response.text()]).toEqual([409, expect.stringContaining('network')]);
+        expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('network_policy')]);
       }
     },
     60_000,

@@ -284,11 +284,15 @@ describe('router:shell', () => {
     expect(containers.opened).toEqual([]);
   });
 
-  it('is a 409 if the running container has another network policy, and a failed item if it starts meanwhile', async () => {
+  it('is a 400 if the running container has another network policy, and a failed item if it starts meanwhile', async () => {
     containers.conflict = otherPolicy.message;
     const { status, body } = await respond({ session_id: 's1' });
-    expect(status).toBe(409);
-    expect(body.error?.message).toBe(otherPolicy.message);
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({
+      message: expect.stringContaining(otherPolicy.message),
+      metadata: { issues: [{ path: 'tools[0].parameters.environment.network_policy' }] },
+    });
+    expect(lab.takeRequests()).toEqual([]);
     containers.conflict = undefined;
     containers.failure = otherPolicy;
     const served = await respond({ session_id: 's1' }, running('a'), answering);

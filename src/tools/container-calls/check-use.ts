@@ -1,4 +1,4 @@
-import { GatewayError, type Issue } from '../../domain/errors.ts';
+import type { Issue } from '../../domain/errors.ts';
 import { show } from '../../schema/report.ts';
 import { isStoredFileId } from '../../domain/stored-file.ts';
 import type { ContainerCompute, Containers } from '../containers.ts';
@@ -10,7 +10,6 @@ import { type ContainerEnvironment, readNetwork } from './environment.ts';
  * Checks what only the store of containers and files knows, before anything is sent.
  *
  * @returns issues with paths below `parameters`
- * @throws {GatewayError} `conflict` if the container runs with another network policy
  */
 export async function checkContainerUse(
   containers: Containers,
@@ -33,6 +32,6 @@ export async function checkContainerUse(
   const id = chooseContainerId({ environment, keys, input: conversation(), requestId });
   const network = readNetwork(environment);
   const conflict = await containers.findConflict(caller, { id, compute, ...(network && { network }) });
-  if (conflict !== undefined) throw new GatewayError('conflict', conflict);
-  return [];
+  // choice 524
+  return conflict === undefined ? [] : [{ path: 'parameters.environment.network_policy', message: conflict }];
 }
