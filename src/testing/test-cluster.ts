@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { json, text as readText } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { acceptWebSocket, type ServerSocket } from './web-socket-server.ts';
 
 /** A Kubernetes API on the loopback, which runs pods with bubblewrap. It has what sandboxes use. */
@@ -44,6 +46,7 @@ interface PodBody {
 }
 
 const NAMESPACE = 'sandboxes';
+const MAX_TRIES = 1000;
 const PROTOCOL = 'v5.channel.k8s.io';
 
 export async function startTestCluster(): Promise<TestCluster> {
@@ -171,7 +174,13 @@ async function startPod(pod: TestPod): Promise<void> {
     if (pod.status.phase === 'Running') pod.status = { phase: 'Failed' };
   });
   const started = await readText(keeper.stdio[3] as Readable); // a pipe
-  pod.first = (JSON.parse(started) as { 'child-pid': number })['child-pid'];
+  const first = (JSON.parse(started) as { 'child-pid': number })['child-pid'];
+  // The process exists before its file systems do. The keeper makes this folder.
+  for (let tries = 0; !existsSync(`/proc/${first}/root/workspace/home`); tries++) {
+    if (tries === MAX_TRIES) throw new Error('The pod did not start.');
+    await setTimeout(10);
+  }
+  pod.first = first;
   pod.status = { phase: 'Running' };
 }
 
