@@ -27,8 +27,8 @@ export interface SandboxContract {
   open: () => SandboxDriver | Promise<SandboxDriver>;
   /** False: a simulation, without processes in the background, limits of a system, and names that are not UTF-8. */
   isReal?: boolean;
-  /** False: a test system of a driver, which does not enforce memory limits. */
-  boundsMemory?: boolean;
+  /** False: a test system of a driver, which does not enforce limits of memory and processes. */
+  hasKernelLimits?: boolean;
 }
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
@@ -101,7 +101,7 @@ const readText = async (sandbox: Sandbox, path: string): Promise<string | undefi
 };
 
 /** Tests the contract of all drivers. */
-export function testSandboxes(name: string, { open, isReal = true, boundsMemory = true }: SandboxContract): void {
+export function testSandboxes(name: string, { open, isReal = true, hasKernelLimits = true }: SandboxContract): void {
   describe(`sandboxes: ${name}`, () => {
     let driver: SandboxDriver;
     let shared: Sandbox;
@@ -459,7 +459,7 @@ export function testSandboxes(name: string, { open, isReal = true, boundsMemory 
     });
 
     describe.runIf(isReal)('limits', () => {
-      it.runIf(boundsMemory)('bound the memory of all processes together', async () => {
+      it.runIf(hasKernelLimits)('bound the memory of all processes together', async () => {
         const sandbox = await start({ memoryBytes: 96 * MIB });
         // Each shell has as much memory until all do, or for 5 s.
         const eat = `for i in 1 2 3 4; do (x=$(head -c ${96 * MIB} /dev/zero | tr '\\0' x); sleep 5; echo \${#x}) & done; wait`;
@@ -472,7 +472,7 @@ export function testSandboxes(name: string, { open, isReal = true, boundsMemory 
         await sandbox.stop();
       });
 
-      it('bound the number of processes', async () => {
+      it.runIf(hasKernelLimits)('bound the number of processes', async () => {
         const sandbox = await start({ processes: 24 });
         const many = 'for i in $(seq 60); do sleep 100 & done; echo all';
         const { stdout } = await runCommand(sandbox, many, { timeoutMs: 5000 }); // bash waits for a free process

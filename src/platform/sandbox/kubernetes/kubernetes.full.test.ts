@@ -24,8 +24,8 @@ if (probe.status !== 0) {
   });
   const open = (gateway = 'contract', home: 'disk' | 'memory' = 'disk') =>
     createKubernetesDriver({ kubeconfig, image: 'example.org/sandbox', home }, gateway);
-  // The pods of the tests have no memory limit.
-  testSandboxes('kubernetes', { open, boundsMemory: false });
+  // The pods of the tests have no limits of memory, and root has none of processes.
+  testSandboxes('kubernetes', { open, hasKernelLimits: false });
 
   describe('the kubernetes driver', () => {
     it('confines its pods, and forbids them the network', async () => {
