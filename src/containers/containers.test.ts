@@ -369,6 +369,19 @@ describe('containers', () => {
     await busy;
   });
 
+  it('give the place of an earlier request to the next one at once', async () => {
+    const { openProcess } = await openHost();
+    const { open, driver } = openProcess();
+    for (let request = 0; request < 8; request++) await run(await open(`gen_${request}`), { write: { a: '1' } });
+    expect(driver.running.size).toBe(3);
+    const busy = run(await open('gen_8'), { waitFor: 'go' });
+    await driver.reached('go');
+    for (const id of ['a', 'b']) await open(id);
+    await expect(open('c')).rejects.toThrow('tools.sandbox.max_running');
+    driver.pass('go');
+    await busy;
+  });
+
   it('stop when they are idle, with what processes in the background have changed', async () => {
     const { openProcess, list } = await openHost();
     const { open, driver, counts } = openProcess({ idleMs: 5 });

@@ -6,6 +6,7 @@ import { type Sandbox, SandboxError } from '../platform/sandbox/sandbox.ts';
 import { callStore } from '../platform/storage/call-store.ts';
 import type { ContainerLease, ContainerRecord } from '../platform/storage/ports/containers.ts';
 import type { ContainerRequest, NetworkPolicy } from '../tools/containers.ts';
+import { REQUEST_CONTAINER } from '../tools/container-calls/container-id.ts';
 import { ToolError } from '../tools/server-tool.ts';
 import type { ContainersParts } from './container-parts.ts';
 import { HomeSync } from './home-sync.ts';
@@ -258,8 +259,10 @@ export class Sandboxes {
   private async stopIdle(mayStop: (warm: WarmSandbox) => boolean): Promise<boolean> {
     const ending = [...this.ending].find(mayStop);
     const { yieldMs = YIELD_MS } = this.parts;
+    const canYield = ({ idleMs, parts }: WarmSandbox): boolean =>
+      idleMs > 0 && (idleMs >= yieldMs || parts.container.id.startsWith(REQUEST_CONTAINER));
     const idle = [...this.slots.values()]
-      .flatMap(({ warm }) => (warm?.isUsable && warm.idleMs >= yieldMs && mayStop(warm) ? [warm] : []))
+      .flatMap(({ warm }) => (warm?.isUsable && canYield(warm) && mayStop(warm) ? [warm] : []))
       .sort((a, b) => b.idleMs - a.idleMs);
     const found = ending ?? idle[0];
     await (ending ? ending.stopped : found?.stop('idle'));

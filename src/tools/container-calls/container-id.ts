@@ -5,6 +5,9 @@ import type { ContainerEnvironment } from './environment.ts';
 /** Ids of containers. */
 export const containerIdShape = /^[A-Za-z0-9_-]{1,40}$/;
 
+/** Ids of containers of one request begin with it. */
+export const REQUEST_CONTAINER = 'gen_';
+
 /** Characters of a session key that an id keeps. */
 const MAX_KEY = 20;
 
@@ -34,7 +37,7 @@ export function chooseContainerId({ environment, keys, input, requestId }: Conta
   if (environment?.type === 'container_reference') return environment.container_id;
   const key = keys.find((each) => typeof each === 'string' && keyShape.test(each)); // choice 515
   if (key) return `sess_${key.slice(-MAX_KEY)}`;
-  return findReplayedId(input) ?? `gen_${createHash('sha256').update(requestId).digest('hex').slice(0, 16)}`;
+  return findReplayedId(input) ?? REQUEST_CONTAINER + createHash('sha256').update(requestId).digest('hex').slice(0, 16);
 }
 
 /** Ids of providers have other shapes, or are too long. */
