@@ -1,5 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  readFileSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -44,6 +55,7 @@ export async function startContainerService(): Promise<ContainerService | { skip
       service.kill('SIGKILL');
       await ended;
       execFileSync('podman', [...podmanFolders(folder), 'rm', '--all', '--force', '--time', '0'], { stdio: 'ignore' });
+      killMonitors(folder);
       unmount(folder);
     }
     rmSync(folder, { recursive: true, force: true });
@@ -81,6 +93,17 @@ const podmanFolders = (folder: string): string[] => [
 function startPodman(folder: string) {
   const service = ['system', 'service', '--time=0', `unix://${join(folder, 'podman.sock')}`];
   return spawn('podman', [...podmanFolders(folder), ...service], { stdio: 'ignore' });
+}
+
+/** Podman leaves a process for each exec, which runs Podman with the folder again after five minutes. */
+function killMonitors(folder: string): void {
+  for (const pid of globSync('[0-9]*', { cwd: '/proc' })) {
+    try {
+      if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${folder}/`)) process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // it has ended
+    }
+  }
 }
 
 /** Storage leaves a mount of its folder, which cannot be removed. */
