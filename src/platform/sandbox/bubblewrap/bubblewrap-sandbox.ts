@@ -225,7 +225,11 @@ export class BubblewrapSandbox implements Sandbox {
 
   async remove(paths: readonly Buffer[]): Promise<void> {
     this.#check();
-    await this.#parts.home.remove(paths);
+    try {
+      await this.#parts.home.remove(paths);
+    } catch (error) {
+      throw this.#explain(error);
+    }
   }
 
   async stop(): Promise<void> {

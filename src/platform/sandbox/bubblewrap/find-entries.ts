@@ -27,7 +27,9 @@ async function* runFind(folder: string, format: string): AsyncGenerator<Buffer> 
   exited.catch(() => {}); // awaited below, unless the reader stops early
   try {
     yield* child.stdout as AsyncIterable<Buffer>;
-    await exited; // it fails for entries that vanish meanwhile, which are not listed
+    const [, signal] = (await exited) as [number | null, NodeJS.Signals | null];
+    // It fails for entries that vanish meanwhile, which are not listed. If it was killed, others are missing, too.
+    if (signal !== null) throw new Error(`the listing of a folder was ended by ${signal}`);
   } finally {
     child.kill('SIGKILL');
   }

@@ -12,22 +12,24 @@ import {
   lutimesSync,
   mkdirSync,
   openSync,
-  readdirSync,
   renameSync,
   rmdirSync,
   symlinkSync,
   unlinkSync,
   utimesSync,
 } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntryToWrite, SandboxEntry } from '../sandbox.ts';
 import { findEntries, MAX_TREE_DEPTH, MAX_PATH_BYTES } from './find-entries.ts';
 
 /** Opens an entry without access to its content. Node has no name for it. */
 const O_PATH = 0o10_000_000;
 const SLASH = 0x2f;
+/** Time after which work on many entries lets the process do other things. */
+const MAX_TURN_MS = 5;
 
 /**
  * The home folder of a running sandbox, from outside. Processes of the sandbox change it meanwhile, so each step opens
@@ -73,7 +75,7 @@ export class HomeFolder {
           yield whole;
         }
       } finally {
-        if (folder !== this.#fd) closeSync(folder);
+        closeSync(folder);
       }
     }
   }
@@ -82,47 +84,64 @@ export class HomeFolder {
     const segments = splitPath(path);
     const name = segments.pop();
     if (name === undefined) return undefined;
-    return this.#inFolder(segments, false, (folder) => {
-      const entry = openIfThere(at(folder, name), constants.O_NOFOLLOW | O_PATH);
-      if (entry === undefined) return undefined;
-      try {
-        const { size } = fstatSync(entry);
-        if (!fstatSync(entry).isFile()) return undefined;
-        this.#allow(entry, 0o400);
-        const fd = openSync(`/proc/self/fd/${entry}`, constants.O_RDONLY | constants.O_NONBLOCK);
-        if (size > 0) return createReadStream('', { fd, start: 0, end: size - 1 }); // no more, if it grows
-        closeSync(fd);
-        return Readable.from([]);
-      } finally {
-        closeSync(entry);
-      }
-    });
+    const folder = this.#openFolder(segments, false);
+    if (folder === undefined) return undefined;
+    try {
+      return this.#readEntry(folder, name);
+    } finally {
+      closeSync(folder);
+    }
+  }
+
+  #readEntry(folder: number, name: Buffer): Readable | undefined {
+    const entry = openIfThere(at(folder, name), constants.O_NOFOLLOW | O_PATH);
+    if (entry === undefined) return undefined;
+    try {
+      const status = fstatSync(entry);
+      if (!status.isFile()) return undefined;
+      this.#allow(entry, 0o400);
+      const fd = openSync(`/proc/self/fd/${entry}`, constants.O_RDONLY | constants.O_NONBLOCK);
+      if (status.size > 0) return createReadStream('', { fd, start: 0, end: status.size - 1 }); // no more, if it grows
+      closeSync(fd);
+      return Readable.from([]);
+    } finally {
+      closeSync(entry);
+    }
   }
 
   async write(entries: AsyncIterable<EntryToWrite>): Promise<void> {
+    const turn = new Turn();
     for await (const entry of entries) {
       const segments = splitPath(entry.path);
       const name = segments.pop();
       if (name === undefined) throw new RangeError('the home folder itself cannot be written');
       const folder = this.#openFolder(segments, true)!;
       try {
-        await this.#writeEntry(folder, name, entry);
+        await this.#writeEntry(folder, name, entry, turn);
       } finally {
-        if (folder !== this.#fd) closeSync(folder);
+        closeSync(folder);
       }
+      if (turn.isOver) await turn.next();
     }
   }
 
   async remove(paths: readonly Buffer[]): Promise<void> {
+    const turn = new Turn();
     for (const path of paths) {
       const segments = splitPath(path);
       const name = segments.pop();
       if (name === undefined) throw new RangeError('the home folder itself cannot be removed');
-      this.#inFolder(segments, false, (folder) => removeTree(folder, name));
+      const folder = this.#openFolder(segments, false);
+      if (folder === undefined) continue;
+      try {
+        await removeTree(folder, name, turn);
+      } finally {
+        closeSync(folder);
+      }
     }
   }
 
-  async #writeEntry(folder: number, name: Buffer, entry: EntryToWrite): Promise<void> {
+  async #writeEntry(folder: number, name: Buffer, entry: EntryToWrite, turn: Turn): Promise<void> {
     const seconds = entry.modifiedAtMs / 1000;
     if (entry.kind === 'folder') {
       const made = this.#makeFolder(folder, name);
@@ -143,7 +162,7 @@ export class HomeFolder {
       } else {
         await this.#writeFile(temporary, entry, seconds);
       }
-      replace(folder, temporary, name);
+      await replace(folder, temporary, name, turn);
     } catch (error) {
       unlinkIfThere(temporary);
       throw error;
@@ -165,33 +184,24 @@ export class HomeFolder {
     }
   }
 
-  #inFolder<T>(segments: readonly Buffer[], creates: boolean, use: (folder: number) => T): T | undefined {
-    const folder = this.#openFolder(segments, creates);
-    if (folder === undefined) return undefined;
-    try {
-      return use(folder);
-    } finally {
-      if (folder !== this.#fd) closeSync(folder);
-    }
-  }
-
-  /** @returns undefined if it does not exist, or is no folder; close it unless it is the home folder */
+  /** @returns undefined if it does not exist, or is no folder; close it */
   #openFolder(segments: readonly Buffer[], creates: boolean): number | undefined {
-    let folder = this.#fd;
+    if (!this.#isOpen) throw new Error('the home folder is closed');
+    let folder = openSync(`/proc/self/fd/${this.#fd}`, constants.O_DIRECTORY | O_PATH);
     try {
+      this.#allow(folder, 0o700);
       for (const segment of segments) {
         const next = creates
           ? this.#makeFolder(folder, segment)
           : openIfThere(at(folder, segment), constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH);
-        if (folder !== this.#fd) closeSync(folder);
-        folder = this.#fd;
+        closeSync(folder);
         if (next === undefined) return undefined;
         folder = next;
         this.#allow(folder, 0o700);
       }
       return folder;
     } catch (error) {
-      if (folder !== this.#fd) closeSync(folder);
+      closeSync(folder);
       throw error;
     }
   }
@@ -265,18 +275,19 @@ function unlinkIfThere(path: Buffer): void {
 /** Changes the mode of an open folder, also of one that was opened with O_PATH. */
 const fchmodPath = (fd: number, mode: number): void => chmodSync(`/proc/self/fd/${fd}`, mode);
 
-function replace(folder: number, temporary: Buffer, name: Buffer): void {
+async function replace(folder: number, temporary: Buffer, name: Buffer, turn: Turn): Promise<void> {
   try {
     renameSync(temporary, at(folder, name));
   } catch (error) {
     if (codeOf(error) !== 'EISDIR') throw error;
-    removeTree(folder, name);
+    await removeTree(folder, name, turn);
     renameSync(temporary, at(folder, name));
   }
 }
 
 /** Removes an entry and everything below it. Its depth is bounded by the open folders of the process. */
-function removeTree(parent: number, name: Buffer): void {
+async function removeTree(parent: number, name: Buffer, turn: Turn): Promise<void> {
+  if (turn.isOver) await turn.next();
   const path = at(parent, name);
   const status = lstatSync(path, { throwIfNoEntry: false });
   if (!status) return;
@@ -289,9 +300,24 @@ function removeTree(parent: number, name: Buffer): void {
   }
   try {
     fchmodPath(folder, 0o700);
-    for (const child of readdirSync(`/proc/self/fd/${folder}/.`, { encoding: 'buffer' })) removeTree(folder, child);
+    const children = await readdir(`/proc/self/fd/${folder}/.`, { encoding: 'buffer' });
+    for (const child of children) await removeTree(folder, child, turn);
   } finally {
     closeSync(folder);
   }
   rmdirSync(path);
+}
+
+/** The time in which steps on many entries run without a pause. */
+class Turn {
+  #startedAt = performance.now();
+
+  get isOver(): boolean {
+    return performance.now() - this.#startedAt > MAX_TURN_MS;
+  }
+
+  async next(): Promise<void> {
+    await nextTurn();
+    this.#startedAt = performance.now();
+  }
 }
