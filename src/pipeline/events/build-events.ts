@@ -206,7 +206,7 @@ export class EventBuilder {
     if (item.open) this.finishOpenItem(item, final);
   }
 
-  /** Leaves an item in progress. The response ends without an event for it. */
+  /** Leaves an item in progress. The response ends without an event for it. choice 590 */
   private suspendItem(key: ItemKey): void {
     const item = this.byKey.get(key);
     if (item) item.open = false;
