@@ -214,4 +214,46 @@ describe.each(wireNames)('calls of several turns with the same id on %s', (wire)
     const items = served.body.output.filter(({ type }) => type === 'router:datetime');
     expect(new Set(items.map((item) => item['call_id'])).size).toBe(3);
   });
+
+  it.each(modes)('also differ from those of earlier requests, %s', async (mode) => {
+    lab.takeRequests();
+    const looking: Turn = { calls: [call('router_datetime')] };
+    lab.script(wire, looking, { text: 'Done.' }, looking, { text: 'Done.' });
+    const user = { type: 'message', role: 'user', content: 'What is the time?' };
+    const first = await lab.respond(wire, mode, { tools: [datetime], input: [user] });
+    const second = await lab.respond(wire, mode, { tools: [datetime], input: [user, ...first.body.output, user] });
+
+    const last = readSent(wire, lab.takeRequests().at(-1)!);
+    const ids = last.calls.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(2);
+    expect(last.results.map(({ id }) => id)).toEqual(ids);
+    const items = [first, second].flatMap(({ body }) => body.output.filter(({ type }) => type === 'router:datetime'));
+    expect(new Set(items.map((item) => item['call_id'])).size).toBe(2);
+  });
+
+  it('of a tool and of a function of the client get different ids when they are replayed', async () => {
+    lab.takeRequests();
+    lab.script(wire, { text: 'Done.' });
+    const time = {
+      type: 'router:datetime',
+      id: 'st_1',
+      status: 'completed',
+      call_id: 'c0',
+      datetime: '2026',
+      timezone: 'UTC',
+    };
+    const asked = { type: 'function_call', call_id: 'c0', name: 'ask_user', arguments: '{}' };
+    const output = { type: 'function_call_output', call_id: 'c0', output: '"yes"' };
+    const user = { type: 'message', role: 'user', content: 'What is the time?' };
+    const input = [user, time, asked, output];
+    const { status } = await lab.respond(wire, 'buffered', { tools: [datetime, askUser], input });
+
+    expect(status).toBe(200);
+    const { calls, results } = readSent(wire, lab.takeRequests().at(-1)!);
+    expect(calls.map(({ name }) => name)).toEqual(['router_datetime', 'ask_user']);
+    expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
+    const resultOf = new Map(results.map(({ id, value }) => [id, JSON.stringify(value)]));
+    expect(resultOf.get(calls[0]!.id)).toContain('2026');
+    expect(resultOf.get(calls[1]!.id)).toContain('yes');
+  });
 });

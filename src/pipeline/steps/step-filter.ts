@@ -94,10 +94,12 @@ export class StepFilter implements Sink<Chunk> {
   private end(finish: FinishChunk): Chunk {
     this.finish = finish;
     if (!this.calls) return finish;
-    const earlier = new Set(this.run.steps.flatMap(({ toolCalls }) => toolCalls.map(({ callId }) => callId)));
+    const taken = new Set(this.run.input.read().map((item) => (item as OutputItem)['call_id'])); // the next step reads it, too
     for (const { item, text, index } of this.calls.values()) {
-      const call = readCall(item, text, index);
-      this.step.toolCalls.push(earlier.has(call.callId) ? renameCall(call) : call);
+      const given = readCall(item, text, index);
+      const call = taken.has(given.callId) ? renameCall(given) : given;
+      taken.add(call.callId);
+      this.step.toolCalls.push(call);
     }
     return { type: 'step_end' };
   }

@@ -21,8 +21,8 @@ export function replayItems(
 ): InputItem[] {
   const replayed: InputItem[] = [];
   const outputs: InputItem[] = [];
-  const taken = new Set<unknown>();
   const suspended = findSuspended(input, tools);
+  const taken = listCallIds(input, suspended?.hidden);
   const mcp = new McpReplay(input, isOurs);
   const hosted = new HostedCalls(input, tools, isCarried);
   for (let index = 0; index < input.length; index++) {
@@ -56,6 +56,16 @@ export function replayItems(
   }
   replayed.push(...outputs);
   return replayed;
+}
+
+/** The ids of calls that the client has run. They stay, because their outputs name them. choice 591 */
+function listCallIds(input: readonly InputItem[], hidden: ReadonlySet<InputItem> | undefined): Set<unknown> {
+  const taken = new Set<unknown>();
+  for (const item of input) {
+    const { type, call_id: callId } = item as OutputItem; // a carried item
+    if ((type === 'function_call' || type === 'custom_tool_call') && !hidden?.has(item)) taken.add(callId);
+  }
+  return taken;
 }
 
 /** Suspended calls in a conversation. */
