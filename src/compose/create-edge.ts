@@ -183,6 +183,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     bodyLimit: server.body_limit,
     bodyMemory: () => config().server.body_memory ?? defaultBodyMemory(),
     receiveMs: timeouts.receive_ms,
+    regionalHosts: () => config().server.regional_hosts,
     corsOrigins: server.cors_origins,
     receivedAt: telemetry.receivedAt,
     watchRoute: telemetry.watchRoute,

@@ -175,14 +175,6 @@ function checkPrices({ pricing, image }: ModelConfig, path: Path): RelationProbl
   return problems;
 }
 
-/** Returns warnings about settings without an effect in this build. */
-export function findUnusedSettings({ server }: Config): string[] {
-  if (server.regional_hosts.length === 0) return [];
-  return [
-    'server.regional_hosts has no effect, because this build has no interns. It does not bind requests to a region.',
-  ];
-}
-
 /** A higher price is probably per million tokens instead of per token. */
 const MAX_PLAUSIBLE_TOKEN_USD = 0.01;
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findNearestName } from '../domain/nearest-name.ts';
-import { checkRelations, findSuspiciousPrices, findUnusedSettings, type RelationProblem } from './check-relations.ts';
+import { checkRelations, findSuspiciousPrices, type RelationProblem } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
 import { completeFileStore } from './file-store.ts';
@@ -148,7 +148,7 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
   return {
     ...about,
     config: deepFreeze(config),
-    warnings: [...warnings, ...findUnusedSettings(config), ...findSuspiciousPrices(providers)],
+    warnings: [...warnings, ...findSuspiciousPrices(providers)],
     isBare,
     discovered: discovered.map(({ variable, provider }) => ({ variable, id: provider.id })),
   };

@@ -53,7 +53,7 @@ const server = Type.Object({
   ),
   regional_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$', says: 'must be a host name' }), {
     description:
-      'Host names that do not serve interns. No effect in this build, which has no interns. It does not bind requests to a region.',
+      'Host names that serve no stored files and no files of containers: these routes are a 403 there. It does not bind requests to a region.',
     default: [],
   }),
   region: Type.String({ description: 'Region of this gateway.', default: 'local', minLength: 1 }),

@@ -48,6 +48,8 @@ export interface Route {
   bodyIsOptional?: boolean;
   /** Whether the handler reads the body itself, of any content type. */
   readsBody?: boolean;
+  /** Whether a regional host name rejects it. */
+  isGlobal?: boolean;
   /** Its result is sent. A stream is written to `reply.raw` after `reply.hijack()`. */
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 }
@@ -267,6 +269,7 @@ function listFileRoutes(handlers: Handlers): Route[] {
     method,
     path: `/api/v1/files${path}`,
     permission: 'any',
+    isGlobal: true,
     handler,
   });
   return [
@@ -284,6 +287,7 @@ function listContainerRoutes(handlers: Handlers): Route[] {
     method,
     path: `/api/v1/containers/:container_id/files${path}`,
     permission: 'inference',
+    isGlobal: true,
     handler,
   });
   return [

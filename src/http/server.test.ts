@@ -40,6 +40,7 @@ async function serve(options: { isDraining?: boolean } = {}): Promise<FastifyIns
     bodyLimit: 1000,
     bodyMemory: () => 1_000_000,
     receiveMs: 1000,
+    regionalHosts: () => [],
     corsOrigins: [],
     onFailure: () => {},
     receivedAt: () => 0,

@@ -16,6 +16,7 @@ import { drainBody, isBodyDrained } from './drain-body.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { BodyShare, readBody } from './read-body.ts';
 import { readJson } from './read-json.ts';
+import { checkHost } from './regional-hosts.ts';
 import { admittedKeyKinds, type BodyLimit, type Permission, type Route } from './routes.ts';
 
 /** Characters of a segment of a path: the id of a container file has 4 for every 3 bytes of its path. */
@@ -35,6 +36,8 @@ export interface EdgeOptions {
   bodyMemory: () => number;
   /** Milliseconds for a client to send its complete request. */
   receiveMs: number;
+  /** Host names that reject some routes. */
+  regionalHosts: () => readonly string[];
   /** Empty: CORS is off. */
   corsOrigins: readonly string[];
   /** Called for every failure of the gateway or a provider, never for a caller's mistake. */
@@ -52,6 +55,7 @@ interface RouteSetting {
   permission?: Permission;
   bodyIsOptional?: boolean;
   readsBody?: boolean;
+  isGlobal?: boolean;
   watch?: WatchResponse;
   bodyLimit?: BodyLimit | undefined;
   errors?: ErrorDialect | undefined;
@@ -115,7 +119,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     request.generationId = createTimedId('gen-');
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
-    const { permission = 'none', watch = watchOther } = settingOf(request);
+    const { permission = 'none', isGlobal, watch = watchOther } = settingOf(request);
     let end: (() => void) | undefined; // absent without a key
     reply.raw.on('close', () => {
       watch(request, reply.raw);
@@ -126,6 +130,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       if (permission !== 'none') {
         request.caller = options.authenticate(request.headers.authorization, request.raw.socket);
         checkPermission(permission, request.caller);
+        if (isGlobal) checkHost(request.headers.host, options.regionalHosts());
         if (options.isDraining()) {
           reply.header('connection', 'close');
           throw new GatewayError('unavailable', 'The gateway is shutting down; send the request to another one.', {
@@ -188,6 +193,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
         permission: route.permission,
         bodyIsOptional: route.bodyIsOptional ?? false,
         readsBody: route.readsBody ?? false,
+        isGlobal: route.isGlobal ?? false,
         watch: options.watchRoute(route.method, route.path),
         bodyLimit: route.bodyLimit,
         errors: route.errors,
