@@ -22,10 +22,15 @@ const provider = (id: string, prompt: number, more = '') => `
 const explain = (body: unknown, ...flags: string[]) => explainWith({}, body, ...flags);
 
 /** The same, with other settings of routing and of the provider `dear`. */
-async function explainWith(parts: { routing?: string; dear?: string }, body: unknown, ...flags: string[]) {
+async function explainWith(
+  parts: { routing?: string; dear?: string; tools?: string },
+  body: unknown,
+  ...flags: string[]
+) {
   const text = `
 catalog: { builtin: false, auto_discover: false }
 routing: ${parts.routing ?? '{ seed: 7 }'}
+tools: ${parts.tools ?? '{}'}
 routers: { latest: [{ alias: "~acme/newest-latest", pattern: "acme/*" }] }
 providers:${provider('cheap', 1)}${provider('dear', 3, parts.dear ?? 'data_policy: { retains: false, trains: false }')}${provider('own', 9, 'workspace: team')}
 `;
@@ -207,6 +212,31 @@ describe('headgate explain', () => {
     const { code, stdout } = await explain({ model: 'acme/one', input: 'hi', tools, ...body });
     expect(code).toBe(0);
     expect(stdout).toContain(`server-tools: tools router:datetime; ${limits}\n`);
+  });
+
+  it('rejects server tools that the gateway does not have', async () => {
+    const { code, stdout } = await explain({
+      ...{ model: 'acme/one', tools: [{ type: 'router:tool_search' }, { type: 'router:datetme' }] },
+      input: [
+        { type: 'additional_tools', role: 'developer', tools: [{ type: 'router:weather' }] },
+        { type: 'message', role: 'user', content: 'hi' },
+      ],
+    });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^400 {2}tools\[1\]\.type: .*"router:datetme"; it has `router:datetime`, /);
+    expect(stdout).toMatch(/\n {5}input\[0\]\.tools\[0\]\.type: .*"router:weather"/);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(2);
+  });
+
+  it("knows the operator's tools", async () => {
+    const tool = "{ type: 'router:weather', description: 'W', arguments: { type: 'object' }, execute: () => ({}) }";
+    writeFileSync(join(folder, 'weather.mjs'), `export default ${tool};`);
+    const body = { model: 'acme/one', input: 'hi', tools: [{ type: 'router:weather' }, { type: 'router:wether' }] };
+    const known = await explainWith({ tools: '{ modules: [./weather.mjs] }' }, { ...body, tools: [body.tools[0]] });
+    expect(known).toMatchObject({ code: 0, stderr: '' });
+    const { code, stdout } = await explainWith({ tools: '{ modules: [./weather.mjs] }' }, body);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^400 {2}tools\[1\]\.type: .*"router:wether"; it has .*`router:weather`\.\n$/);
   });
 
   it('says why a panel of the gateway has no route', async () => {

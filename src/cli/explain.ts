@@ -24,7 +24,7 @@ import { rejectUnsupportedFeatures } from '../requests/responses/unsupported-fea
 import { type Plan, planRoute, type RoutingCaller, type RoutingContext } from '../routing/plan-route.ts';
 import { resolveKey } from './change-keys.ts';
 import { describePanel } from './describe-panel.ts';
-import { describeTools } from './describe-tools.ts';
+import { describeTools, rejectUnknownTools } from './describe-tools.ts';
 import { findStoreFile } from './describe-store.ts';
 import { withReadOnlyStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
@@ -74,6 +74,7 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     if (asker.defaults?.disabledTools) rejectDisabledTools(request, asker.defaults.disabledTools);
     rejectUnsupportedFeatures(request);
     joinLateTools(read);
+    await rejectUnknownTools(request, loaded.config.tools.modules);
     const planned = planRoute(request, asker, routingContext, {}, (partial) => {
       refused = partial;
     });

@@ -55,6 +55,9 @@ const creators = {
   'router:text_editor': ({ containers }) => createTextEditor(containers),
 } satisfies Record<string, (ports: ToolPorts) => ServerTool>;
 
+/** The types of the server tools of this build. */
+export const builtInTools: readonly string[] = Object.keys(creators);
+
 /** Creates every server tool of this build. */
 export const createTools = (ports: ToolPorts): readonly ServerTool[] =>
   Object.values(creators).map((create) => create(ports));

@@ -15,6 +15,7 @@ import type { Run } from '../run/run.ts';
 import type { ToolLoop } from '../run/server-tools.ts';
 import { checkStored } from './check-stored.ts';
 import type { DeferredTools } from './deferred-tools.ts';
+import { explainUnknownTool } from './explain-unknown-tool.ts';
 import type { OfferedServerTool, SharedByEntries } from './planned-call.ts';
 import { ReturnedTools } from './returned-tools.ts';
 import { nameToolType } from './show-server-tools.ts';
@@ -75,9 +76,7 @@ function checkTools(
     const tool = tools.get(nameToolType(entry.type));
     const { parameters = {} } = entry as GatewayTool;
     if (!tool) {
-      const known = [...tools.keys()].map((type) => `\`${type}\``).join(', ');
-      const message = `\`type\` names no tool of this gateway: "${entry.type.slice(0, 100)}"; it has ${known}.`;
-      issues.push({ path: `${path}.type`, message });
+      issues.push(explainUnknownTool(entry.type, path, tools.keys()));
       continue;
     }
     const earlier = entries.get(tool);
