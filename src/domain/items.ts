@@ -298,14 +298,14 @@ export const searchTypes: ReadonlySet<string> = new Set<HostedTool['type']>([
 /** Tools that the provider runs itself, if it has them. A request is still meaningful without them. */
 const providerRun: ReadonlySet<string> = new Set<string>([
   ...searchTypes,
-  ...(['file_search', 'code_interpreter', 'image_generation', 'mcp'] satisfies HostedTool['type'][]),
+  ...(['code_interpreter', 'image_generation', 'mcp'] satisfies HostedTool['type'][]),
 ]);
 
 /** The known kinds of tools, except our own. */
 export const toolTypes: ReadonlySet<string> = new Set<string>([
   ...clientTools,
   ...providerRun,
-  ...(['computer_use_preview', 'local_shell', 'shell', 'apply_patch'] satisfies HostedTool['type'][]),
+  ...(['file_search', 'computer_use_preview', 'local_shell', 'shell', 'apply_patch'] satisfies HostedTool['type'][]),
 ]);
 
 /** Whether the tool is not a function. Only some protocols and providers have such a tool. */
@@ -321,7 +321,10 @@ export function hideMcpSecrets<T extends object>(tool: T): T {
   return shown as T; // both are optional
 }
 
-/** Whether the provider runs the tool. The other hosted kinds (a shell, patches, a computer) run at the client. */
+/**
+ * Whether the provider runs the tool, and a request is meaningful without it. A search in files of the provider is not
+ * optional, and the other hosted kinds (a shell, patches, a computer) run at the client.
+ */
 export const isProviderRun = ({ type }: { type: string }): boolean => providerRun.has(type);
 
 /** Kinds that run in the gateway. */

@@ -68,8 +68,12 @@ export const rows: readonly Row[] = [
   { name: '`parallel_tool_calls: false`', request: { tools: [fn], parallel_tool_calls: false } },
   { name: 'hosted `web_search`', request: { tools: [{ type: 'web_search' }] } },
   {
-    name: 'hosted `file_search`, `code_interpreter`',
+    name: 'hosted `file_search` in vector stores of the provider',
     request: { tools: [{ type: 'file_search', vector_store_ids: ['v'] }] },
+  },
+  {
+    name: 'hosted `code_interpreter`',
+    request: { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] },
   },
   { name: 'hosted `image_generation`', request: { tools: [{ type: 'image_generation', partial_images: 2 }] } },
   { name: '`modalities` with `image`', request: { modalities: ['text', 'image'] } },
@@ -383,6 +387,9 @@ model.
 - *reported*: the wire drops or changes the fields that \`router_metadata.params.dropped_fields\` names.
 - *400*: the wire rejects it and names the field and the endpoint, because dropping it would change the
   meaning of the request. Another endpoint of the model may support it.
+
+The gateway runs many [hosted tools](tools.md#hosted-tools) itself where the wire has none. The rows below show
+what happens if it cannot.
 
 ## Requests
 

@@ -327,8 +327,10 @@ describe('tools', () => {
     expect(write({ tools: [search] }, { dialect: { native_search: false } }).dropped).toEqual([
       'tools[0] (web_search)',
     ]);
-    expect(write({ tools: [{ type: 'file_search' }] }).dropped).toEqual(['tools[0] (file_search)']);
-    expect(() => write({ tools: [{ type: 'shell' }] })).toThrow(refused('tools[0]'));
+    expect(write({ tools: [{ type: 'code_interpreter' }] }).dropped).toEqual(['tools[0] (code_interpreter)']);
+    for (const type of ['file_search', 'shell'] as const) {
+      expect(() => write({ tools: [{ type }] })).toThrow(refused('tools[0]'));
+    }
   });
 });
 

@@ -187,6 +187,7 @@ describe('what would change the meaning is refused, with field and endpoint', ()
     'local_shell',
     'shell',
     'apply_patch',
+    'file_search',
     'router:web_search',
   ])('the tool %s', (type) => {
     expect(() => write({ tools: [{ type } as Tool] })).toThrow(refused('tools[0]'));
@@ -194,7 +195,6 @@ describe('what would change the meaning is refused, with field and endpoint', ()
 
   it.each([
     'web_search',
-    'file_search',
     'mcp',
     'code_interpreter',
     'image_generation',
