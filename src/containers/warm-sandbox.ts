@@ -114,11 +114,18 @@ export class WarmSandbox {
    * has the container. Saves before, if it can. Never rejects.
    */
   stop(stop: Exclude<StopRequest, 'none'> | 'ended' | 'lost'): Promise<void> {
-    if (stop !== 'idle') this.commands.abort(new ToolError(endings[stop]));
+    if (stop !== 'idle') this.commands.abort(this.describeEnd(stop));
     if (this.stopping) return this.stopping;
     this.stopping = this.stopNow(stop);
     this.parts.onEnding(this);
     return this.stopping;
+  }
+
+  /** Returns the error of the commands that it ends. */
+  private describeEnd(stop: keyof typeof endings): unknown {
+    const cause: unknown = this.parts.sandbox.ended.reason;
+    if (stop === 'ended' && cause instanceof SandboxError) return new ToolError(cause.message, { cause });
+    return new ToolError(endings[stop]);
   }
 
   private async stopNow(stop: Parameters<WarmSandbox['stop']>[0]): Promise<void> {

@@ -173,6 +173,7 @@ function createFakeSandbox(spec: SandboxSpec, wait: (name: string) => Promise<vo
       apply(changes);
       if (crash) {
         end(new SandboxError('memory', 'The sandbox used more than its memory and was ended.'));
+        signal.throwIfAborted(); // the end of the sandbox can cancel its commands
         check();
       }
       const printed = print === undefined ? stdout : (home.get(toText(print))?.content.toString() ?? '');
