@@ -12,17 +12,15 @@ export const MAX_TREE_DEPTH = 200;
  *
  * @param folder an open folder: `/proc/<pid>/fd/<n>`
  * @param format what it prints of each entry
+ * @param maxDepth default: none
  */
-async function* runFind(folder: string, format: string): AsyncGenerator<Buffer> {
-  const child = spawn(
-    'find',
-    ['.', '-mindepth', '1', '-maxdepth', String(MAX_TREE_DEPTH + 1), '-xdev', '-printf', format],
-    {
-      cwd: folder,
-      env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    },
-  );
+async function* runFind(folder: string, format: string, maxDepth?: number): AsyncGenerator<Buffer> {
+  const depth = maxDepth === undefined ? [] : ['-maxdepth', String(maxDepth)];
+  const child = spawn('find', ['.', '-mindepth', '1', ...depth, '-xdev', '-printf', format], {
+    cwd: folder,
+    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   const exited = once(child, 'close');
   exited.catch(() => {}); // awaited below, unless the reader stops early
   try {
@@ -41,7 +39,7 @@ export interface TreeSize {
   entries: number;
 }
 
-/** Measures a folder, choice 493. @param stopAt ends the walk early if one of its values is exceeded */
+/** Measures a folder, however deep, choice 493. @param stopAt ends the walk early if one of its values is exceeded */
 export async function measureTree(folder: string, stopAt: TreeSize): Promise<TreeSize> {
   const size = { bytes: 0, entries: 0 };
   let rest = '';
@@ -71,7 +69,7 @@ const MAX_RECORD_BYTES = 3 * MAX_PATH_BYTES;
  */
 export async function* findEntries(folder: string): AsyncGenerator<SandboxEntry[]> {
   let rest: Buffer = Buffer.alloc(0);
-  for await (const piece of runFind(folder, '%P\\0%y\\0%s\\0%m\\0%T@\\0%i\\0%C@\\0%d\\0%l\\0')) {
+  for await (const piece of runFind(folder, '%P\\0%y\\0%s\\0%m\\0%T@\\0%i\\0%C@\\0%d\\0%l\\0', MAX_TREE_DEPTH + 1)) {
     const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
     const batch: SandboxEntry[] = [];
     let start = 0;

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { EntryToWrite, SandboxEntry } from '../sandbox.ts';
+import { measureTree } from './find-entries.ts';
 import { HomeFolder } from './home-folder.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-home-'));
@@ -84,6 +85,19 @@ describe.runIf(process.platform === 'linux')('the home folder of a sandbox', () 
     expect(finds).toHaveLength(1);
     process.kill(finds[0]!, 'SIGKILL');
     await expect(readPaths(listing)).rejects.toThrow('SIGKILL');
+    home.close();
+  });
+
+  it('is measured below the deepest folder that is saved, and folders as deep are not removed', async () => {
+    const { path, home } = openHome();
+    const deepest = join(path, 'd/'.repeat(230));
+    mkdirSync(deepest, { recursive: true });
+    writeFileSync(join(deepest, 'f'), Buffer.alloc(1_000_000));
+    const size = await measureTree(home.path, { bytes: Number.POSITIVE_INFINITY, entries: 1000 });
+    expect(size.entries).toBe(231);
+    expect(size.bytes).toBeGreaterThan(1_000_000);
+    await expect(home.remove([Buffer.from('d')])).rejects.toThrow('too many levels');
+    expect(readdirSync(deepest)).toEqual(['f']);
     home.close();
   });
 });

@@ -285,8 +285,9 @@ async function replace(folder: number, temporary: Buffer, name: Buffer, turn: Tu
   }
 }
 
-/** Removes an entry and everything below it. Its depth is bounded by the open folders of the process. */
-async function removeTree(parent: number, name: Buffer, turn: Turn): Promise<void> {
+/** Removes an entry and everything below it. @throws {RangeError} if it is too deep: each level takes an open folder */
+async function removeTree(parent: number, name: Buffer, turn: Turn, depth = 0): Promise<void> {
+  if (depth > MAX_TREE_DEPTH) throw new RangeError('a folder has too many levels');
   if (turn.isOver) await turn.next();
   const path = at(parent, name);
   const status = lstatSync(path, { throwIfNoEntry: false });
@@ -301,7 +302,7 @@ async function removeTree(parent: number, name: Buffer, turn: Turn): Promise<voi
   try {
     fchmodPath(folder, 0o700);
     const children = await readdir(`/proc/self/fd/${folder}/.`, { encoding: 'buffer' });
-    for (const child of children) await removeTree(folder, child, turn);
+    for (const child of children) await removeTree(folder, child, turn, depth + 1);
   } finally {
     closeSync(folder);
   }
