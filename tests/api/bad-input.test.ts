@@ -235,7 +235,6 @@ describe('a request that breaks a rule', () => {
   });
 
   it.each([
-    [{ ...good, tools: [{ type: 'router:bash' }] }, 'router:bash'],
     [{ ...good, plugins: [{ id: 'switchyard-router' }] }, 'switchyard-router'],
     [{ ...good, reasoning: { mode: 'pro' } }, 'reasoning.mode'],
   ])('reports an unsupported feature: %j', async (body, named) => {
