@@ -12,6 +12,7 @@ import {
   SANDBOX_HOME,
 } from '../sandbox.ts';
 import { splitEntryPath } from '../split-entry-path.ts';
+import { CappedOutput } from './capped-output.ts';
 import { ListingReader } from './read-listing.ts';
 import type { RemoteContainer } from './remote-process.ts';
 import { RunnerClosedError, ScriptRunner } from './script-runner.ts';
@@ -31,6 +32,8 @@ const PIECE_BYTES = 1024 * 1024;
 const LISTING_BYTES = 256 * 1024;
 const REMOVAL_BYTES = 256 * 1024;
 const MAX_ERROR_BYTES = 2000;
+/** Maximum output of a script of the gateway. Commands can write to it, too. */
+const MAX_SCRIPT_BYTES = 2 * PIECE_BYTES;
 /** Longest script of the gateway. Commands in the container can stop it, but not for longer. */
 const SCRIPT_MS = 120_000;
 /** Time in which a killed command ends. */
@@ -287,12 +290,16 @@ export class RemoteSandbox implements Sandbox {
 
   private async runScript(runner: ScriptRunner, commands: Buffer, input?: Uint8Array, expected = 0) {
     const output: Buffer[] = [];
+    let outputBytes = 0;
     let errors = '';
     const timer = setTimeout(() => runner.close(), SCRIPT_MS);
     const listener = {
       output: (stream: 'stdout' | 'stderr', bytes: Buffer): void => {
-        if (stream === 'stdout') output.push(bytes);
-        else if (errors.length < MAX_ERROR_BYTES) errors += bytes;
+        if (stream === 'stdout') {
+          outputBytes += bytes.length;
+          if (outputBytes > MAX_SCRIPT_BYTES) runner.close();
+          else output.push(bytes);
+        } else if (errors.length < MAX_ERROR_BYTES) errors += bytes;
       },
     };
     try {
@@ -439,37 +446,4 @@ function readFailure(errors: string): Error {
   }
   const reason = errors.trim() || 'a process was killed';
   return Object.assign(new Error(`The files could not be used: ${reason}.`), { code: 'EIO' }); // commands change them
-}
-
-/** The output of a command up to a size of each stream. */
-class CappedOutput {
-  private readonly maxBytes: number;
-  private readonly onOutput: SandboxCommand['onOutput'];
-  private readonly pieces = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
-  private readonly kept = { stdout: 0, stderr: 0 };
-  private readonly dropped = { stdout: 0, stderr: 0 };
-
-  constructor(maxBytes: number, onOutput?: SandboxCommand['onOutput']) {
-    this.maxBytes = maxBytes;
-    this.onOutput = onOutput;
-  }
-
-  add(stream: 'stdout' | 'stderr', bytes: Buffer): void {
-    const piece = Buffer.from(bytes.subarray(0, this.maxBytes - this.kept[stream]));
-    this.kept[stream] += piece.length;
-    this.dropped[stream] += bytes.length - piece.length;
-    if (piece.length === 0) return;
-    this.pieces[stream].push(piece);
-    this.onOutput?.(stream, piece);
-  }
-
-  describe(outcome: CommandResult['outcome']): CommandResult {
-    const { stdout, stderr } = this.pieces;
-    return {
-      stdout: Buffer.concat(stdout),
-      stderr: Buffer.concat(stderr),
-      droppedBytes: { ...this.dropped },
-      outcome,
-    };
-  }
 }
