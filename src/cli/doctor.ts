@@ -61,7 +61,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
     );
     findings.push(...byProvider.flat(), ...checkPrices(loaded));
-    findings.push(...(await checkSandbox(loaded)));
+    findings.push(await checkSandbox(loaded));
     findings.push(...(await checkSearchEngines(config, { probe: options.probe ?? false })));
     findings.push(...(await checkMcpServers(config, { probe: options.probe ?? false })));
     findings.push(...(await checkContentFilters(config, { probe: options.probe ?? false })));

@@ -153,6 +153,7 @@ export class BubblewrapDriver implements SandboxDriver {
         }),
         {
           cwd: '/',
+          detached: true, // SIGINT of the terminal would end it before the last save
           env: { PATH: this.#options.searchPath ?? '/usr/local/bin:/usr/bin:/bin' },
           stdio: ['pipe', 'pipe', 'pipe', filter, 'pipe', 'pipe'],
           ...(this.#owner === undefined ? undefined : { uid: this.#owner, gid: this.#owner }),

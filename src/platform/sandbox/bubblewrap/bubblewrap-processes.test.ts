@@ -37,15 +37,25 @@ const problem = await (async () => {
   return found;
 })();
 
-/** Processes of the host whose command line contains a text. */
-const countProcesses = (text: string): number =>
+/** Command lines below `/proc` that contain a text. */
+const findProcesses = (text: string): string[] =>
   globSync('/proc/[0-9]*/cmdline').filter((path) => {
     try {
       return readFileSync(path, 'latin1').includes(text);
     } catch {
       return false; // it has ended
     }
-  }).length;
+  });
+
+const countProcesses = (text: string): number => findProcesses(text).length;
+
+/** The fifth field of `stat`; the second one is a name in parentheses. */
+const readProcessGroup = (pid: string): number =>
+  Number(
+    readFileSync(`/proc/${pid}/stat`, 'latin1')
+      .replace(/^.*\) /s, '')
+      .split(' ')[2],
+  );
 
 /** A process with a sandbox in which two processes sleep, one of them in the background. */
 async function startGateway(marker: string): Promise<ChildProcess> {
@@ -101,6 +111,15 @@ describe.skipIf(problem !== undefined)(`bubblewrap${problem === undefined ? '' :
     await vi.waitUntil(() => countProcesses(marker) === 0 || undefined);
     const again = await driver.start({ name: 'one', limits: testLimits });
     expect(await runShell(again, 'ls -A')).toBe('');
+    await driver.close();
+  });
+
+  it('runs outside of the process group of the gateway, so that Ctrl+C reaches only the gateway', async () => {
+    const driver = open();
+    await driver.start({ name: 'one', limits: testLimits });
+    const groups = findProcesses(`${folder}/sandboxes`).map((path) => readProcessGroup(path.split('/')[2]!));
+    expect(groups.length).toBeGreaterThan(0);
+    expect(groups).not.toContain(readProcessGroup('self'));
     await driver.close();
   });
 
