@@ -201,7 +201,7 @@ describe('GET /keys', () => {
 
   it('rejects unknown parameters: a misspelled filter would have no effect', async () => {
     expectIssues(await ask('GET', '/keys?limit=3&workspac_id=a'), {
-      limit: 'There is no such parameter; this route takes offset, include_disabled, workspace_id',
+      limit: '`limit` is not a parameter of this route; the parameters are offset, include_disabled, workspace_id.',
       workspac_id: 'did you mean `workspace_id`?',
     });
     expectIssues(await ask('GET', '/activity?workspac_id=foo'), { workspac_id: 'did you mean `workspace_id`?' });

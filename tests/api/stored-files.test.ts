@@ -128,7 +128,7 @@ describe('the files of a workspace', () => {
     ['workspace_id=main', 'workspace_id', 'a UUID'],
     ['provider=acme', 'provider', 'one of openai, anthropic'],
     ['purpose=x', 'purpose', 'cannot be listed by purpose'],
-    ['name=x', 'name', 'this route takes provider, workspace_id, limit, cursor, after, after_id, order'],
+    ['name=x', 'name', 'the parameters are provider, workspace_id, limit, cursor, after, after_id, order'],
   ])('rejects the query %s', async (query, path, says) => {
     expectIssues(await get(`/files?${query}`), { [path]: says });
   });

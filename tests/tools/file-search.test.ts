@@ -197,8 +197,12 @@ describe('a search', () => {
     ['a folder without a slash', { folders: ['policies'] }, 'with / at the end'],
     ['no results', { max_num_results: 0 }, 'must be from 1 to 50'],
     ['a score above 1', { ranking_options: { score_threshold: 2 } }, 'must be from 0 to 1'],
-    ['an unknown field', { filters: { type: 'eq', key: 'author', value: 'x' } }, 'must be one of file_id, filename'],
-    ['a wrong value', { filters: { type: 'gt', key: 'bytes', value: 'x' } }, 'must be a number for bytes'],
+    [
+      'an unknown field',
+      { filters: { type: 'eq', key: 'author', value: 'x' } },
+      'must be one of `file_id`, `filename`',
+    ],
+    ['a wrong value', { filters: { type: 'gt', key: 'bytes', value: 'x' } }, 'must be a number for `bytes`'],
   ])('rejects %s', async (_, parameters, says) => {
     expect(await refuse(search(parameters))).toContain(says);
   });

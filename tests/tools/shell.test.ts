@@ -258,6 +258,15 @@ describe('router:shell', () => {
 
   it.each<[string, object, string]>([
     ['a local environment', { type: 'local' }, 'tools[0].parameters.environment.type'],
+    ['a field of others', { type: 'container_auto', skills: [] }, 'tools[0].parameters.environment.skills'],
+    [
+      'secrets of domains',
+      {
+        type: 'container_auto',
+        network_policy: { type: 'allowlist', allowed_domains: ['a.com'], domain_secrets: [{ domain: 'a.com' }] },
+      },
+      'tools[0].parameters.environment.network_policy.domain_secrets',
+    ],
     ['a malformed file id', { type: 'container_auto', file_ids: ['x'] }, 'tools[0].parameters.environment.file_ids[0]'],
     [
       'an unknown file id',
@@ -414,6 +423,20 @@ describe('router:shell', () => {
       expect(await toolsSent({ type: 'router:shell', parameters })).toMatchObject([{ name: 'router_shell' }]);
     }
     await native.close();
+  });
+
+  it('ignores the memory limit of a hosted tool, and rejects environments that only providers have', async () => {
+    const tool = (environment: object) => [{ type: 'shell', environment: { type: 'container_auto', ...environment } }];
+    const served = await respond({ tools: tool({ memory_limit: '4g' }) }, running('a'), answering);
+    expect(shownItems(served)[1]).toMatchObject({ type: 'shell_call_output', status: 'completed' });
+    lab.takeRequests();
+    const skills = [{ type: 'skill_reference', skill_id: 's' }];
+    for (const environment of [{ skills }, { type: 'local' }]) {
+      const { status, body } = await respond({ tools: tool(environment) });
+      expect(status).toBe(400);
+      expect(body.error?.message).toContain('tools[0]');
+    }
+    expect(lab.takeRequests()).toEqual([]);
   });
 
   it('is forced by the short choice, too', async () => {

@@ -68,7 +68,7 @@ describe('router:text_editor', () => {
     ['a text that is there twice', { command: 'str_replace', old_str: 'o' }, 'several times'],
     ['an empty text', { command: 'str_replace', old_str: '' }, 'is empty'],
     ['a line beyond the end', { command: 'insert', insert_line: 3, insert_text: 'x' }, 'has 2 lines'],
-    ['a range beyond the end', { command: 'view', view_range: [3, 4] }, 'the 2 lines of the file'],
+    ['a range beyond the end', { command: 'view', view_range: [3, 4] }, 'the file has 2 lines'],
     ['a path outside', { command: 'view', path: '/etc/passwd' }, 'relative to the home folder'],
     ['a path with ..', { command: 'view', path: 'a/../../b' }, '`..`'],
   ])('returns an error for %s', async (_, input, message) => {

@@ -64,8 +64,11 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
   for (const name of Object.keys(query)) {
     if (known.has(name) || lacking.has(name)) continue; // a misspelled filter would return too much
     const meant = findNearestName(name, known);
-    const hint = meant === undefined ? `this route takes ${[...known].join(', ')}` : `did you mean \`${meant}\`?`;
-    issues.push({ path: name.slice(0, 100), message: `There is no such parameter; ${hint}` });
+    const hint = meant === undefined ? `the parameters are ${[...known].join(', ')}.` : `did you mean \`${meant}\`?`;
+    issues.push({
+      path: name.slice(0, 100),
+      message: `\`${name.slice(0, 100)}\` is not a parameter of this route; ${hint}`,
+    });
   }
   if (issues.length > 0) throw invalidRequest(issues);
   return result;

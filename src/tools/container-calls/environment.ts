@@ -9,12 +9,18 @@ export const MAX_FILE_IDS = 20;
 
 const MAX_DOMAINS = 50;
 
+// choice 580
+const closed = { additionalProperties: false };
+
 const networkPolicy = byKind('a network policy', 'type', {
-  disabled: Type.Object({ type: Type.Literal('disabled') }),
-  allowlist: Type.Object({
-    type: Type.Literal('allowlist'),
-    allowed_domains: Type.Array(Type.String(), { maxItems: MAX_DOMAINS }),
-  }),
+  disabled: Type.Object({ type: Type.Literal('disabled') }, closed),
+  allowlist: Type.Object(
+    {
+      type: Type.Literal('allowlist'),
+      allowed_domains: Type.Array(Type.String(), { maxItems: MAX_DOMAINS }),
+    },
+    closed,
+  ),
 });
 
 const container = {
@@ -23,15 +29,18 @@ const container = {
 };
 
 export const environmentSchema = byKind('an environment', 'type', {
-  container_auto: Type.Object({ type: Type.Literal('container_auto'), ...container }),
-  container_reference: Type.Object({
-    type: Type.Literal('container_reference'),
-    container_id: Type.String({
-      pattern: '^[A-Za-z0-9_-]{1,40}$',
-      says: 'must be 1 to 40 letters, digits, `_` or `-`',
-    }),
-    ...container,
-  }),
+  container_auto: Type.Object({ type: Type.Literal('container_auto'), ...container }, closed),
+  container_reference: Type.Object(
+    {
+      type: Type.Literal('container_reference'),
+      container_id: Type.String({
+        pattern: '^[A-Za-z0-9_-]{1,40}$',
+        says: 'must be 1 to 40 letters, digits, `_` or `-`',
+      }),
+      ...container,
+    },
+    closed,
+  ),
 });
 
 /** Where the commands of a tool run. */

@@ -157,20 +157,21 @@ function checkParameters(parameters: Parameters): Issue[] {
   const issues: Issue[] = [];
   const add = (path: string, message: string): void => void issues.push({ path: `parameters.${path}`, message });
   const badId = ids.findIndex((id) => !isStoredFileId(id));
-  if (badId !== -1) add(`file_ids[${badId}]`, `must be the id of a stored file, not ${quote(ids[badId]!)}`);
+  if (badId !== -1)
+    add(`file_ids[${badId}]`, `\`file_ids[${badId}]\` must be the id of a stored file, got ${quote(ids[badId]!)}.`);
   const badFolder = folders.findIndex((folder) => !/^[^/].*\/$/s.test(folder));
   if (badFolder !== -1) {
     add(
       `folders[${badFolder}]`,
-      `must be the beginning of file names, with / at the end, not ${quote(folders[badFolder]!)}`,
+      `\`folders[${badFolder}]\` must be the beginning of file names, with / at the end, got ${quote(folders[badFolder]!)}.`,
     );
   }
   if (max !== undefined && (max < 1 || max > MAX_RESULTS)) {
-    add('max_num_results', `must be from 1 to ${MAX_RESULTS}, not ${max}`);
+    add('max_num_results', `\`max_num_results\` must be from 1 to ${MAX_RESULTS}, got ${max}.`);
   }
   const threshold = ranking?.score_threshold;
   if (threshold !== undefined && (threshold < 0 || threshold > 1)) {
-    add('ranking_options.score_threshold', `must be from 0 to 1, not ${threshold}`);
+    add('ranking_options.score_threshold', `\`score_threshold\` must be from 0 to 1, got ${threshold}.`);
   }
   const read = filters && readFileFilter(filters);
   if (read && 'issue' in read) add(`filters${read.issue.path}`, read.issue.message);

@@ -28,22 +28,29 @@ export function readFileFilter(given: unknown): FileFilter | { issue: Issue } {
   };
   function read(filter: unknown, path: string, depth: number): FileFilter {
     const { type, key, value, filters } = (filter ?? {}) as Record<string, unknown>;
-    if (++conditions > MAX_CONDITIONS) fail(path, `there are more than ${MAX_CONDITIONS} conditions`);
-    if (depth > MAX_DEPTH) fail(path, `the conditions are nested more than ${MAX_DEPTH} deep`);
+    if (++conditions > MAX_CONDITIONS) fail(path, `The filter has more than ${MAX_CONDITIONS} conditions.`);
+    if (depth > MAX_DEPTH) fail(path, `The conditions are nested more than ${MAX_DEPTH} deep.`);
     if (type === 'and' || type === 'or') {
-      if (!Array.isArray(filters)) return fail(`${path}.filters`, 'must be a list of conditions');
+      if (!Array.isArray(filters)) return fail(`${path}.filters`, '`filters` must be a list of conditions.');
       return { type, filters: filters.map((each, index) => read(each, `${path}.filters[${index}]`, depth + 1)) };
     }
-    if (!operators.has(type)) fail(`${path}.type`, 'must be eq, ne, gt, gte, lt, lte, and or or');
+    if (!operators.has(type))
+      fail(`${path}.type`, '`type` must be one of `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `and`, `or`.');
     if (typeof key !== 'string' || !Object.hasOwn(fields, key)) {
-      const known = Object.keys(fields).join(', ');
-      return fail(`${path}.key`, `must be one of ${known}, not ${JSON.stringify(String(key).slice(0, 100))}`);
+      const known = Object.keys(fields)
+        .map((name) => `\`${name}\``)
+        .join(', ');
+      return fail(`${path}.key`, `\`key\` must be one of ${known}, got ${JSON.stringify(String(key).slice(0, 100))}.`);
     }
     const expected = fields[key as FileField]; // it has this key
     const values = Array.isArray(value) ? value : [value];
-    if (Array.isArray(value) && type !== 'eq' && type !== 'ne') fail(`${path}.value`, `cannot be a list with ${type}`);
+    if (Array.isArray(value) && type !== 'eq' && type !== 'ne')
+      fail(`${path}.value`, `\`value\` cannot be a list with \`${type}\`.`);
     if (values.some((each) => typeof each !== expected)) {
-      fail(`${path}.value`, `must be a ${expected}${key === 'created_at' ? ' of Unix seconds' : ''} for ${key}`);
+      fail(
+        `${path}.value`,
+        `\`value\` must be a ${expected}${key === 'created_at' ? ' of Unix seconds' : ''} for \`${key}\`.`,
+      );
     }
     return { type, key, value } as FileFilter; // checked above
   }

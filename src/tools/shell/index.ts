@@ -74,7 +74,7 @@ export const createShell = (containers: Containers): ServerTool =>
       replay: shellReplay,
       readParameters({ environment: given }) {
         if (containers.problem !== undefined) return undefined; // the request fails early
-        const environment = readHostedEnvironment(given);
+        const environment = readHostedEnvironment(withoutMemoryLimit(given));
         return environment && { engine: 'router', ...environment };
       },
       writeFields: ({ action }) => ({ action: { timeout_ms: null, max_output_length: null, ...(action as object) } }),
@@ -89,6 +89,13 @@ export const createShell = (containers: Containers): ServerTool =>
       },
     },
   });
+
+/** The configuration sets the memory of a container. Choice 580. */
+function withoutMemoryLimit(environment: unknown): unknown {
+  if (typeof environment !== 'object' || environment === null) return environment;
+  const { memory_limit: _, ...rest } = environment as Record<string, unknown>;
+  return rest;
+}
 
 async function execute(
   containers: Containers,

@@ -14,7 +14,7 @@ export function replaceOnce(text: string, before: string, after: string): string
 /** Inserts a text after a line, as lines of its own. @throws {ToolError} if the file has fewer lines */
 export function insertAfterLine(text: string, line: number, inserted: string): string {
   const lines = splitLines(text);
-  if (line > lines.length) throw new ToolError(`\`insert_line\` is ${line}, and the file has ${lines.length} lines.`);
+  if (line > lines.length) throw new ToolError(`\`insert_line\` is ${line}, and the file has ${countLines(lines)}.`);
   return [...lines.slice(0, line), ...splitLines(inserted), ...lines.slice(line)].map((each) => `${each}\n`).join('');
 }
 
@@ -30,11 +30,13 @@ export function numberLines(text: string, range: readonly number[] | undefined):
   const [from = 1, to = -1] = range ?? [];
   const last = to === -1 ? lines.length : to;
   if (from < 1 || last < from || from > lines.length) {
-    throw new ToolError(`\`view_range\` must be in the ${lines.length} lines of the file, got ${from} to ${to}.`);
+    throw new ToolError(`\`view_range\` is ${from} to ${to}, and the file has ${countLines(lines)}.`);
   }
   const shown = lines.slice(from - 1, last);
   return shown.map((line, index) => `${from + index}\t${line}`).join('\n');
 }
+
+const countLines = ({ length }: readonly string[]): string => `${length} line${length === 1 ? '' : 's'}`;
 
 /** A line break at the end begins no other line. */
 function splitLines(text: string): string[] {

@@ -172,7 +172,7 @@ function checkRanges(parameters: Parameters): Issue[] {
   return Object.entries(ranges).flatMap(([field, [from, to]]) => {
     const value = parameters[field as keyof typeof ranges]; // the entries of `ranges`
     if (value === undefined || (value >= from && value <= to)) return [];
-    return [{ path: `parameters.${field}`, message: `must be from ${from} to ${to}, not ${value}` }];
+    return [{ path: `parameters.${field}`, message: `\`${field}\` must be from ${from} to ${to}, got ${value}.` }];
   });
 }
 
