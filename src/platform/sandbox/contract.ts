@@ -566,6 +566,6 @@ export function testSandboxes(name: string, { open, isReal = true, hasKernelLimi
 /** Processes whose command line contains a text. */
 async function countRunning(sandbox: Sandbox, text: string): Promise<number> {
   const command =
-    'n=0; for f in /proc/[0-9]*/cmdline; do [ "$(tr "\\0" " " <$f 2>/dev/null)" = "$TEXT " ] && n=$((n+1)); done; echo $n';
+    'n=0; for f in /proc/[0-9]*/cmdline; do [ "$(tr "\\0" " " 2>/dev/null <$f)" = "$TEXT " ] && n=$((n+1)); done; echo $n';
   return Number(await runShell(sandbox, command, { environment: { TEXT: text } }));
 }

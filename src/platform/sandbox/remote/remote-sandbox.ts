@@ -316,12 +316,15 @@ export class RemoteSandbox implements Sandbox {
     const { timeoutMs, signal, maxOutputBytes, onOutput } = command;
     const output = new CappedOutput(maxOutputBytes, onOutput);
     let session: number | undefined;
+    const marked = Promise.withResolvers<number>();
     const environment = { ...this.environment(), ...command.environment };
     const running = runner
       .run(writeCommand(runner.marker, command.command, environment), {
         output: (stream, bytes) => output.add(stream, bytes),
         mark: ({ kind, value }) => {
-          if (kind === 's') session ??= value;
+          if (kind !== 's') return;
+          session ??= value;
+          marked.resolve(session);
         },
       })
       .catch(async (error) => {
@@ -339,7 +342,7 @@ export class RemoteSandbox implements Sandbox {
       this.ended.throwIfAborted();
       if (first === KILLED && session === undefined) return undefined;
       if (typeof first === 'number') return output.describe({ type: 'exit', exitCode: first });
-      await this.kill(running, () => session);
+      await this.kill(running, marked.promise);
       if (first === 'cancelled') throw signal.reason;
       return output.describe({ type: 'timeout' });
     } finally {
@@ -349,14 +352,15 @@ export class RemoteSandbox implements Sandbox {
     }
   }
 
-  private async kill(running: Promise<unknown>, session: () => number | undefined): Promise<void> {
-    const id = session();
-    const ended = running.then(() => true);
-    if (id !== undefined) await this.killSession(id);
-    const late = Promise.withResolvers<boolean>();
-    const timer = setTimeout(() => late.resolve(false), KILL_MS);
+  /** @param session arrives apart from the output of the command, so it can be later */
+  private async kill(running: Promise<unknown>, session: Promise<number>): Promise<void> {
+    const ended = running.then(() => 'ended' as const);
+    const late = Promise.withResolvers<'late'>();
+    const timer = setTimeout(() => late.resolve('late'), KILL_MS);
     try {
-      if (await Promise.race([ended, late.promise])) return;
+      const id = await Promise.race([session, ended, late.promise]);
+      if (typeof id === 'number') await this.killSession(id);
+      if ((await Promise.race([ended, late.promise])) === 'ended') return;
     } finally {
       clearTimeout(timer);
     }
