@@ -11,6 +11,8 @@ export interface EgressParts {
   outbound: Pick<Outbound, 'connectTo'>;
   counts: EgressCounts;
   log: WriteLog;
+  /** Whether sandboxes of a gateway that runs as root open the sockets as another user, such as those of bubblewrap. */
+  hasOtherUser: boolean;
 }
 
 const FOLDER = 'headgate-egress-';
@@ -18,17 +20,21 @@ const FOLDER = 'headgate-egress-';
 const MAX_FOLDER_BYTES = 60;
 
 /**
- * Creates the egress proxies of sandboxes. Their sockets are in a folder that other users can enter but not list,
- * because the sandboxes of a gateway that runs as root have another user. The driver gives each socket to that user.
+ * Creates the egress proxies of sandboxes. Their sockets are in a folder that only the gateway can enter: choice 600.
+ * Where sandboxes have another user, others can enter the folder but not list it, and the driver gives each socket to
+ * that user.
  */
-export function createEgress({ outbound, counts, log }: EgressParts, resources: AsyncDisposableStack): OpenEgress {
+export function createEgress(
+  { outbound, counts, log, hasOtherUser }: EgressParts,
+  resources: AsyncDisposableStack,
+): OpenEgress {
   let folder: string | undefined;
   const openFolder = (): string => {
     if (folder !== undefined) return folder;
     const base = chooseBase();
     removeFoldersOfDeadProcesses(base);
     folder = mkdtempSync(join(base, `${FOLDER}${process.pid}-`));
-    chmodSync(folder, 0o711);
+    chmodSync(folder, hasOtherUser && process.getuid?.() === 0 ? 0o711 : 0o700);
     return folder;
   };
   resources.defer(() => {

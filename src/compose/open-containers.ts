@@ -47,7 +47,9 @@ export async function openContainers(
   }
   // A simulated sandbox has no network.
   const hasNetwork = driver !== undefined && driver.kind !== 'simulation';
-  const openEgress = hasNetwork ? createEgress({ outbound, counts: numbers.egress, log }, resources) : undefined;
+  const hasOtherUser = driver?.kind === 'bubblewrap';
+  const egress = { outbound, counts: numbers.egress, log, hasOtherUser };
+  const openEgress = hasNetwork ? createEgress(egress, resources) : undefined;
   const containers = createContainers({
     ...{ driver, store, files, bus, log, now, objects: files.objects, openEgress },
     problem: 'problem' in chosen ? chosen.problem : undefined,

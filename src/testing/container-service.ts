@@ -21,15 +21,18 @@ export interface ContainerService {
   socket: string;
   /** An image with the tools of sandboxes. */
   image: string;
+  /** The same with Perl. */
+  perlImage: string;
   stop(): Promise<void>;
 }
 
 const IMAGE = 'headgate-test-sandbox';
+const PERL_IMAGE = 'headgate-test-sandbox-perl';
 const TRIES = 200;
 
 /** Programs of the host that the image has. */
 const programs = [
-  ...['bash', 'sh', 'env', 'setsid', 'find', 'tar', 'grep', 'sed', 'ps'],
+  ...['bash', 'sh', 'env', 'setsid', 'sort', 'find', 'tar', 'grep', 'sed', 'ps'],
   ...['cat', 'chmod', 'cp', 'cut', 'du', 'head', 'id', 'ln', 'ls', 'mkdir', 'mkfifo', 'mv', 'printf', 'rm', 'seq'],
   ...['sleep', 'stat', 'tail', 'tee', 'touch', 'tr', 'wc'],
 ];
@@ -45,11 +48,14 @@ export async function startContainerService(): Promise<ContainerService | { skip
   if (!found && !canRunPodman()) {
     return { skipped: 'No socket of Docker (DOCKER_HOST) was found, and podman with runc, as root on Linux, neither.' };
   }
+  if (!find('perl')) return { skipped: 'The host has no Perl, which one of the images needs.' };
   const folder = mkdtempSync(join(tmpdir(), 'headgate-containers-'));
   const service = found ? undefined : startPodman(folder);
   const socket = found ?? join(folder, 'podman.sock');
   const stop = async (): Promise<void> => {
-    await send(socket, 'DELETE', `/images/${IMAGE}?force=true`).catch(() => {}); // the service may be gone
+    for (const image of [IMAGE, PERL_IMAGE]) {
+      await send(socket, 'DELETE', `/images/${image}?force=true`).catch(() => {}); // the service may be gone
+    }
     if (service) {
       const ended = new Promise((resolve) => service.once('exit', resolve));
       service.kill('SIGKILL');
@@ -62,8 +68,13 @@ export async function startContainerService(): Promise<ContainerService | { skip
   };
   try {
     await waitForService(socket);
-    await send(socket, 'POST', `/images/create?fromSrc=-&repo=${IMAGE}&tag=latest`, writeImage(folder));
-    return { socket, image: `${IMAGE}:latest`, stop };
+    const root = join(folder, 'image');
+    writeImage(root);
+    await send(socket, 'POST', `/images/create?fromSrc=-&repo=${IMAGE}&tag=latest`, pack(root));
+    addProgram(root, 'perl');
+    for (const file of listPerlFiles()) addFile(root, file);
+    await send(socket, 'POST', `/images/create?fromSrc=-&repo=${PERL_IMAGE}&tag=latest`, pack(root));
+    return { socket, image: `${IMAGE}:latest`, perlImage: `${PERL_IMAGE}:latest`, stop };
   } catch (error) {
     await stop();
     return { skipped: `The container service cannot be used: ${(error as Error).message}` };
@@ -127,8 +138,7 @@ async function waitForService(socket: string): Promise<void> {
   }
 }
 
-function writeImage(folder: string): Buffer {
-  const root = join(folder, 'image');
+function writeImage(root: string): void {
   for (const each of ['usr/bin', 'usr/lib', 'usr/lib64', 'etc', 'proc', 'dev', 'sys', 'run', 'var']) {
     mkdirSync(join(root, each), { recursive: true });
   }
@@ -138,17 +148,30 @@ function writeImage(folder: string): Buffer {
     execFileSync('chmod', ['1777', join(root, each)]);
   }
   writeFileSync(join(root, 'etc/passwd'), 'user:x:1000:1000::/workspace/home:/bin/bash\n');
-  for (const program of programs) {
-    const path = find(program)!;
-    cpSync(realpathSync(path), join(root, 'usr/bin', program));
-    for (const library of listLibraries(path)) {
-      const target = join(root, realpathSync(dirname(library)), library.split('/').at(-1)!);
-      mkdirSync(dirname(target), { recursive: true });
-      cpSync(realpathSync(library), target);
-    }
-  }
-  return execFileSync('tar', ['-C', root, '-cf', '-', '.'], { maxBuffer: 256 * 1024 * 1024 });
+  for (const program of programs) addProgram(root, program);
 }
+
+function addProgram(root: string, program: string): void {
+  const path = find(program)!;
+  cpSync(realpathSync(path), join(root, 'usr/bin', program));
+  for (const library of listLibraries(path)) addFile(root, library);
+}
+
+function addFile(root: string, path: string): void {
+  const target = join(root, realpathSync(dirname(path)), path.split('/').at(-1)!);
+  mkdirSync(dirname(target), { recursive: true });
+  cpSync(realpathSync(path), target);
+}
+
+/** The modules that the relay of a network uses. */
+function listPerlFiles(): string[] {
+  const loaded = 'print "$_\\n" for values %INC, @DynaLoader::dl_shared_objects';
+  const output = execFileSync(find('perl')!, ['-Mstrict', '-MSocket', '-MFcntl', '-MErrno', '-e', loaded]);
+  return output.toString().trim().split('\n');
+}
+
+const pack = (root: string): Buffer =>
+  execFileSync('tar', ['-C', root, '-cf', '-', '.'], { maxBuffer: 256 * 1024 * 1024 });
 
 function listLibraries(path: string): string[] {
   const output = execFileSync('ldd', [path], { encoding: 'utf8' });

@@ -21,14 +21,14 @@ const ask = async (path: string, url: string): Promise<string> => {
   return await readAll(socket);
 };
 
-it('opens a proxy for each sandbox, in a folder that cannot be listed by others', async () => {
+it('opens a proxy for each sandbox, in a folder that other users cannot enter', async () => {
   await using resources = new AsyncDisposableStack();
   const counts = { ...noTraffic };
   const logged: unknown[] = [];
   const log: WriteLog = (message, fields) => void logged.push([message, fields]);
-  const open = createEgress({ outbound: lab.outbound, counts, log }, resources);
+  const open = createEgress({ outbound: lab.outbound, counts, log, hasOtherUser: false }, resources);
   const [a, b] = await Promise.all([open(sandbox('a')), open(sandbox('b'))]);
-  expect(statSync(dirname(a.proxySocket)).mode & 0o777).toBe(0o711);
+  expect(statSync(dirname(a.proxySocket)).mode & 0o777).toBe(0o700);
   expect(Buffer.byteLength(a.proxySocket)).toBeLessThan(107);
   expect(await ask(a.proxySocket, 'http://a.example.org/')).toContain('200 OK');
   expect(await ask(b.proxySocket, 'http://a.example.org/secret')).toContain('403 Forbidden');
@@ -48,14 +48,22 @@ it('opens a proxy for each sandbox, in a folder that cannot be listed by others'
 
 it('removes what killed processes have left, and nothing else', async () => {
   await using resources = new AsyncDisposableStack();
-  const open = createEgress({ outbound: lab.outbound, counts: { ...noTraffic }, log: () => {} }, resources);
+  const open = createEgress(
+    { outbound: lab.outbound, counts: { ...noTraffic }, log: () => {}, hasOtherUser: true },
+    resources,
+  );
   const probe = await open(sandbox('probe'));
+  // Only the sandboxes of root have another user.
+  expect(statSync(dirname(probe.proxySocket)).mode & 0o777).toBe(process.getuid?.() === 0 ? 0o711 : 0o700);
   const base = dirname(dirname(probe.proxySocket));
   await probe.close();
   const { pid: dead } = spawnSync('true');
   const left = mkdtempSync(join(base, `headgate-egress-${dead}-`));
   const alive = dirname(probe.proxySocket);
-  const again = createEgress({ outbound: lab.outbound, counts: { ...noTraffic }, log: () => {} }, resources);
+  const again = createEgress(
+    { outbound: lab.outbound, counts: { ...noTraffic }, log: () => {}, hasOtherUser: true },
+    resources,
+  );
   await (await again(sandbox('again'))).close();
   expect(readdirSync(base)).not.toContain(left.slice(base.length + 1));
   expect(existsSync(alive)).toBe(true);

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { BubblewrapDriver } from '../../src/platform/sandbox/bubblewrap/bubblewrap-driver.ts';
-import { chooseNetworkRelay } from '../../src/platform/sandbox/network-relay.ts';
+import { chooseNetworkRelay, pythonRelay } from '../../src/platform/sandbox/network-relay.ts';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.ts';
 import { type EgressLab, type LabProxy, startEgressLab } from './egress-lab.ts';
 
@@ -47,22 +47,23 @@ afterEach(() => {
 });
 
 const relays = [
-  ['Perl', true],
-  ['Node', false],
+  ['Perl', chooseNetworkRelay(true)],
+  ['Python', { command: ['/usr/bin/python3', '-I', '-S', '-c', pythonRelay] }],
+  ['Node', chooseNetworkRelay(false)],
 ] as const;
 
 describe.skipIf(problem !== undefined)(
   `the network of a sandbox${problem ? `: cannot run here: ${problem}` : ''}`,
   () => {
-    describe.each(relays)('with a relay in %s', (_, hasPerl) => {
+    describe.each(relays)('with a relay in %s', (name, relay) => {
       let driver: BubblewrapDriver;
       let proxy: LabProxy;
       let sandbox: Sandbox;
       beforeAll(async () => {
-        driver = new BubblewrapDriver({ folder, hidden: [], relay: chooseNetworkRelay(hasPerl) });
+        driver = new BubblewrapDriver({ folder, hidden: [], relay });
         proxy = await lab.open(['files.example.org', '*.pkg.example.org']);
         sandbox = await driver.start({
-          name: `network-${hasPerl}`,
+          name: `network-${name.toLowerCase()}`,
           limits,
           network: { proxySocket: proxy.socketPath },
         });

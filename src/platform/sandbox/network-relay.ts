@@ -3,6 +3,11 @@ import { accessSync, constants } from 'node:fs';
 /** Where programs in a sandbox find the egress proxy. */
 const PROXY_ADDRESS = '127.0.0.1:3128';
 
+/** Path of the egress proxy's socket in the sandbox. */
+export const PROXY_SOCKET = '/run/headgate-proxy.sock';
+/** Exit code of a relay that cannot connect to the socket. */
+export const NO_PROXY_SOCKET = 3;
+
 /** Variables of commands in a sandbox with a network. */
 export const proxyEnvironment: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
@@ -13,15 +18,16 @@ export const proxyEnvironment: Readonly<Record<string, string>> = {
 };
 
 /**
- * Passes connections to port 3128 on to a Unix socket, whose path is the argument. Says `ready` when it listens. It
- * keeps at most 64 KiB of a connection in each direction.
+ * Passes connections to port 3128 on to a Unix socket, whose path is the argument. Connects to it once, then says `ready`
+ * when it listens. It keeps at most 64 KiB of a connection in each direction.
  */
-const perlRelay = `
+export const perlRelay = `
 use strict; use Socket; use Fcntl; use Errno qw(EAGAIN EINTR);
 $SIG{PIPE} = 'IGNORE';
 my (%socket, %peer, %kept, %ended, %shut);
 sub drop { my @pair = ($_[0], $peer{$_[0]}); for my $n (@pair) { next unless defined $n; delete $_->{$n} for (\\%peer, \\%kept, \\%ended, \\%shut); close(delete $socket{$n}) if $socket{$n}; } }
 sub unblock { fcntl($_[0], F_SETFL, fcntl($_[0], F_GETFL, 0) | O_NONBLOCK) }
+my $probe; socket($probe, PF_UNIX, SOCK_STREAM, 0) && connect($probe, sockaddr_un($ARGV[0])) or exit ${NO_PROXY_SOCKET}; close($probe);
 socket(my $listener, PF_INET, SOCK_STREAM, 0) or exit 1;
 setsockopt($listener, SOL_SOCKET, SO_REUSEADDR, 1);
 bind($listener, sockaddr_in(3128, INADDR_LOOPBACK)) && listen($listener, 64) or exit 1;
@@ -63,16 +69,88 @@ while (1) {
 }
 `;
 
+/** The same for Python 3. */
+export const pythonRelay = `
+import os, select, socket, sys
+def dial():
+    proxy = socket.socket(socket.AF_UNIX)
+    proxy.connect(sys.argv[1])
+    return proxy
+try:
+    dial().close()
+except OSError:
+    sys.exit(${NO_PROXY_SOCKET})
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(('127.0.0.1', 3128))
+listener.listen(64)
+listener.setblocking(False)
+os.write(1, b'ready\\n')
+os.dup2(os.open('/dev/null', os.O_WRONLY), 1)
+peer, kept, ended, shut = {}, {}, set(), set()
+def drop(one):
+    for end in (one, peer[one]):
+        del peer[end], kept[end]
+        ended.discard(end)
+        shut.discard(end)
+        end.close()
+def accept():
+    client, _ = listener.accept()
+    proxy = dial()
+    for one, other in ((client, proxy), (proxy, client)):
+        one.setblocking(False)
+        peer[one], kept[one] = other, b''
+def pass_on(one):
+    if kept[one]:
+        try:
+            kept[one] = kept[one][one.send(kept[one]):]
+        except (BlockingIOError, InterruptedError):
+            pass
+    if peer[one] in ended and not kept[one] and one not in shut:
+        one.shutdown(socket.SHUT_WR)
+        shut.add(one)
+    if one in shut and peer[one] in shut:
+        drop(one)
+while True:
+    reading = [one for one in peer if one not in ended and len(kept[peer[one]]) < 65536]
+    readable, _, _ = select.select([listener, *reading], [one for one in peer if kept[one]], [])
+    for one in readable:
+        try:
+            if one is listener:
+                accept()
+            elif one in peer:
+                data = one.recv(65536)
+                kept[peer[one]] += data
+                if not data:
+                    ended.add(one)
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError:
+            if one in peer:
+                drop(one)
+    for one in list(peer):
+        try:
+            if one in peer:
+                pass_on(one)
+        except OSError:
+            drop(one)
+`;
+
 /** The same for Node. */
-const nodeRelay = `
+export const nodeRelay = `
 const { connect, createServer } = require('node:net');
-createServer({ allowHalfOpen: true }, (client) => {
+const server = createServer({ allowHalfOpen: true }, (client) => {
   const proxy = connect({ path: process.argv[1], allowHalfOpen: true });
   for (const [from, to] of [[client, proxy], [proxy, client]]) {
     from.on('error', () => to.destroy()).on('close', () => to.destroy());
     from.pipe(to);
   }
-}).listen(3128, '127.0.0.1', () => process.stdout.write('ready\\n'));
+});
+const probe = connect(process.argv[1]);
+probe.on('error', () => process.exit(${NO_PROXY_SOCKET})).on('connect', () => {
+  probe.destroy();
+  server.listen(3128, '127.0.0.1', () => process.stdout.write('ready\\n'));
+});
 `;
 
 const PERL = '/usr/bin/perl';

@@ -1,6 +1,6 @@
 import type { SandboxLimits } from '../sandbox.ts';
-import type { NetworkRelay } from '../network-relay.ts';
-import { CONTROL_FOLDER, PROXY_SOCKET } from './write-arguments.ts';
+import { type NetworkRelay, PROXY_SOCKET } from '../network-relay.ts';
+import { CONTROL_FOLDER } from './write-arguments.ts';
 
 /** Open files of one process. */
 const MAX_OPEN_FILES = 1024;

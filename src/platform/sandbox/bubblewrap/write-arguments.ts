@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type NetworkRelay, proxyEnvironment } from '../network-relay.ts';
+import { type NetworkRelay, PROXY_SOCKET, proxyEnvironment } from '../network-relay.ts';
 import { SANDBOX_HOME } from '../sandbox.ts';
 import type { HiddenPath } from './list-hidden-paths.ts';
 
@@ -23,9 +23,6 @@ export interface ArgumentParts {
   /** Unix socket of the egress proxy on the host, and what programs need to reach it. */
   network?: { proxySocket: string; relay: NetworkRelay };
 }
-
-/** Path of the egress proxy's socket in the sandbox. */
-export const PROXY_SOCKET = '/run/headgate-proxy.sock';
 
 /** Returns the arguments of `bwrap`. */
 export function writeArguments(parts: ArgumentParts): string[] {

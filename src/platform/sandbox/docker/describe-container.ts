@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
+import { PROXY_SOCKET } from '../network-relay.ts';
 import { KEEPER } from '../remote/scripts.ts';
-import { SANDBOX_HOME, type SandboxLimits } from '../sandbox.ts';
+import { SANDBOX_HOME, type SandboxLimits, type SandboxNetwork } from '../sandbox.ts';
 
 /** How containers of sandboxes are created. */
 export interface DockerSettings {
@@ -17,18 +18,22 @@ export const OWNER_LABEL = 'headgate.owner';
 
 const MIB = 1024 * 1024;
 const OPEN_FILES = 1024;
+/** Processes of the gateway in a container. */
+const OWN_PROCESSES = 8;
+const RELAY_PROCESSES = 2;
 /** For the folders that programs expect to be writable. */
 const SMALL = 'rw,nosuid,nodev,noexec,size=1m';
 
 interface ContainerPlan {
   settings: DockerSettings;
   limits: SandboxLimits;
+  network: SandboxNetwork | undefined;
   labels: Readonly<Record<string, string>>;
   isPodman: boolean;
 }
 
 /** Writes the body of a request that creates a container. */
-export function describeContainer({ settings, limits, labels, isPodman }: ContainerPlan): unknown {
+export function describeContainer({ settings, limits, network, labels, isPodman }: ContainerPlan): unknown {
   const { memoryBytes, diskBytes, temporaryBytes } = limits;
   // The home folder and /tmp are in memory, where the kernel limits their sizes, and count as memory: choice 530.
   const memory = memoryBytes + diskBytes + temporaryBytes;
@@ -52,7 +57,7 @@ export function describeContainer({ settings, limits, labels, isPodman }: Contai
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
       Privileged: false,
-      PidsLimit: limits.processes + 8, // the processes of the gateway in the container
+      PidsLimit: limits.processes + OWN_PROCESSES + (network ? RELAY_PROCESSES : 0),
       Memory: memory,
       MemorySwap: memory,
       NanoCpus: Math.round(limits.cpus * 1e9),
@@ -68,6 +73,10 @@ export function describeContainer({ settings, limits, labels, isPodman }: Contai
         '/run': SMALL,
         '/var/tmp': `${SMALL},mode=1777`,
       },
+      // Unlike `Binds`, it does not create what is missing.
+      ...(network && {
+        Mounts: [{ Type: 'bind', Source: network.proxySocket, Target: PROXY_SOCKET, ReadOnly: true }],
+      }),
       ShmSize: 16 * MIB,
       IpcMode: 'private',
       LogConfig: { Type: 'none' },

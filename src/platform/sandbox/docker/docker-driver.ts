@@ -1,7 +1,9 @@
+import { chmod } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { isProcessAlive } from '../is-process-alive.ts';
+import { proxyEnvironment } from '../network-relay.ts';
 import { RemoteSandbox } from '../remote/remote-sandbox.ts';
-import { type Sandbox, type SandboxDriver, SandboxError, type SandboxSpec } from '../sandbox.ts';
+import { type Sandbox, type SandboxDriver, SandboxError, type SandboxNetwork, type SandboxSpec } from '../sandbox.ts';
 import {
   type DockerSettings,
   describeContainer,
@@ -11,6 +13,7 @@ import {
 } from './describe-container.ts';
 import { DockerContainer, removeDockerContainer } from './docker-container.ts';
 import { EngineClient, EngineError } from './engine-client.ts';
+import { startRelay } from './start-relay.ts';
 
 interface ContainerSummary {
   Id: string;
@@ -41,14 +44,20 @@ export function createDockerDriver(settings: DockerSettings, gateway: string): S
 
   const startContainer = async (spec: SandboxSpec): Promise<Sandbox> => {
     const labels = { [GATEWAY_LABEL]: gateway, [SANDBOX_LABEL]: spec.name, [OWNER_LABEL]: owner };
-    const plan = { settings, limits: spec.limits, labels, isPodman: await isPodman() };
+    const { limits, network } = spec;
+    if (network) await openSocket(network);
+    const plan = { settings, limits, network, labels, isPodman: await isPodman() };
     const created = (await client.call('POST', '/containers/create', describeContainer(plan))) as { Id: string }; // the API
     const container = new DockerContainer(client, created.Id);
-    const sandbox = new RemoteSandbox(container, spec, { isHomeLimited: true });
+    const sandbox = new RemoteSandbox(container, spec, {
+      isHomeLimited: true,
+      ...(network && { environment: proxyEnvironment }),
+    });
     running.add(sandbox);
     sandbox.ended.addEventListener('abort', () => running.delete(sandbox), { once: true });
     try {
       await container.run(() => void endSandbox(sandbox, container));
+      if (network) await startRelay(container, sandbox.ended);
       await sandbox.open();
       return sandbox;
     } catch (error) {
@@ -72,14 +81,13 @@ export function createDockerDriver(settings: DockerSettings, gateway: string): S
 
     async start(spec) {
       if (isClosed) throw new SandboxError('unavailable', 'The gateway is shutting down.');
-      if (spec.network) {
-        throw new SandboxError('unavailable', 'Sandboxes of the docker driver have no network. Remove network_policy.');
-      }
       try {
         return await startContainer(spec);
       } catch (error) {
         if (error instanceof SandboxError) throw error;
-        throw new SandboxError('unavailable', explainProblem(error as Error, settings), { cause: error });
+        const isLost = spec.network && (error as Error).message.includes(spec.network.proxySocket);
+        const message = isLost ? LOST_SOCKET : explainProblem(error as Error, settings);
+        throw new SandboxError('unavailable', message, { cause: error });
       }
     },
 
@@ -96,6 +104,21 @@ export function createDockerDriver(settings: DockerSettings, gateway: string): S
       await Promise.all(Array.from(running, (sandbox) => sandbox.stop()));
     },
   };
+}
+
+const LOST_SOCKET =
+  'The container service does not find the socket of the network proxy. The gateway and the service need the same /tmp.';
+
+/**
+ * Lets every user connect, because a service can map the user of a container to any other one. Other users of the host
+ * cannot enter the folder of the socket: choice 600.
+ */
+async function openSocket({ proxySocket }: SandboxNetwork): Promise<void> {
+  try {
+    await chmod(proxySocket, 0o666);
+  } catch (error) {
+    throw new SandboxError('unavailable', 'The socket of the network proxy does not exist.', { cause: error });
+  }
 }
 
 async function findPodman(client: EngineClient): Promise<boolean> {

@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EgressLab, type LabProxy, startEgressLab } from '../../../../tests/egress/egress-lab.ts';
 import { type ContainerService, startContainerService } from '../../../testing/container-service.ts';
+import { proxyEnvironment } from '../network-relay.ts';
+import type { Sandbox } from '../sandbox.ts';
 import { runCommand, runShell, testLimits, testSandboxes } from '../contract.ts';
 import { createDockerDriver } from './docker-driver.ts';
 import { EngineClient } from './engine-client.ts';
@@ -17,6 +21,7 @@ if ('skipped' in service) {
   afterAll(() => service.stop());
   testSandboxes('docker', { open: () => createDockerDriver(service, 'contract') });
   describe('the docker driver', () => testDriver(service));
+  describe('the network of a container', () => testNetwork(service));
 }
 
 interface Summary {
@@ -114,5 +119,90 @@ function testDriver({ socket, image }: ContainerService): void {
     await ended;
     expect(sandbox.ended.reason).toMatchObject({ problem: 'crashed' });
     await driver.close();
+  });
+}
+
+/** Prints what a server on the loopback of the container sends, or that the connection fails. */
+const ask = (address: string, request: string): string =>
+  `(exec 3<>/dev/tcp/${address} && printf '${request}' >&3 && cat <&3) 2>/dev/null || echo closed`;
+const get = (url: string): string => `GET ${url} HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n`;
+
+function testNetwork({ socket, image, perlImage }: ContainerService): void {
+  const driver = createDockerDriver({ socket, image: perlImage }, randomUUID());
+  let lab: EgressLab;
+  let proxy: LabProxy;
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    lab = await startEgressLab();
+    proxy = await lab.open(['files.example.org']);
+    sandbox = await driver.start({ name: 'network', limits: testLimits, network: { proxySocket: proxy.socketPath } });
+  });
+  afterAll(async () => {
+    await driver.close();
+    await proxy.close();
+    await lab[Symbol.asyncDispose]();
+  });
+  const request = (url: string): Promise<string> => runShell(sandbox, ask('127.0.0.1/3128', get(url)));
+
+  it('reaches allowed hosts through the proxy, and no others', async () => {
+    expect(await request('http://files.example.org/a')).toMatch(
+      /^HTTP\/1.1 200 OK\r\n[\s\S]*GET files.example.org \/a/,
+    );
+    const answers = await Promise.all([1, 2, 3, 4].map((each) => request(`http://files.example.org/${each}`)));
+    expect(answers.map((answer) => answer.match(/GET .*\/\d/)?.[0])).toEqual(
+      [1, 2, 3, 4].map((each) => expect.stringContaining(`GET files.example.org /${each}`)),
+    );
+    const reached = lab.requests.length;
+    expect(await request('http://other.example.org/')).toContain('403 Forbidden');
+    expect(await request('http://127.0.0.1/')).toContain('403 Forbidden');
+    expect(lab.requests.length).toBe(reached);
+  });
+
+  it('passes large bodies', async () => {
+    lab.answer = (_, response) => void response.end(Buffer.alloc(3_000_000, 'x'));
+    expect(
+      await runShell(sandbox, `{ ${ask('127.0.0.1/3128', get('http://files.example.org/'))}; } | tr -cd x | wc -c`),
+    ).toBe('3000000\n');
+  });
+
+  it('has nothing but the loopback, and the variables of the proxy', async () => {
+    const host = createServer((connection) => connection.end('a service of the host')).listen(0, '127.0.0.1');
+    await once(host, 'listening');
+    const { port } = host.address() as AddressInfo; // listens on TCP
+    expect(await runShell(sandbox, ask(`127.0.0.1/${port}`, ''))).toBe('closed\n');
+    expect(await runShell(sandbox, ask('93.184.216.34/80', ''))).toBe('closed\n');
+    expect(await runShell(sandbox, 'ls /sys/class/net; grep -c . /proc/net/route')).toBe('lo\n1\n');
+    host.close();
+    expect(await runShell(sandbox, 'env | grep -i proxy | sort')).toBe(
+      `${Object.entries(proxyEnvironment)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .sort()
+        .join('')}`,
+    );
+  });
+
+  it('is absent without a policy', async () => {
+    const closed = await driver.start({ name: 'closed', limits: testLimits });
+    expect(await runShell(closed, `env | grep -i proxy; ls /run; ${ask('127.0.0.1/3128', '')}`)).toBe('closed\n');
+  });
+
+  it('says what is missing', async () => {
+    const bare = createDockerDriver({ socket, image }, randomUUID());
+    const network = { proxySocket: proxy.socketPath };
+    await expect(bare.start({ name: 'bare', limits: testLimits, network })).rejects.toMatchObject({
+      problem: 'unavailable',
+      message: 'The image of the sandbox has none of Perl, Python 3 and Node, one of which a network_policy needs.',
+    });
+    const lost = { proxySocket: join(lab.folder, 'lost.sock') };
+    await expect(driver.start({ name: 'lost', limits: testLimits, network: lost })).rejects.toMatchObject({
+      problem: 'unavailable',
+      message: 'The socket of the network proxy does not exist.',
+    });
+    await bare.close();
+  });
+
+  it('ends with the proxy', async () => {
+    await proxy.close();
+    expect(await request('http://files.example.org/')).toMatch(/^(closed\n)?$/);
   });
 }
