@@ -47,6 +47,24 @@ describe('a conversation', () => {
     expect(parsed).toBe(1);
   });
 
+  it('lists call ids without keeping parked items, and parses them once for that', () => {
+    const call = (id: string): InputItem => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
+    const calling = { ...source, read: () => [...source.read(), call('a')] };
+    const input = new Conversation([say('hello'), call('a')], calling);
+    input.park();
+    expect(input.listCallIds()).toEqual(new Set(['a']));
+    input.append([call('b')]);
+    expect(input.listCallIds()).toEqual(new Set(['a', 'b']));
+    expect(parsed).toBe(1);
+    input.read();
+    expect(parsed).toBe(2); // they were parked
+    input.listCallIds();
+    input.read();
+    expect(parsed).toBe(2);
+    input.replace([call('c')]);
+    expect(input.listCallIds()).toEqual(new Set(['c', 'b']));
+  });
+
   it('that was replaced does not come back', () => {
     const input = new Conversation([say('secret')], source);
     input.append([say('one')]);

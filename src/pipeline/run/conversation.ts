@@ -1,4 +1,4 @@
-import type { InputItem } from '../../domain/items.ts';
+import type { InputItem, OutputItem } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 
 /** The input of a request as bytes, to be parsed again. */
@@ -21,6 +21,8 @@ export class Conversation {
   private given: InputItem[] | undefined;
   private source: InputSource | undefined;
   private readonly appended: InputItem[] = [];
+  /** Those of the caller's items, once they were needed. */
+  private callIds: readonly unknown[] | undefined;
 
   /** @param source absent: the items cannot be parsed again, so they are never parked */
   constructor(items: InputItem[], source?: InputSource) {
@@ -40,6 +42,16 @@ export class Conversation {
     return this.given;
   }
 
+  /** Returns the `call_id` of each item that has one. Items that are parked stay parked. */
+  listCallIds(): Set<unknown> {
+    if (!this.callIds) {
+      const isParked = this.given === undefined;
+      this.callIds = readCallIds(this.readGiven());
+      if (isParked) this.park();
+    }
+    return new Set([...this.callIds, ...readCallIds(this.appended)]);
+  }
+
   /** The size of the caller's items while they are parked; undefined if they cannot be parked. */
   get bytes(): number | undefined {
     return this.source?.bytes;
@@ -55,6 +67,7 @@ export class Conversation {
   replace(items: InputItem[]): void {
     this.given = items;
     this.source = undefined;
+    this.callIds = undefined;
   }
 
   /** Frees the parsed items. The next `read` parses them again. */
@@ -62,6 +75,9 @@ export class Conversation {
     if (this.source) this.given = undefined;
   }
 }
+
+const readCallIds = (items: readonly InputItem[]): unknown[] =>
+  (items as readonly OutputItem[]).flatMap(({ call_id: id }) => (id === undefined ? [] : [id]));
 
 /** Moves the input of a request into a conversation, so that the request does not keep it when it is parked. */
 export function takeInput(request: ResponseRequest, source: InputSource | undefined): Conversation {

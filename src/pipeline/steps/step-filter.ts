@@ -94,7 +94,7 @@ export class StepFilter implements Sink<Chunk> {
   private end(finish: FinishChunk): Chunk {
     this.finish = finish;
     if (!this.calls) return finish;
-    const taken = new Set(this.run.input.read().map((item) => (item as OutputItem)['call_id'])); // the next step reads it, too
+    const taken = this.run.input.listCallIds();
     for (const { item, text, index } of this.calls.values()) {
       const given = readCall(item, text, index);
       const call = taken.has(given.callId) ? renameCall(given) : given;

@@ -33,6 +33,7 @@ export function createServerTools({ tools, openMcp, ownsMcp, ...ports }: ServerT
       const { offered, returned, clientNames, check } = offerTools(run, named, { tools, replacing, deferred });
       const mcp = openMcp(run, clientNames, offered);
       if (offered.size === 0 && returned.names.length === 0 && !mcp && named === all) return undefined;
+      run.input.listCallIds(); // kept for the end of each step: the items are parsed now
       const found: CitableSource[] = [];
       const { max_tool_calls: limit, stop_server_tools_when: conditions } = run.request;
       const isOff = limit === 0 && conditions === undefined;
