@@ -160,7 +160,7 @@ export class HomeSync {
       const deleted = foreign.filter(({ isDeleted }) => isDeleted).map(({ path }) => path);
       const gone = deleted.filter((path) => this.known.has(path));
       // A folder that was deleted elsewhere stays here as long as it has other entries: choice 502.
-      const removable = gone.length === 0 ? [] : withoutParents(gone, this.known);
+      const removable = gone.length === 0 ? [] : await withoutParents(gone, this.known);
       await sandbox.remove(removable.map((path) => Buffer.from(path, 'latin1')));
       for (const path of gone) this.known.delete(path);
       const changed = foreign.filter(({ isDeleted }) => !isDeleted).sort(byPath);
@@ -367,12 +367,18 @@ const toWrite = ({ path, kind, mode, modifiedAtMs, target }: SavedEntry): EntryT
 const byPath = (a: { path: ByteText }, b: { path: ByteText }): number => (a.path < b.path ? -1 : 1);
 
 /** Returns the paths except folders that have known entries besides them. */
-function withoutParents(paths: readonly ByteText[], known: ReadonlyMap<ByteText, unknown>): ByteText[] {
+async function withoutParents(paths: readonly ByteText[], known: ReadonlyMap<ByteText, unknown>): Promise<ByteText[]> {
   const removed = new Set(paths);
   const parents = new Set<ByteText>();
+  let compared = 0;
   for (const path of known.keys()) {
+    if (++compared % COMPARED_PER_TURN === 0) await nextTurn();
     if (removed.has(path)) continue;
-    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) parents.add(path.slice(0, at));
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+      const parent = path.slice(0, at);
+      if (parents.has(parent)) break; // and so are those above
+      parents.add(parent);
+    }
   }
   return paths.filter((path) => !parents.has(path));
 }
