@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Turn } from '../clients/turn.ts';
 import { cite, createFakeContainers, tooMany } from './fake-containers.ts';
-import { call, modes, openToolLab, shownItems, type ToolLab, wireNames } from './lab.ts';
+import { call, modes, openToolLab, shownItems, stageOf, type ToolLab, wireNames } from './lab.ts';
 import { readSent } from './sent.ts';
 
 /* `router:code_interpreter` and `code_interpreter` on every wire, with containers in memory. */
@@ -99,6 +99,18 @@ describe.each(wireNames)('programs on %s', (wire) => {
         { value: { code: '1' } },
       ]);
       expect(sent!.results.map(({ value }) => value)).toEqual([{ status: 'completed' }, { outputs }, { outputs: [] }]);
+    });
+
+    it('names settings that have no effect in the metadata', async () => {
+      print42();
+      const limited = { ...hosted, container: { type: 'auto', memory_limit: '4g' } };
+      const named = async (tool: object) => stageOf(await respond({ tools: [tool] }, running, answering));
+      expect(await named(limited)).toMatchObject({ calls: [{ adjusted: ['container.memory_limit'] }] });
+      const own = { type: 'router:code_interpreter', parameters: { sleep_after_seconds: 60 } };
+      expect(await named(own)).toMatchObject({ calls: [{ adjusted: ['sleep_after_seconds'] }] });
+      expect(await named({ ...hosted, container: { type: 'auto', memory_limit: null } })).not.toMatchObject({
+        calls: [{ adjusted: expect.anything() }],
+      });
     });
 
     it('fails the hosted item if the container cannot be used', async () => {

@@ -24,6 +24,12 @@ import { writeProgramCommand } from './write-command.ts';
 type Arguments = Static<typeof codeInterpreterArguments>;
 type Parameters = Static<typeof codeInterpreterParameters>;
 
+/** Parameters of the hosted tool. */
+type HostedParameters = Parameters & {
+  /** It has no effect. */
+  memory_limit?: unknown;
+};
+
 const purpose =
   'Runs a Python or JavaScript program in a container and returns its output. Use it to compute, to process data and to ' +
   'create files. Each program runs in a new process, in the home folder: files stay for later calls, variables do not.';
@@ -132,7 +138,10 @@ async function execute(
     return {
       result: { ...end, ...(named && { files: files.map(({ filename }) => filename) }) },
       item: { ...item, ...end, ...(named && { files }), ...(isShown && { outputs: listOutputs(end, files) }) },
-      adjustments: listIgnored(parameters),
+      adjustments: [
+        ...listIgnored(parameters),
+        ...((parameters as HostedParameters).memory_limit === undefined ? [] : ['container.memory_limit']),
+      ],
     };
   } catch (error) {
     return { ...failCall(error, item, context), hasFailed: context.isHosted }; // others have no such status

@@ -9,11 +9,16 @@ export function readHostedContainer(container: unknown): Record<string, unknown>
   if (typeof container === 'string') {
     return readHostedEnvironment({ type: 'container_reference', container_id: container });
   }
-  const { file_ids: fileIds, network_policy: policy } = (container ?? {}) as Record<string, unknown>;
+  const {
+    file_ids: fileIds,
+    network_policy: policy,
+    memory_limit: memoryLimit,
+  } = (container ?? {}) as Record<string, unknown>;
   const isSet = (value: unknown): boolean => value !== undefined && value !== null;
-  return readHostedEnvironment({
+  const environment = readHostedEnvironment({
     type: 'container_auto',
     ...(isSet(fileIds) && { file_ids: fileIds }),
     ...(isSet(policy) && { network_policy: policy }),
   });
+  return environment && { ...environment, ...(isSet(memoryLimit) && { memory_limit: memoryLimit }) };
 }
