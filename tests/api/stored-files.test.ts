@@ -178,7 +178,7 @@ describe('the files of a workspace', () => {
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/csv; charset=utf-8',
       'content-length': '4',
-      'content-disposition': "attachment; filename*=UTF-8''Z%C3%BCrich%20(1).csv",
+      'content-disposition': "attachment; filename*=UTF-8''Z%C3%BCrich%20%281%29.csv",
       'x-content-type-options': 'nosniff',
     });
     await objects.remove(`files/${main}/${id}`);
