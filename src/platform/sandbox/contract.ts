@@ -170,6 +170,15 @@ export function testSandboxes(name: string, { open, isReal = true, hasKernelLimi
         expect(outcome).toEqual({ type: 'exit', exitCode: 126 });
       });
 
+      it('can be as long as Linux permits, and is rejected beyond that', async () => {
+        const fill = (bytes: number): string => `echo \${#1}; exit 5 #${'x'.repeat(bytes - 20)}`.padEnd(bytes, 'x');
+        const longest = await runCommand(shared, fill(131_071));
+        expect(longest).toMatchObject({ stdout: Buffer.from('0\n'), outcome: { type: 'exit', exitCode: 5 } });
+        const longer = await runCommand(shared, fill(131_072));
+        expect(longer.outcome).toEqual({ type: 'exit', exitCode: 126 });
+        expect([longer.stdout.toString(), longer.stderr.toString()]).toEqual(['', 'bash: Argument list too long\n']);
+      });
+
       it('keeps nothing of the shell but files', async () => {
         await runShell(shared, 'X=1; export Y=2; cd /tmp; echo kept >~/kept');
         expect(await runShell(shared, 'pwd; echo "$X$Y"; cat kept; rm kept')).toBe('/workspace/home\n\nkept\n');

@@ -3,7 +3,7 @@ import type { CommandResult } from './sandbox.ts';
 /** Linux accepts no longer argument. */
 const MAX_COMMAND_BYTES = 128 * 1024 - 1;
 
-/** @returns the result of a command that bash cannot run; undefined: it can */
+/** @returns the result of a command that bash cannot run; undefined: it can: choice 494 */
 export function rejectCommand(command: string): CommandResult | undefined {
   let reason: string | undefined;
   if (command.includes('\0')) reason = 'the command contains a NUL character';

@@ -1,5 +1,5 @@
-/** Longest path of an entry, and deepest folder. The kernel accepts no longer path at once. */
-const MAX_BYTES = 4096;
+/** Longest path of an entry. The kernel accepts no longer path at once. */
+export const MAX_PATH_BYTES = 4096;
 const SLASH = 0x2f;
 
 /** @returns the segments of the path of an entry @throws {RangeError} if it is not a path below a folder */
@@ -12,8 +12,8 @@ export function splitEntryPath(path: Uint8Array): Buffer[] {
     segments.push(bytes.subarray(start, end));
     start = end + 1;
   }
-  if (bytes.length > MAX_BYTES || bytes.includes(0) || segments.some(isOdd)) {
-    throw new RangeError('The path of an entry is not below the home folder.');
+  if (bytes.length > MAX_PATH_BYTES || bytes.includes(0) || segments.some(isOdd)) {
+    throw new RangeError('a path is not one below the home folder');
   }
   return segments;
 }

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { rejectCommand } from '../reject-command.ts';
 import {
   type CommandResult,
   type EntryToWrite,
@@ -19,8 +20,6 @@ import { isRunning, killSession, readStartTime, sendSignal } from './process-tre
 import { PipeReader } from './read-pipe.ts';
 import { Supervisor } from './supervisor.ts';
 
-/** Longest command. An argument of a program has at most 128 KiB. */
-const MAX_COMMAND_BYTES = 100_000;
 /** Outputs of ended commands that processes in the background still write. */
 const MAX_OPEN_OUTPUTS = 64;
 /** Time for a killed command to end, and for the sandbox to end. */
@@ -88,8 +87,8 @@ export class BubblewrapSandbox implements Sandbox {
   async exec(command: SandboxCommand): Promise<CommandResult> {
     this.#check();
     command.signal.throwIfAborted();
-    const refusal = refuseCommand(command.command);
-    if (refusal) return refusal;
+    const rejected = rejectCommand(command.command);
+    if (rejected) return rejected;
     const number = await this.#parts.pipes.take();
     this.#check();
     command.signal.throwIfAborted();
@@ -298,20 +297,4 @@ class StatusReader {
   close(): void {
     this.#reader.close();
   }
-}
-
-/** @returns what a shell would say of a command that it cannot get, choice 494 */
-function refuseCommand(command: string): CommandResult | undefined {
-  const says = command.includes('\0')
-    ? 'bash: the command contains a NUL character\n'
-    : Buffer.byteLength(command) > MAX_COMMAND_BYTES
-      ? 'bash: Argument list too long\n'
-      : undefined;
-  if (says === undefined) return undefined;
-  return {
-    stdout: Buffer.alloc(0),
-    stderr: Buffer.from(says),
-    droppedBytes: { stdout: 0, stderr: 0 },
-    outcome: { type: 'exit', exitCode: 126 },
-  };
 }

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { SandboxEntry } from '../sandbox.ts';
+import { MAX_PATH_BYTES } from '../split-entry-path.ts';
 
-/** The longest path, and the deepest one, that a listing reports. */
-export const MAX_PATH_BYTES = 4096;
+/** Segments of the deepest path that a listing reports. */
 export const MAX_TREE_DEPTH = 200;
 
 /**

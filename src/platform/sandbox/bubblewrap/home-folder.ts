@@ -23,11 +23,11 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntryToWrite, SandboxEntry } from '../sandbox.ts';
-import { findEntries, MAX_TREE_DEPTH, MAX_PATH_BYTES } from './find-entries.ts';
+import { splitEntryPath } from '../split-entry-path.ts';
+import { findEntries, MAX_TREE_DEPTH } from './find-entries.ts';
 
 /** Opens an entry without access to its content. Node has no name for it. */
 const O_PATH = 0o10_000_000;
-const SLASH = 0x2f;
 /** Time after which work on many entries lets the process do other things. */
 const MAX_TURN_MS = 5;
 
@@ -62,7 +62,7 @@ export class HomeFolder {
   async *list(): AsyncGenerator<SandboxEntry[]> {
     const closed: Buffer[] = [Buffer.alloc(0)];
     for (let prefix = closed.pop(); prefix !== undefined; prefix = closed.pop()) {
-      const folder = this.#openFolder(splitPath(prefix), false);
+      const folder = this.#openFolder(prefix.length === 0 ? [] : splitPath(prefix), false);
       if (folder === undefined) continue;
       try {
         for await (const batch of findEntries(`/proc/${process.pid}/fd/${folder}`)) {
@@ -82,8 +82,7 @@ export class HomeFolder {
 
   async read(path: Buffer): Promise<Readable | undefined> {
     const segments = splitPath(path);
-    const name = segments.pop();
-    if (name === undefined) return undefined;
+    const name = segments.pop()!; // there is at least one
     const folder = this.#openFolder(segments, false);
     if (folder === undefined) return undefined;
     try {
@@ -113,8 +112,7 @@ export class HomeFolder {
     const turn = new Turn();
     for await (const entry of entries) {
       const segments = splitPath(entry.path);
-      const name = segments.pop();
-      if (name === undefined) throw new RangeError('the home folder itself cannot be written');
+      const name = segments.pop()!; // there is at least one
       const folder = this.#openFolder(segments, true)!;
       try {
         await this.#writeEntry(folder, name, entry, turn);
@@ -129,8 +127,7 @@ export class HomeFolder {
     const turn = new Turn();
     for (const path of paths) {
       const segments = splitPath(path);
-      const name = segments.pop();
-      if (name === undefined) throw new RangeError('the home folder itself cannot be removed');
+      const name = segments.pop()!; // there is at least one
       const folder = this.#openFolder(segments, false);
       if (folder === undefined) continue;
       try {
@@ -230,24 +227,10 @@ const at = (folder: number, name: Buffer): Buffer => Buffer.concat([Buffer.from(
 
 const joinPath = (prefix: Buffer, path: Buffer): Buffer => Buffer.concat([prefix, Buffer.from('/'), path]);
 
-/** @throws {RangeError} if it is not a path below a folder */
+/** @throws {RangeError} if it is not a path below a folder, or too deep */
 function splitPath(path: Buffer): Buffer[] {
-  if (path.length === 0) return [];
-  const segments: Buffer[] = [];
-  for (let start = 0; start <= path.length; ) {
-    const slash = path.indexOf(SLASH, start);
-    const end = slash < 0 ? path.length : slash;
-    segments.push(path.subarray(start, end));
-    start = end + 1;
-  }
-  const isOdd = (segment: Buffer) =>
-    segment.length === 0 ||
-    segment.equals(Buffer.from('.')) ||
-    segment.equals(Buffer.from('..')) ||
-    segment.includes(0);
-  if (path.length > MAX_PATH_BYTES || segments.length > MAX_TREE_DEPTH || segments.some(isOdd)) {
-    throw new RangeError('a path is not one below the home folder');
-  }
+  const segments = splitEntryPath(path);
+  if (segments.length > MAX_TREE_DEPTH) throw new RangeError('a path is too long');
   return segments;
 }
 
