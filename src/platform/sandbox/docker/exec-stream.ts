@@ -41,14 +41,15 @@ export function openExecStream(socket: Socket, head: Buffer, listener: ProcessLi
   };
 }
 
-class FrameReader {
-  private readonly listener: ProcessListener;
+/** Reads frames, which can be cut anywhere. */
+export class FrameReader {
+  private readonly listener: Pick<ProcessListener, 'output'>;
   private header = Buffer.alloc(0);
   private stream: (typeof streams)[number] = 'stdout';
   /** Bytes of the payload that are missing. */
   private missing = 0;
 
-  constructor(listener: ProcessListener) {
+  constructor(listener: Pick<ProcessListener, 'output'>) {
     this.listener = listener;
   }
 

@@ -9,7 +9,7 @@ export interface MarkedOutputSink {
   mark(mark: OutputMark): void;
 }
 
-/** Longest mark behind the marker. Longer ones are output of a command that invents marks. */
+/** Longest mark behind the marker, with its line feed. Longer ones are output of a command that invents marks. */
 const MAX_MARK = 16;
 
 /** Separates the output of commands from marks between them. A piece can end anywhere. */
@@ -33,12 +33,13 @@ export class MarkedOutput {
       if (start > 0) this.sink.bytes(bytes.subarray(0, start));
       bytes = bytes.subarray(start);
       if (at === -1) break;
-      const end = bytes.indexOf('\n', this.marker.length);
-      if (end === -1 && bytes.length <= this.marker.length + MAX_MARK) break;
-      const mark = /^([a-z])(\d+)$/.exec(bytes.toString('latin1', this.marker.length, Math.max(end, 0)));
-      const next = end === -1 ? this.marker.length : end + 1;
+      const size = this.marker.length;
+      const behind = bytes.toString('latin1', size, size + MAX_MARK);
+      const mark = /^([a-z])(\d+)\n/.exec(behind);
+      if (!mark && behind.length < MAX_MARK && /^([a-z]\d*)?$/.test(behind)) break;
+      const next = size + (mark?.[0].length ?? 0);
       if (mark) this.sink.mark({ kind: mark[1]!, value: Number(mark[2]) });
-      else this.sink.bytes(bytes.subarray(0, next));
+      else this.sink.bytes(bytes.subarray(0, next)); // another marker can follow at once
       bytes = bytes.subarray(next);
     }
     this.rest = Buffer.from(bytes);
