@@ -13,6 +13,7 @@ it.each([
   ['an example of the right length', { type: 'string', maxLength: 4, examples: ['Zurich', 'Oslo'] }, 'Oslo'],
   ['no example that is too long', { type: 'string', maxLength: 2, examples: ['Oslo'] }, 'va'],
   ['no example of a text with other rules', { type: 'string', format: 'date', examples: ['Oslo'] }, '2025-01-01'],
+  ['an example of a boolean', { type: 'boolean', examples: [false] }, false],
   ['an example of a number', { type: 'integer', examples: ['7', 7.5, 7] }, 7],
   ['no example of a number with bounds', { type: 'integer', minimum: 3, examples: [7] }, 3],
   ['const before type', { const: 7 }, 7],

@@ -119,7 +119,7 @@ function fillType(root: Root, type: string, rules: SchemaRules, place: Place): u
     case 'integer':
       return findExample(rules, type) ?? fillNumber(rules, type === 'integer', place.nth) ?? impossible;
     case 'boolean':
-      return place.nth % 2 === 0;
+      return findExample(rules, type) ?? place.nth % 2 === 0;
     case 'null':
       return null;
     default:
@@ -131,7 +131,7 @@ function fillType(root: Root, type: string, rules: SchemaRules, place: Place): u
 const harmless: ReadonlySet<string> = new Set(['type', 'description', 'title', 'minLength', 'maxLength']);
 
 /** An example without rules that it could break. Examples are not required to follow the rules. */
-function findExample({ examples, ...rules }: SchemaRules, type: string): string | number | undefined {
+function findExample({ examples, ...rules }: SchemaRules, type: string): string | number | boolean | undefined {
   if (!Array.isArray(examples) || !Object.keys(rules).every((rule) => harmless.has(rule))) return undefined;
   return examples.find((example) => isOfType(example, type) && (type !== 'string' || hasLength(example, rules)));
 }

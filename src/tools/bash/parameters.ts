@@ -24,7 +24,7 @@ export const bashArguments = Type.Object(
       }),
     ),
     restart: Type.Optional(
-      Type.Boolean({ description: 'Starts over with an empty container, before the commands run.' }),
+      Type.Boolean({ description: 'Starts over with an empty container, before the commands run.', examples: [false] }),
     ),
     timeout_ms: Type.Optional(
       Type.Integer({
