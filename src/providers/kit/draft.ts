@@ -28,13 +28,18 @@ const describeMissing = ({ target, format }: Draft, what: string): string =>
 /** The known types of items, parts and tools. */
 const knownKinds = { item: itemTypes, part: partTypes, tool: toolTypes };
 
+/** Hosted tools that the gateway has already offered to run in a sandbox where it has one for them. */
+export const shellTools: ReadonlySet<string> = new Set(['shell', 'local_shell']);
+
 /**
  * Creates the error for an item, a part or a tool that the wire cannot carry. An unknown kind may be a misspelling.
  */
 export function refuseKind(draft: Draft, path: string, what: keyof typeof knownKinds, type: string): GatewayError {
   const known = knownKinds[what];
   const nearest = known.has(type) ? undefined : findNearestName(type, known);
-  const hint = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+  const isShell = what === 'tool' && shellTools.has(type);
+  const remedy = isShell ? ' No sandbox of the gateway can run it, either.' : '';
+  const hint = nearest === undefined ? remedy : ` Did you mean ${nearest}?`;
   return refuseBecause(path, `${describeMissing(draft, `The ${what} ${type.slice(0, 100)}`)}${hint}`);
 }
 

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../domain/errors.ts';
 import { type InputItem, isKnownItem, isKnownPart, isProviderRun, partHolders, type Tool } from '../../domain/items.ts';
 import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
-import { type Draft, refuseKind, sendTheItem } from '../kit/draft.ts';
+import { type Draft, refuseKind, sendTheItem, shellTools } from '../kit/draft.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import type { SimulatorRequest } from './wire.ts';
 
@@ -32,7 +32,8 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   const draft: Draft = { target, format: 'simulator', dropped };
   const tools = request.tools?.filter((tool, index) => {
     if (isClientTool(tool)) return true;
-    const reason = `it does not run the hosted tool ${tool.type}`;
+    const others = shellTools.has(tool.type) ? ', and no sandbox of the gateway can' : '';
+    const reason = `it does not run the hosted tool ${tool.type}${others}`;
     if (!isProviderRun(tool)) throw refuse(`tools[${index}]`, reason, target);
     if (isForced(tool, request)) throw refuse('tool_choice', reason, target);
     dropped.push(`tools[${index}] (${tool.type})`);

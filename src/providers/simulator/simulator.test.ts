@@ -404,6 +404,7 @@ it('names what it leaves out, and refuses what only real providers have', () => 
   const refused = (asked: Asked) => () => write(asked);
   expect(write({ tools: [{ type: 'web_search' }] }).dropped).toEqual(['tools[0] (web_search)']);
   expect(refused({ tools: [{ type: 'web_search' }], tool_choice: 'required' })).toThrow('tool_choice:');
+  expect(refused({ tools: [{ type: 'shell' }] })).toThrow('no sandbox of the gateway can');
   expect(refused({ tools: [{ type: 'shell' }] })).toThrow('tools[0]: simulator/echo at Simulator cannot take this');
   expect(refused({ prompt: { id: 'p' } })).toThrow('prompt:');
   expect(refused({ input: [{ type: 'item_reference', id: 'x' }] })).toThrow('input[0]:');
