@@ -55,6 +55,8 @@ export interface GatewayOptions {
   config: Config;
   /** Created if absent. Contains the embedded store, the journal and the master key. */
   dataDir: string;
+  /** The configuration file, if there is one. Commands in sandboxes cannot see it. */
+  file?: string | undefined;
   /**
    * Only set in a worker. The primary owns the data folder and the embedded store, and handles migrations, bootstrap
    * and first keys.
@@ -128,7 +130,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function assemble(
-  { config: initial, dataDir, slot, sandboxDriver, containers: replaced }: GatewayOptions,
+  { config: initial, dataDir, file, slot, sandboxDriver, containers: replaced }: GatewayOptions,
   resources: AsyncDisposableStack,
 ): Promise<Gateway> {
   let live = initial;
@@ -234,7 +236,7 @@ async function assemble(
   const outbound = createGatewayOutbound(config, log);
   const containers = await openContainers(
     {
-      ...{ config, store: storage.containers, files, dataDir, bus, log, outbound, driver: sandboxDriver },
+      ...{ config, store: storage.containers, files, dataDir, file, bus, log, outbound, driver: sandboxDriver },
       numbers: telemetry.sandboxes,
       cleans: !slot?.slot,
     },

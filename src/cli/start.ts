@@ -84,14 +84,14 @@ export async function start(
 type Serving = Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> & Partial<Pick<Primary, 'failed'>>;
 
 /** Imports the server here, so that other commands do not load it. */
-async function create({ config, dataDir }: LoadedConfig): Promise<Serving> {
+async function create({ config, dataDir, file }: LoadedConfig): Promise<Serving> {
   const workers = config.server.workers || availableParallelism();
   if (workers === 1) {
     const { createGateway } = await import('../gateway.ts');
-    return createGateway({ config, dataDir });
+    return createGateway({ config, dataDir, file });
   }
   const { createPrimary } = await import('../workers/primary.ts');
-  return createPrimary({ config, dataDir, workers });
+  return createPrimary({ config, dataDir, file, workers });
 }
 
 async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> {

@@ -1,19 +1,23 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Config } from '../config/schema.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { SandboxDriver } from '../platform/sandbox/sandbox.ts';
 
 /** What runs the commands of models, or why nothing can. */
 export type ChosenDriver = { driver: SandboxDriver } | { problem: string };
 
 /** Creates the driver of the configuration. Starts nothing; the driver's `probe` tells whether it works. */
-export async function createSandboxDriver(config: Config, dataDir: string): Promise<ChosenDriver> {
+export async function createSandboxDriver({
+  config,
+  dataDir,
+  file,
+}: Pick<LoadedConfig, 'config' | 'dataDir' | 'file'>): Promise<ChosenDriver> {
   const { driver } = config.tools.sandbox;
   switch (driver) {
     case 'auto':
     case 'bubblewrap': {
       const { createBubblewrap } = await import('./create-bubblewrap.ts');
-      return { driver: createBubblewrap({ config, dataDir }) };
+      return { driver: createBubblewrap({ config, dataDir, file }) };
     }
     case 'simulation': {
       const { createSimulationDriver } = await import('../platform/sandbox/simulation/simulation-driver.ts');

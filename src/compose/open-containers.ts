@@ -20,6 +20,8 @@ export interface OpenContainersParts {
   store: ContainerStore;
   files: FileParts;
   dataDir: string;
+  /** The configuration file, which commands must not see. */
+  file: string | undefined;
   bus: Bus;
   outbound: Outbound;
   log: WriteLog;
@@ -37,8 +39,10 @@ export async function openContainers(
   parts: OpenContainersParts,
   resources: AsyncDisposableStack,
 ): Promise<RunningContainers> {
-  const { config, store, files, dataDir, bus, log, numbers, cleans, outbound } = parts;
-  const chosen = parts.driver ? { driver: parts.driver } : await createSandboxDriver(config(), dataDir);
+  const { config, store, files, dataDir, file, bus, log, numbers, cleans, outbound } = parts;
+  const chosen = parts.driver
+    ? { driver: parts.driver }
+    : await createSandboxDriver({ config: config(), dataDir, file });
   const driver = 'driver' in chosen ? chosen.driver : undefined;
   const now = currentTimeMs;
   if (driver) {

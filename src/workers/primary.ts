@@ -46,6 +46,8 @@ import { type WorkerLife, WorkerMetrics } from './worker-metrics.ts';
 export interface PrimaryOptions {
   config: Config;
   dataDir: string;
+  /** The configuration file. */
+  file?: string | undefined;
   /** 1 or more. */
   workers: number;
 }
@@ -95,7 +97,7 @@ export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
 }
 
 async function assemble(
-  { config: initial, dataDir, workers }: PrimaryOptions,
+  { config: initial, dataDir, file, workers }: PrimaryOptions,
   resources: AsyncDisposableStack,
 ): Promise<Primary> {
   let config = initial;
@@ -219,7 +221,7 @@ async function assemble(
     });
     try {
       const given = config;
-      await gateway.open({ config: given, dataDir, slot: { slot, journal, workers } });
+      await gateway.open({ config: given, dataDir, file, slot: { slot, journal, workers } });
       const worker: ServingWorker = {
         slot,
         pid: forked.pid,

@@ -21,7 +21,7 @@ export interface AssignedSlot extends WorkerSlot {
 /** The service of a worker for the primary. */
 export interface WorkerService {
   /** Creates the gateway of the worker, ready for connections. */
-  open(options: { config: Config; dataDir: string; slot: WorkerSlot }): Promise<void>;
+  open(options: { config: Config; dataDir: string; file: string | undefined; slot: WorkerSlot }): Promise<void>;
   /**
    * Runs the first half of a reload: prepares everything and changes nothing.
    *

@@ -26,8 +26,8 @@ let closing: Promise<void> | undefined;
 const close = (): Promise<void> => (closing ??= gateway?.close() ?? Promise.resolve());
 
 const service: WorkerService = {
-  async open({ config, dataDir, slot }) {
-    gateway = await createGateway({ config, dataDir, slot: { ...slot, primary } });
+  async open({ config, dataDir, file, slot }) {
+    gateway = await createGateway({ config, dataDir, file, slot: { ...slot, primary } });
     const serve = await gateway.startBehind();
     const { collectCounters } = gateway;
     setInterval(() => primary.tell(serviceNames.numbers, 'see', collectCounters()), TELL_MS).unref();

@@ -28,7 +28,7 @@ export async function checkSandbox(loaded: Pick<LoadedConfig, 'config' | 'dataDi
     if (name === 'auto' || name === 'bubblewrap') {
       return await probe(createBubblewrap({ ...loaded, folder }), name === 'auto' ? 'warn' : 'fail');
     }
-    const chosen = await createSandboxDriver(loaded.config, loaded.dataDir);
+    const chosen = await createSandboxDriver(loaded);
     return 'problem' in chosen ? { status: 'fail', subject, says: chosen.problem } : await probe(chosen.driver, 'fail');
   } finally {
     rmSync(folder, { recursive: true, force: true });
