@@ -237,6 +237,15 @@ export function testSandboxes(name: string, { open, isReal = true, hasKernelLimi
         expect(await runShell(shared, 'echo works')).toBe('works\n');
       });
 
+      it('is killed at a timeout that comes before it starts, and the sandbox works on', async () => {
+        for (const timeoutMs of [1, 2, 5, 10]) {
+          const result = await runCommand(shared, 'sleep 3000', { timeoutMs });
+          expect(result.outcome).toEqual({ type: 'timeout' });
+        }
+        if (isReal) expect(await countRunning(shared, 'sleep 3000')).toBe(0);
+        expect(await runShell(shared, 'echo works')).toBe('works\n');
+      });
+
       it('is killed when its caller cancels', async () => {
         const cancel = new AbortController();
         const end = runCommand(shared, 'echo begun; sleep 2000', {

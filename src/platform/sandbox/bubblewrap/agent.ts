@@ -1,5 +1,6 @@
 import type { SandboxLimits } from '../sandbox.ts';
 import { type NetworkRelay, PROXY_SOCKET } from '../network-relay.ts';
+import { lowerOwnSession, SESSION_SCRIPT_PATH } from './session-priority.ts';
 import { CONTROL_FOLDER } from './write-arguments.ts';
 
 /** Open files of one process. */
@@ -15,6 +16,7 @@ const MAX_OPEN_FILES = 1024;
 export const writeAgent = ({ processes, diskBytes }: SandboxLimits, relay?: NetworkRelay): string => `
 ulimit -c 0 -n ${MAX_OPEN_FILES} -f ${Math.ceil(diskBytes / 1024)} -u ${processes} || exit 1
 echo 1000 >/proc/self/oom_score_adj
+${lowerOwnSession}
 for fd in /proc/self/fd/*; do fd=\${fd##*/}; ((fd > 2)) && eval "exec $fd>&-"; done
 ${relay ? startRelay(relay) : ''}echo ready
 exec >/dev/null 2>&1
@@ -47,7 +49,9 @@ export function writeScript(number: number, command: string, environment: Readon
 echo "$BASHPID" >&3
 ${Object.entries(environment)
   .map(([name, value]) => `export ${name}=${quote(value)}\n`)
-  .join('')}setsid bash -c ${quote(command)} </dev/null >${path(stdout)} 2>${path(stderr)} 3>&-
+  .join(
+    '',
+  )}BASH_ENV=${SESSION_SCRIPT_PATH} setsid bash -c ${quote(command)} </dev/null >${path(stdout)} 2>${path(stderr)} 3>&-
 echo "$?" >&3
 `;
 }

@@ -24,6 +24,7 @@ import { HomeFolder } from './home-folder.ts';
 import { listHiddenPaths } from './list-hidden-paths.ts';
 import { NamedPipes } from './named-pipes.ts';
 import { readStartTime } from './process-tree.ts';
+import { SESSION_SCRIPT, sessionScript } from './session-priority.ts';
 import { writeArguments, writeEtc } from './write-arguments.ts';
 
 /**
@@ -117,6 +118,7 @@ export class BubblewrapDriver implements SandboxDriver {
         chownSync(folders.home, this.#owner, this.#owner);
       }
       home = new HomeFolder(folders.home, this.#owner);
+      writeFileSync(join(folders.control, SESSION_SCRIPT), sessionScript, { mode: 0o644 });
       const pipes = new NamedPipes(folders.control, this.#owner !== undefined);
       child = this.#spawn(spec, { ...folders, etc: join(instance, 'etc'), empty: join(instance, 'empty') });
       const root = await awaitReady(child);
@@ -232,6 +234,15 @@ function checkFolder(path: string): void {
   throw new SandboxError('unavailable', says);
 }
 
+/** Removing many files must not slow down the gateway. */
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, NICENESS);
+  } catch {
+    // it has ended
+  }
+}
+
 /** Differs between processes, also after a restart of the host. */
 function nameInstance(pid: number): string {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8);
@@ -283,6 +294,7 @@ async function awaitReady(child: ChildProcess): Promise<number> {
 async function removeFolder(folder: string): Promise<void> {
   const run = async (program: string, ...options: string[]) => {
     const child = spawn(program, options, { env: { PATH: '/usr/bin:/bin' }, cwd: '/', stdio: 'ignore' });
+    if (child.pid !== undefined) lowerPriority(child.pid);
     const [code] = (await once(child, 'exit')) as [number | null];
     return code === 0;
   };

@@ -123,6 +123,22 @@ describe.skipIf(problem !== undefined)(`bubblewrap${problem === undefined ? '' :
     await driver.close();
   });
 
+  it.skipIf(!existsSync('/proc/self/autogroup'))(
+    'gives each session a low priority, also if it raises it',
+    async () => {
+      const driver = open();
+      const sandbox = await driver.start({ name: 'one', limits: testLimits });
+      const read = 'cat /proc/self/autogroup';
+      await vi.waitUntil(async () => /nice 10\n$/.test(await runShell(sandbox, read)), { timeout: 20_000 });
+      expect(await runShell(sandbox, 'echo "[$BASH_ENV]"')).toBe('[]\n');
+      const raise =
+        'until echo 0 >/proc/self/autogroup; do :; done; until grep -q "nice 10" /proc/self/autogroup; do sleep 0.1; done';
+      const other = `setsid bash -c '${raise.replace('; until', '; echo raised; until')}' 2>/dev/null`;
+      expect(await runShell(sandbox, other)).toBe('raised\n');
+      await driver.close();
+    },
+  );
+
   it('rejects a folder that another user can change, and a link', async () => {
     mkdirSync(join(folder, 'sandboxes'));
     chmodSync(join(folder, 'sandboxes'), 0o777);

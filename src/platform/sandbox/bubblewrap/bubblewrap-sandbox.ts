@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { rejectCommand } from '../reject-command.ts';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type CommandResult,
   type EntryToWrite,
@@ -24,6 +25,8 @@ import { Supervisor } from './supervisor.ts';
 const MAX_OPEN_OUTPUTS = 64;
 /** Time for a killed command to end, and for the sandbox to end. */
 const KILL_GRACE_MS = 5000;
+/** First pause before a command is killed again, because its session did not exist yet. It doubles. */
+const KILL_RETRY_MS = 10;
 /** Exit code of what was killed. */
 const KILLED = 137;
 
@@ -93,6 +96,7 @@ export class BubblewrapSandbox implements Sandbox {
     this.#check();
     command.signal.throwIfAborted();
     this.#running++;
+    this.#supervisor.wake();
     try {
       return await this.#run(number, command);
     } finally {
@@ -166,17 +170,16 @@ export class BubblewrapSandbox implements Sandbox {
     throw this.ended.reason;
   }
 
-  /** Kills a command. Ends the sandbox if that is impossible, for example because no process could be created for it, choice 495. */
+  /**
+   * Kills a command, choice 596. Ends the sandbox if that is impossible, for example
+   * because no process could be created for it, choice 495.
+   */
   async #kill(status: StatusReader): Promise<void> {
-    const { root } = this.#parts;
-    if (status.waiter !== undefined && killSession(root, status.waiter)) {
-      let timer: NodeJS.Timeout | undefined;
-      const grace = new Promise<'late'>((resolve) => {
-        timer = setTimeout(() => resolve('late'), KILL_GRACE_MS);
-      });
-      const end = await Promise.race([status.exitCode, grace]);
-      clearTimeout(timer);
-      if (end !== 'late') return;
+    const deadlineMs = performance.now() + KILL_GRACE_MS;
+    const end = status.exitCode.then(() => true);
+    for (let pauseMs = KILL_RETRY_MS; performance.now() < deadlineMs && !this.ended.aborted; pauseMs *= 2) {
+      if (status.waiter !== undefined && !(await killSession(this.#parts.root, status.waiter))) break;
+      if (await Promise.race([end, pause(pauseMs, false, { ref: false })])) return;
     }
     this.#end('crashed', 'A command could not be started or stopped, so the sandbox was ended.');
   }

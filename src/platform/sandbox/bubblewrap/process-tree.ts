@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const readText = (path: string): string | undefined => {
   try {
@@ -43,36 +45,49 @@ export function isRunning(pid: number, startTime: string | undefined): boolean {
 }
 
 /** The processes of a sandbox as it sees them itself. The folder contains no others. */
-const innerFolder = (root: number): string => `/proc/${root}/root/proc`;
+export const innerFolder = (root: number): string => `/proc/${root}/root/proc`;
 
 /** A process with its id in the sandbox. */
 export interface InnerProcess {
   id: number;
+  /** Id of its session in the sandbox. */
+  session: number;
   /** Pages in memory. A page that processes share counts in each. */
   residentPages: number;
 }
 
+/** Processes that are looked at before the gateway does something else. */
+const BATCH = 16;
+
+function* splitInBatches<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let start = 0; start < all.length; start += BATCH) yield all.slice(start, start + BATCH);
+}
+
 /**
- * Lists the processes of a sandbox, by their ids there.
+ * Lists the processes of a sandbox that have not ended.
  *
  * @param root process 1 of the sandbox, by its id on the host
  */
-export const listInnerIds = (root: number): number[] => listIds(innerFolder(root));
-
-/** Reads processes of a sandbox that have not ended. */
-export const readInnerProcesses = (root: number, ids: readonly number[]): InnerProcess[] =>
-  ids.flatMap((id) => {
-    const stat = readStat(`${innerFolder(root)}/${id}`);
-    return stat ? [{ id, residentPages: Number(stat[21]) }] : [];
-  });
+export async function listInnerProcesses(root: number): Promise<InnerProcess[]> {
+  const processes: InnerProcess[] = [];
+  for (const ids of splitInBatches(listIds(innerFolder(root)))) {
+    for (const id of ids) {
+      const stat = readStat(`${innerFolder(root)}/${id}`);
+      if (stat) processes.push({ id, session: Number(stat[3]), residentPages: Number(stat[21]) });
+    }
+    await nextTurn();
+  }
+  return processes;
+}
 
 /**
- * Returns the memory of a process, where shared pages count in parts. It costs much more than `residentPages`.
+ * Returns the memory of a process, where shared pages count in parts. It costs much more than `residentPages`, and waits
+ * for a lock that the process has while it maps memory.
  *
  * @returns undefined if the process does not let us read it
  */
-export function readProportionalBytes(root: number, id: number): number | undefined {
-  const text = readText(`${innerFolder(root)}/${id}/smaps_rollup`);
+export async function readProportionalBytes(root: number, id: number): Promise<number | undefined> {
+  const text = await readFile(`${innerFolder(root)}/${id}/smaps_rollup`, 'latin1').catch(() => undefined); // it has ended
   const sum = ['Pss', 'SwapPss'].reduce(
     (kibibytes, name) => kibibytes + Number(text?.match(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm'))?.[1] ?? 0),
     0,
@@ -99,12 +114,21 @@ interface HostProcess {
   session: number;
 }
 
-/** All processes of the host, which takes milliseconds. */
-const listHostProcesses = (): HostProcess[] =>
-  listIds('/proc').flatMap((pid) => {
-    const stat = readStat(`/proc/${pid}`);
-    return stat ? [{ pid, parent: Number(stat[1]), session: Number(stat[3]) }] : [];
-  });
+const readHostProcess = (pid: number): HostProcess | undefined => {
+  const stat = readStat(`/proc/${pid}`);
+  return stat && { pid, parent: Number(stat[1]), session: Number(stat[3]) };
+};
+
+/** Reads processes of the host in batches, so that hundreds of them do not occupy the gateway. */
+async function* readHostProcesses(ids: readonly number[]): AsyncGenerator<HostProcess> {
+  for (const batch of splitInBatches(ids)) {
+    for (const pid of batch) {
+      const found = readHostProcess(pid);
+      if (found) yield found;
+    }
+    await nextTurn();
+  }
+}
 
 /** The id of a process in its own namespace. */
 const readInnerId = (pid: number): number =>
@@ -115,32 +139,42 @@ const readInnerId = (pid: number): number =>
       .at(-1),
   );
 
+/** The leader of a command's session: the child of the process that waits for it. */
+async function findLeader(root: number, waiter: number): Promise<number | undefined> {
+  const all: HostProcess[] = [];
+  for await (const found of readHostProcesses(listIds('/proc'))) all.push(found);
+  const waiting = all.find(({ pid, parent }) => parent === root && readInnerId(pid) === waiter);
+  return waiting && all.find(({ parent }) => parent === waiting.pid)?.pid;
+}
+
 /** Rounds of stopping processes that create others meanwhile. */
 const MAX_ROUNDS = 30;
 
 /**
- * Kills all processes of a command's session. It stops them first, so that none can create another one meanwhile.
+ * Kills all processes of a command's session, if it exists. It stops them first, so that none can create another one
+ * meanwhile.
  *
  * @param root process 1 of the sandbox
  * @param waiter the process that waits for the session's leader, by its id in the sandbox
  * @returns whether all were found
  */
-export function killSession(root: number, waiter: number): boolean {
-  const all = listHostProcesses();
-  const waiting = all.find(({ pid, parent }) => parent === root && readInnerId(pid) === waiter);
-  const leader = all.find(({ parent }) => parent === waiting?.pid);
-  if (!leader) return true;
-  const stopped = new Set<number>();
+export async function killSession(root: number, waiter: number): Promise<boolean> {
+  const leader = await findLeader(root, waiter);
+  if (leader === undefined) return true;
+  const seen = new Set<number>();
+  const stopped: number[] = [];
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const found = listHostProcesses().filter(({ pid, session }) => session === leader.pid && !stopped.has(pid));
-    if (found.length === 0) {
-      for (const pid of stopped) sendSignal(pid, 'SIGKILL');
-      return true;
-    }
-    for (const { pid } of found) {
+    const before = stopped.length;
+    const ids = listIds('/proc').filter((pid) => !seen.has(pid));
+    for await (const { pid, session } of readHostProcesses(ids)) {
+      seen.add(pid);
+      if (session !== leader) continue;
       sendSignal(pid, 'SIGSTOP');
-      stopped.add(pid);
+      stopped.push(pid);
     }
+    if (stopped.length > before) continue;
+    for (const pid of stopped) if (readHostProcess(pid)?.session === leader) sendSignal(pid, 'SIGKILL');
+    return true;
   }
   return false;
 }

@@ -1,14 +1,14 @@
-import { statfsSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { statfs } from 'node:fs/promises';
 import type { SandboxLimits, SandboxProblem } from '../sandbox.ts';
 import { measureTree } from './find-entries.ts';
 import {
   countSockets,
+  innerFolder,
   type InnerProcess,
-  listInnerIds,
-  readInnerProcesses,
+  listInnerProcesses,
   readProportionalBytes,
 } from './process-tree.ts';
+import { lowerSession } from './session-priority.ts';
 
 const PAGE_BYTES = 4096;
 /** Kernel memory of a socket whose buffers are full. */
@@ -47,13 +47,24 @@ export class Supervisor {
   #isClosed = false;
   #isMeasuring = false;
   #usedBytes = 0;
-  #freeAfterWalk: number;
+  #freeAfterWalk = 0;
+  /** Before then, a check of the memory would take too large a part of the time. */
+  #nextMemoryCheckMs = 0;
 
   constructor(supervised: Supervised) {
     this.#of = supervised;
-    this.#freeAfterWalk = readFreeBytes(supervised.home);
     void this.#watchMemory();
-    this.#watchFree();
+    void this.#openDisk();
+  }
+
+  /** Checks the memory soon, because a command begins. */
+  wake(): void {
+    if (this.#timers.has('memory')) this.#repeatMemory(MEMORY_CHECK_MS);
+  }
+
+  async #openDisk(): Promise<void> {
+    this.#freeAfterWalk = await readFreeBytes(this.#of.home);
+    void this.#watchFree();
     this.#repeat('disk', DISK_CHECK_MS, () => void this.#watchDisk());
   }
 
@@ -64,6 +75,7 @@ export class Supervisor {
 
   #repeat(name: string, delayMs: number, check: () => void): void {
     if (this.#isClosed) return;
+    clearTimeout(this.#timers.get(name));
     this.#timers.set(name, setTimeout(check, delayMs).unref());
   }
 
@@ -76,52 +88,63 @@ export class Supervisor {
   async #watchMemory(): Promise<void> {
     const startedMs = performance.now();
     const { limits, root, hasMemoryLimit, isBusy } = this.#of;
-    const usedBytes = hasMemoryLimit ? 0 : await this.#measureMemory();
+    const processes = await listInnerProcesses(root);
+    const tookMs = performance.now() - startedMs; // the rest does not occupy the gateway
+    const usedBytes = hasMemoryLimit ? 0 : await this.#measureMemory(processes);
     if (usedBytes > limits.memoryBytes) {
       this.#end('memory', `The sandbox used more than ${limits.memoryBytes} bytes of memory.`);
       return;
     }
-    if (countTemporaryFiles(root) > limits.diskEntries) {
+    if ((await countTemporaryFiles(root)) > limits.diskEntries) {
       this.#end('disk', `The sandbox had more than ${limits.diskEntries} files in /tmp or /dev/shm.`);
       return;
     }
-    const tookMs = performance.now() - startedMs;
-    this.#repeat(
-      'memory',
-      Math.max(isBusy() ? MEMORY_CHECK_MS : IDLE_CHECK_MS, MEMORY_BACKOFF * tookMs),
-      () => void this.#watchMemory(),
-    );
+    await this.#lowerSessions(processes);
+    this.#nextMemoryCheckMs = performance.now() + Math.min(MEMORY_BACKOFF * tookMs, IDLE_CHECK_MS);
+    this.#repeatMemory(isBusy() ? MEMORY_CHECK_MS : IDLE_CHECK_MS);
+  }
+
+  #repeatMemory(delayMs: number): void {
+    const restMs = this.#nextMemoryCheckMs - performance.now();
+    this.#repeat('memory', Math.max(delayMs, restMs), () => {
+      this.#timers.delete('memory');
+      void this.#watchMemory();
+    });
   }
 
   /** choice 492 */
-  async #measureMemory(): Promise<number> {
+  async #measureMemory(processes: readonly InnerProcess[]): Promise<number> {
     const { limits, root } = this.#of;
-    const processes: InnerProcess[] = [];
-    for (const ids of splitInBatches(listInnerIds(root))) {
-      processes.push(...readInnerProcesses(root, ids));
-      await nextTurn();
-    }
     const sockets = countSockets(root) * SOCKET_BYTES;
     const most = processes.reduce((sum, { residentPages }) => sum + residentPages * PAGE_BYTES, sockets);
     if (most <= limits.memoryBytes) return most;
     let sum = sockets;
     for (const { id, residentPages } of processes) {
-      sum += readProportionalBytes(root, id) ?? residentPages * PAGE_BYTES;
-      await nextTurn();
+      if (this.#isClosed) break;
+      sum += (await readProportionalBytes(root, id)) ?? residentPages * PAGE_BYTES;
     }
     return sum;
   }
 
+  /** One process of each session stands for it: the leader can have ended. */
+  async #lowerSessions(processes: readonly InnerProcess[]): Promise<void> {
+    const { root } = this.#of;
+    for (const { id } of new Map(processes.map((one) => [one.session, one])).values()) {
+      if (this.#isClosed) break;
+      await lowerSession(`${innerFolder(root)}/${id}`);
+    }
+  }
+
   /** Measures the home folder early if the disk fills fast. */
-  #watchFree(): void {
-    const free = readFreeBytes(this.#of.home);
+  async #watchFree(): Promise<void> {
+    const free = await readFreeBytes(this.#of.home);
     if (free < RESERVED_BYTES && this.#usedBytes > SMALL_BYTES) {
       this.#end('disk', 'The disk of the gateway is almost full.');
       return;
     }
     const couldExceed = this.#freeAfterWalk - free > this.#of.limits.diskBytes - this.#usedBytes;
     if (couldExceed || free < RESERVED_BYTES) void this.#watchDisk();
-    this.#repeat('free', FREE_CHECK_MS, () => this.#watchFree());
+    this.#repeat('free', FREE_CHECK_MS, () => void this.#watchFree());
   }
 
   async #watchDisk(): Promise<void> {
@@ -129,7 +152,8 @@ export class Supervisor {
     this.#isMeasuring = true;
     const startedMs = performance.now();
     const { limits, home } = this.#of;
-    const free = readFreeBytes(home);
+    const free = await readFreeBytes(home);
+    if (this.#isClosed) return;
     const { bytes, entries } = await measureTree(home, { bytes: limits.diskBytes, entries: limits.diskEntries }).catch(
       () => ({ bytes: this.#usedBytes, entries: 0 }),
     );
@@ -151,29 +175,21 @@ export class Supervisor {
   }
 }
 
-/** Processes that are looked at before the gateway does something else. */
-const BATCH = 16;
-
-function* splitInBatches<T>(all: readonly T[]): Generator<readonly T[]> {
-  for (let start = 0; start < all.length; start += BATCH) yield all.slice(start, start + BATCH);
-}
-
-const readFreeBytes = (path: string): number => {
+async function readFreeBytes(path: string): Promise<number> {
   try {
-    const { bavail, bsize } = statfsSync(path);
+    const { bavail, bsize } = await statfs(path);
     return bavail * bsize;
   } catch {
     return Number.POSITIVE_INFINITY;
   }
-};
+}
 
 /** Empty files take memory of the kernel, which the size of a file system in memory does not limit. */
-const countTemporaryFiles = (root: number): number =>
-  ['/tmp', '/dev/shm'].reduce((sum, path) => {
-    try {
-      const { files, ffree } = statfsSync(`/proc/${root}/root${path}`);
-      return sum + files - ffree;
-    } catch {
-      return sum;
-    }
-  }, 0);
+async function countTemporaryFiles(root: number): Promise<number> {
+  let sum = 0;
+  for (const path of ['/tmp', '/dev/shm']) {
+    const found = await statfs(`/proc/${root}/root${path}`).catch(() => undefined); // the sandbox has ended
+    if (found) sum += found.files - found.ffree;
+  }
+  return sum;
+}
