@@ -76,7 +76,7 @@ export class BubblewrapSandbox implements Sandbox {
     this.#supervisor = new Supervisor({
       limits: parts.limits,
       root: parts.root,
-      home: parts.home.path,
+      home: parts.home,
       hasMemoryLimit: parts.hasMemoryLimit,
       isBusy: () => this.#running > 0,
       end: (problem, message) => this.#end(problem, message),

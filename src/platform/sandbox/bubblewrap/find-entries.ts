@@ -11,12 +11,10 @@ export const MAX_TREE_DEPTH = 200;
  * meanwhile cannot lead it elsewhere.
  *
  * @param folder an open folder: `/proc/<pid>/fd/<n>`
- * @param format what it prints of each entry
- * @param maxDepth default: none
+ * @param expression what it prints of each entry, after options
  */
-async function* runFind(folder: string, format: string, maxDepth?: number): AsyncGenerator<Buffer> {
-  const depth = maxDepth === undefined ? [] : ['-maxdepth', String(maxDepth)];
-  const child = spawn('find', ['.', '-mindepth', '1', ...depth, '-xdev', '-printf', format], {
+async function* runFind(folder: string, ...expression: string[]): AsyncGenerator<Buffer> {
+  const child = spawn('find', ['.', '-mindepth', '1', ...expression], {
     cwd: folder,
     env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -39,18 +37,31 @@ export interface TreeSize {
   entries: number;
 }
 
-/** Measures a folder, however deep, choice 493. @param stopAt ends the walk early if one of its values is exceeded */
-export async function measureTree(folder: string, stopAt: TreeSize): Promise<TreeSize> {
-  const size = { bytes: 0, entries: 0 };
+/** Unreadable folders that one measurement reports. */
+const MAX_UNREADABLE = 1000;
+
+/**
+ * Measures a folder, however deep, choice 493.
+ *
+ * @param stopAt ends the walk early if one of its values is exceeded
+ * @returns the size, and the paths of folders whose content is missing because their owner cannot read them
+ */
+export async function measureTree(folder: string, stopAt: TreeSize): Promise<TreeSize & { unreadable: Buffer[] }> {
+  const size = { bytes: 0, entries: 0, unreadable: [] as Buffer[] };
   let rest = '';
-  for await (const piece of runFind(folder, '%b %s\\n')) {
-    const lines = (rest + piece.toString('latin1')).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) {
-      const [blocks, bytes] = line.split(' ');
+  const expression = ['-xdev', '-printf', '%b %s\\0', '-type', 'd', '!', '-perm', '-500', '-printf', ' %P\\0'];
+  for await (const piece of runFind(folder, ...expression)) {
+    const records = (rest + piece.toString('latin1')).split('\0');
+    rest = records.pop() ?? '';
+    for (const record of records) {
+      if (record.startsWith(' ')) {
+        if (size.unreadable.length < MAX_UNREADABLE) size.unreadable.push(Buffer.from(record.slice(1), 'latin1'));
+        continue;
+      }
+      const [blocks, bytes] = record.split(' ');
       size.bytes += Math.max(Number(blocks) * 512, Number(bytes));
+      size.entries++;
     }
-    size.entries += lines.length;
     if (size.bytes > stopAt.bytes || size.entries > stopAt.entries) break;
   }
   return size;
@@ -58,6 +69,11 @@ export async function measureTree(folder: string, stopAt: TreeSize): Promise<Tre
 
 const fields = 9;
 const kinds: Partial<Record<string, SandboxEntry['kind']>> = { f: 'file', d: 'folder', l: 'link' };
+
+const listing = [
+  ...['-maxdepth', String(MAX_TREE_DEPTH + 1), '-xdev'],
+  ...['-printf', '%P\\0%y\\0%s\\0%m\\0%T@\\0%i\\0%C@\\0%d\\0%l\\0'],
+];
 
 /** A record of a listing is longer than this only if the folders are nested too deep. */
 const MAX_RECORD_BYTES = 3 * MAX_PATH_BYTES;
@@ -69,7 +85,7 @@ const MAX_RECORD_BYTES = 3 * MAX_PATH_BYTES;
  */
 export async function* findEntries(folder: string): AsyncGenerator<SandboxEntry[]> {
   let rest: Buffer = Buffer.alloc(0);
-  for await (const piece of runFind(folder, '%P\\0%y\\0%s\\0%m\\0%T@\\0%i\\0%C@\\0%d\\0%l\\0', MAX_TREE_DEPTH + 1)) {
+  for await (const piece of runFind(folder, ...listing)) {
     const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
     const batch: SandboxEntry[] = [];
     let start = 0;

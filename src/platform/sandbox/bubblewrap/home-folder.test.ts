@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { EntryToWrite, SandboxEntry } from '../sandbox.ts';
-import { measureTree } from './find-entries.ts';
 import { HomeFolder } from './home-folder.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-home-'));
@@ -93,11 +92,46 @@ describe.runIf(process.platform === 'linux')('the home folder of a sandbox', () 
     const deepest = join(path, 'd/'.repeat(230));
     mkdirSync(deepest, { recursive: true });
     writeFileSync(join(deepest, 'f'), Buffer.alloc(1_000_000));
-    const size = await measureTree(home.path, { bytes: Number.POSITIVE_INFINITY, entries: 1000 });
+    const size = await home.measure(unlimited);
     expect(size.entries).toBe(231);
     expect(size.bytes).toBeGreaterThan(1_000_000);
     await expect(home.remove([Buffer.from('d')])).rejects.toThrow('too many levels');
     expect(readdirSync(deepest)).toEqual(['f']);
     home.close();
   });
+
+  it.runIf(process.getuid?.() !== 0)('is measured in folders that commands have made unreadable', async () => {
+    const { path, home } = openHome();
+    mkdirSync(join(path, 'a/b'), { recursive: true });
+    writeFileSync(join(path, 'a/b/f'), Buffer.alloc(1_000_000));
+    for (const name of ['a/b', 'a']) chmodSync(join(path, name), 0o300);
+    const { bytes, entries } = await home.measure(unlimited);
+    expect([entries, bytes > 1_000_000]).toEqual([3, true]);
+    home.close();
+  });
+
+  it('keeps folders that their owner can read as they are, and lists them once', async () => {
+    const { path, home } = openHome();
+    mkdirSync(join(path, 'd'));
+    writeFileSync(join(path, 'd/f'), 'text');
+    chmodSync(join(path, 'd'), 0o500);
+    expect(await readPaths(home.list())).toEqual(['d', 'd/f']);
+    (await home.read(Buffer.from('d/f')))?.destroy();
+    expect(statSync(join(path, 'd')).mode & 0o777).toBe(0o500);
+    await home.remove([Buffer.from('d/f')]);
+    expect(readdirSync(join(path, 'd'))).toEqual([]);
+    home.close();
+  });
+
+  it.runIf(process.getuid?.() !== 0)('cannot be measured with too many of them', async () => {
+    const { path, home } = openHome();
+    const names = Array.from({ length: 12 }, (_, index) => 'd/'.repeat(index + 1));
+    for (const name of names) mkdirSync(join(path, name));
+    for (const name of names.toReversed()) chmodSync(join(path, name), 0o300);
+    await expect(home.measure(unlimited)).rejects.toThrow(RangeError);
+    for (const name of names) chmodSync(join(path, name), 0o700);
+    home.close();
+  });
 });
+
+const unlimited = { bytes: Number.POSITIVE_INFINITY, entries: 1000 };

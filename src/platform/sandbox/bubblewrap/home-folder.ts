@@ -24,12 +24,14 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntryToWrite, SandboxEntry } from '../sandbox.ts';
 import { splitEntryPath } from '../split-entry-path.ts';
-import { findEntries, MAX_TREE_DEPTH } from './find-entries.ts';
+import { findEntries, MAX_TREE_DEPTH, measureTree, type TreeSize } from './find-entries.ts';
 
 /** Opens an entry without access to its content. Node has no name for it. */
 const O_PATH = 0o10_000_000;
 /** Time after which work on many entries lets the process do other things. */
 const MAX_TURN_MS = 5;
+/** Walks of one measurement. Each one makes a further level of unreadable folders readable. */
+const MAX_WALKS = 10;
 
 /**
  * The home folder of a running sandbox, from outside. Processes of the sandbox change it meanwhile, so each step opens
@@ -70,7 +72,7 @@ export class HomeFolder {
             prefix.length === 0 ? batch : batch.map((entry) => ({ ...entry, path: joinPath(prefix!, entry.path) }));
           if (this.#owner === undefined) {
             for (const { kind, mode, path } of whole)
-              if (kind === 'folder' && (mode & 0o700) !== 0o700) closed.push(path);
+              if (kind === 'folder' && (mode & 0o500) !== 0o500) closed.push(path);
           }
           yield whole;
         }
@@ -78,6 +80,29 @@ export class HomeFolder {
         closeSync(folder);
       }
     }
+  }
+
+  /**
+   * Measures everything, choice 575.
+   *
+   * @param stopAt ends the measurement early if one of its values is exceeded
+   * @throws {RangeError} if commands keep folders unreadable
+   */
+  async measure(stopAt: TreeSize): Promise<TreeSize> {
+    const turn = new Turn();
+    for (let walks = 0; walks < MAX_WALKS; walks++) {
+      if (!this.#isOpen) throw new Error('the home folder is closed');
+      this.#allow(this.#fd, 0o700);
+      const { unreadable, ...size } = await measureTree(this.path, stopAt);
+      const isExceeded = size.bytes > stopAt.bytes || size.entries > stopAt.entries;
+      if (isExceeded || unreadable.length === 0 || this.#owner !== undefined) return size;
+      for (const path of unreadable) {
+        if (turn.isOver) await turn.next();
+        const folder = this.#openFolder(splitPath(path), false);
+        if (folder !== undefined) closeSync(folder);
+      }
+    }
+    throw new RangeError('too many of its folders cannot be read');
   }
 
   async read(path: Buffer): Promise<Readable | undefined> {
@@ -131,6 +156,7 @@ export class HomeFolder {
       const folder = this.#openFolder(segments, false);
       if (folder === undefined) continue;
       try {
+        this.#allow(folder, 0o700);
         await removeTree(folder, name, turn);
       } finally {
         closeSync(folder);
@@ -194,7 +220,7 @@ export class HomeFolder {
         closeSync(folder);
         if (next === undefined) return undefined;
         folder = next;
-        this.#allow(folder, 0o700);
+        this.#allow(folder, creates ? 0o700 : 0o500);
       }
       return folder;
     } catch (error) {

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { SandboxLimits, SandboxProblem } from '../sandbox.ts';
-import { measureTree } from './find-entries.ts';
+import type { HomeFolder } from './home-folder.ts';
 import {
   countSockets,
   innerFolder,
@@ -28,8 +28,7 @@ export interface Supervised {
   limits: SandboxLimits;
   /** Process 1, by its id on the host. */
   root: number;
-  /** Path of the open home folder. */
-  home: string;
+  home: HomeFolder;
   /** Whether the kernel limits the memory. */
   hasMemoryLimit: boolean;
   /** Whether a command is running. */
@@ -63,7 +62,7 @@ export class Supervisor {
   }
 
   async #openDisk(): Promise<void> {
-    this.#freeAfterWalk = await readFreeBytes(this.#of.home);
+    this.#freeAfterWalk = await readFreeBytes(this.#of.home.path);
     void this.#watchFree();
     this.#repeat('disk', DISK_CHECK_MS, () => void this.#watchDisk());
   }
@@ -137,7 +136,7 @@ export class Supervisor {
 
   /** Measures the home folder early if the disk fills fast. */
   async #watchFree(): Promise<void> {
-    const free = await readFreeBytes(this.#of.home);
+    const free = await readFreeBytes(this.#of.home.path);
     if (free < RESERVED_BYTES && this.#usedBytes > SMALL_BYTES) {
       this.#end('disk', 'The disk of the gateway is almost full.');
       return;
@@ -152,11 +151,18 @@ export class Supervisor {
     this.#isMeasuring = true;
     const startedMs = performance.now();
     const { limits, home } = this.#of;
-    const free = await readFreeBytes(home);
+    const free = await readFreeBytes(home.path);
     if (this.#isClosed) return;
-    const { bytes, entries } = await measureTree(home, { bytes: limits.diskBytes, entries: limits.diskEntries }).catch(
-      () => ({ bytes: this.#usedBytes, entries: 0 }),
-    );
+    let size = { bytes: this.#usedBytes, entries: 0 };
+    try {
+      size = await home.measure({ bytes: limits.diskBytes, entries: limits.diskEntries });
+    } catch (error) {
+      if (error instanceof RangeError) {
+        this.#end('disk', `The home folder of the sandbox cannot be measured: ${error.message}.`);
+        return;
+      }
+    }
+    const { bytes, entries } = size;
     this.#isMeasuring = false;
     this.#usedBytes = bytes;
     this.#freeAfterWalk = free;
