@@ -50,7 +50,7 @@ export function createEgress(
   };
 }
 
-/** The user of a sandbox must be able to enter the folder, which that of root may not be. */
+/** The user of a sandbox must be able to enter the folder. The temporary folder of root can be closed to it. */
 function chooseBase(): string {
   const usual = tmpdir();
   return process.getuid?.() === 0 || Buffer.byteLength(usual) > MAX_FOLDER_BYTES ? '/tmp' : usual;

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { LoadedConfig } from '../config/load.ts';
 import type { SandboxDriver } from '../platform/sandbox/sandbox.ts';
 
-/** What runs the commands of models, or why nothing can. */
+/** The driver that runs the commands of models, or why there is none. */
 export type ChosenDriver = { driver: SandboxDriver } | { problem: string };
 
 /** Creates the driver of the configuration. Starts nothing; the driver's `probe` tells whether it works. */

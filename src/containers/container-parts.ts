@@ -23,7 +23,7 @@ export interface ContainerSettings {
   price: Containers['price'];
 }
 
-/** What counts the work of sandboxes. */
+/** Counters of the work of sandboxes. */
 export interface SandboxCounts {
   started(): void;
   /** @param ranMs how long it ran */

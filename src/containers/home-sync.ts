@@ -51,7 +51,7 @@ export class PathTooLongError extends Error {
   }
 }
 
-/** What is saved of an entry. */
+/** The saved state of an entry. */
 interface Known {
   stamp: string;
   bytes: number;
@@ -315,7 +315,7 @@ export class HomeSync {
       }),
     );
     if (result.refusal !== undefined) throw new SaveRefusedError(result.refusal);
-    // What it has saved itself is in its home folder, and need not be read again.
+    // Its own saves are in its home folder, so it does not read them again.
     if (result.version === this.seen + 1) this.seen++;
     else this.own.add(result.version);
     return result.released;

@@ -79,7 +79,7 @@ export class WarmSandbox {
       try {
         result = await this.parts.sandbox.exec({ ...command, signal });
       } catch (error) {
-        // What the command changed before is saved, but its caller does not wait for that.
+        // The earlier changes of the command are saved. Its caller does not wait for that.
         const end = this.use();
         void this.save().then(end, end);
         throw error;

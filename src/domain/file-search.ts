@@ -54,7 +54,7 @@ export interface WordCounts {
 /** The id in `vector_store_ids` that means all stored files of the workspace. */ // choice 550
 export const ALL_FILES = 'workspace';
 
-/** What `vector_store_ids` and the parameters of `router:file_search` limit a search to. Both empty: all files. */
+/** The files to which `vector_store_ids` or parameters of `router:file_search` limit a search. Both empty: all files. */
 export interface SearchPlaces {
   readonly fileIds: readonly string[];
   /** The beginnings of file names, each with a slash at the end. */

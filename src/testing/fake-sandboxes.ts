@@ -11,7 +11,7 @@ import {
   type SandboxSpec,
 } from '../platform/sandbox/sandbox.ts';
 
-/** What a command of a fake sandbox does, as JSON, in this order. */
+/** The work of a command of a fake sandbox, as JSON, in this order. */
 export interface FakeCommand {
   /** Waits until the test lets it pass, a timeout, or the signal. */
   waitFor?: string;

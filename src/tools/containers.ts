@@ -3,7 +3,7 @@ import type { Caller } from '../domain/caller.ts';
 /** The processes of a container. Those of different tools are separate; its saved files are shared. */
 export type ContainerCompute = 'shell' | 'bash' | 'code' | 'editor';
 
-/** What may leave a container. Absent: nothing. */
+/** The hosts that a container can reach. Absent: none. */
 export interface NetworkPolicy {
   /** Lower-case host names or globs, for ports 80 and 443. `*`: every public host. */
   readonly allowedDomains: readonly string[];
@@ -53,13 +53,13 @@ export interface ContainerFileCitation {
   readonly end_index: 0;
 }
 
-/** What runs the commands of containers. `simulation`: no real system, and the model should know. */
+/** The driver of containers. `simulation` is no real system, and the model reads so. */
 export type ContainerKind = 'bubblewrap' | 'docker' | 'kubernetes' | 'simulation';
 
 /** A running container. All methods throw a `ToolError` with a message for the model if it cannot be used. */
 export interface OpenContainer {
   readonly id: string;
-  /** What runs its commands. */
+  /** The driver that runs its commands. */
   readonly kind: ContainerKind;
   /** Runs a command, then saves changed files. They are saved even if the call is cancelled meanwhile. */
   run(command: ContainerCommand): Promise<ContainerCommandResult>;
@@ -73,7 +73,7 @@ export interface OpenContainer {
 export interface Containers {
   /** Why no container can run, and what to install or change; undefined: they can. Costs nothing. */
   readonly problem: string | undefined;
-  /** What runs the commands; undefined: nothing can. Costs nothing. */
+  /** The driver that runs the commands; undefined: none. Costs nothing. */
   readonly kind: ContainerKind | undefined;
   /** @returns the ids of files that the workspace does not have */
   findUnknownFiles(caller: Caller, fileIds: readonly string[]): Promise<readonly string[]>;

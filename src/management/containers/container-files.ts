@@ -24,7 +24,7 @@ import { openEntryContent } from './entry-content.ts';
 /** The dependencies of the use cases of container files. */
 export interface ContainerFileParts {
   containers: ContainerStore;
-  /** Of the workspace, for files that are promoted. */
+  /** The files of the workspace, for copies of promoted files. */
   files: FileParts;
 }
 

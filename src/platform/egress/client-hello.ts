@@ -1,4 +1,4 @@
-/** What the first bytes of a connection are. `partial`: more bytes are needed. */
+/** The kind of the first bytes of a connection. `partial`: more bytes are needed. */
 export type FirstBytes = 'partial' | 'invalid' | { kind: 'tls'; serverName: string | undefined };
 
 /** Longest first message of a TLS client that is read. Those of today have less than 2 KiB. */

@@ -12,7 +12,7 @@ import { joinTunnel } from './tunnel.ts';
 export interface EgressLimits {
   /** Connections of the sandbox at the same time. One more is closed. */
   connections: number;
-  /** Of a request or a response. */
+  /** Maximum headers of a request or a response. */
   headerBytes: number;
   /** Time for the headers of a request, and for the first bytes of a tunnel. */
   beginMs: number;

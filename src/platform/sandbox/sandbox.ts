@@ -5,20 +5,20 @@ export const SANDBOX_HOME = '/workspace/home';
 
 /** The limits of a running sandbox. */
 export interface SandboxLimits {
-  /** Of all its processes together. */
+  /** Memory of all its processes together. */
   memoryBytes: number;
   /** CPU cores, such as 0.5. */
   cpus: number;
   processes: number;
-  /** Of the home folder. */
+  /** Size of the home folder. */
   diskBytes: number;
   /** Files, folders and links in the home folder. */
   diskEntries: number;
-  /** Of `/tmp`, which exists while the sandbox runs. */
+  /** Size of `/tmp`, which exists while the sandbox runs. */
   temporaryBytes: number;
 }
 
-/** What a sandbox starts with. It does not change while the sandbox runs. */
+/** The settings of a sandbox. They do not change while it runs. */
 export interface SandboxSpec {
   /** Unique among the sandboxes of the gateway: 1 to 128 characters `[A-Za-z0-9_-]`. */
   name: string;
@@ -66,7 +66,7 @@ export interface SandboxEntry {
   /** Permission bits of a file or a folder. */
   mode: number;
   modifiedAtMs: number;
-  /** Of a link: its target, which can point anywhere. */
+  /** Target of a link. It can point anywhere. */
   target?: Buffer;
   /** Changes whenever the entry changes. Comparable within one sandbox only. */
   stamp: string;
@@ -74,7 +74,7 @@ export interface SandboxEntry {
 
 /** An entry to create or replace. */
 export type EntryToWrite = Pick<SandboxEntry, 'path' | 'kind' | 'mode' | 'modifiedAtMs' | 'target'> & {
-  /** Of a file. */
+  /** Content of a file. */
   content?: AsyncIterable<Uint8Array>;
 };
 

@@ -4,7 +4,7 @@ import type { MetricFamily } from './exposition.ts';
 export class SandboxNumbers {
   /** Number of running sandboxes of this process. */
   running: () => number = () => 0;
-  /** What runs them. */
+  /** The driver that runs them. */
   driver = 'none';
   /** The traffic of their networks. */
   readonly egress = { served: 0, refused: 0, failed: 0, sentBytes: 0, receivedBytes: 0 };

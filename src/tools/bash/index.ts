@@ -23,7 +23,7 @@ const purpose =
   'Runs bash commands and returns their output. Use it to compute, to process data and to create files. Each command ' +
   'starts in the home folder, whose files stay for later calls.';
 
-/** Of a command that was interrupted, as of the program `timeout`. */
+/** Exit code of a command that was interrupted. The program `timeout` has the same. */
 const TIMEOUT_EXIT_CODE = 124;
 
 /** Maximum characters of the commands that the model reads again. */

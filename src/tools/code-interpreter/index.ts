@@ -37,7 +37,7 @@ const purpose =
 /** The value of `include` that requests the outputs of the hosted tool. */
 const OUTPUTS = 'code_interpreter_call.outputs';
 
-/** Of a program that was interrupted, as of the command `timeout`. */
+/** Exit code of a program that was interrupted. The command `timeout` has the same. */
 const TIMEOUT_EXIT_CODE = 124;
 
 const TYPE = 'router:code_interpreter';

@@ -18,7 +18,7 @@ const restartSuffix = /-r[a-z0-9]{12}$/;
 
 const keyShape = /^[A-Za-z0-9_-]+$/;
 
-/** What decides which container a call uses. */
+/** The facts that decide which container a call uses. */
 export interface ContainerSession {
   readonly environment: ContainerEnvironment | undefined;
   /** Keys of the session, the most important first. */

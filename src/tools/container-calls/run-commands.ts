@@ -41,7 +41,7 @@ export interface CommandsResult {
 
 export interface CommandsToRun {
   readonly commands: readonly string[];
-  /** Of each command, or of all together. */
+  /** Time limit of each command, or of all together. */
   readonly timeoutMs: number;
   readonly isTotal?: boolean;
   readonly maxOutputLength: number;

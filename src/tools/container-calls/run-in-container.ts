@@ -11,7 +11,7 @@ const START_SECONDS = 60;
 /** The service of the ledger lines. */
 const SERVICE = 'sandbox';
 
-/** What the calls of a tool in a response share. */
+/** The state that the calls of a tool in a response share. */
 interface SharedCalls {
   /** Ends when the calls so far have ended. */
   queue?: Promise<unknown>;

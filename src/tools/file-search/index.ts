@@ -15,7 +15,7 @@ type Parameters = Static<typeof fileSearchParameters>;
 
 const DEFAULT_RESULTS = 10;
 const MAX_RESULTS = 50;
-/** Of `vector_store_ids`. */
+/** Maximum entries of `vector_store_ids`. */
 const MAX_IDS = 100;
 
 /** Parameters of the hosted tool. */

@@ -18,7 +18,7 @@ export interface RankedPassage extends FoundPassage {
 
 /** How often a word must occur to count half. */
 const HALF = 0.4;
-/** What a word with the same beginning counts, and a word of the file name. */
+/** Weights of a word with the same beginning, and of a word of the file name. */
 const SIMILAR = 0.6;
 const IN_NAME = 0.5;
 

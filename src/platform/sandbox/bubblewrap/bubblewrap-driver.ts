@@ -29,10 +29,10 @@ import { writeArguments, writeEtc } from './write-arguments.ts';
 
 /**
  * Processes of sandboxes have this user and group on the host if the gateway runs as root, whom most limits of the kernel
- * do not bind. No distribution gives it to anybody.
+ * do not bind. No distribution assigns it.
  */
 const UNPRIVILEGED_ID = 65_529;
-/** Sandboxes give way to the gateway. */
+/** Sandboxes have a lower priority than the gateway. */
 const NICENESS = 19;
 const START_MS = 30_000;
 

@@ -1,6 +1,6 @@
 import { SandboxError } from '../sandbox.ts';
 
-/** What `bwrap` says, and what to do. The first match applies. */
+/** Messages of `bwrap`, and the remedy for each. The first match applies. */
 const advice: readonly [pattern: RegExp, says: string][] = [
   [
     /Unknown option/i,

@@ -32,7 +32,7 @@ async function* runFind(folder: string, ...expression: string[]): AsyncGenerator
 }
 
 export interface TreeSize {
-  /** Of the disk, or of the content if that is more: files can have holes, and several names. */
+  /** Bytes on the disk, or of the content if that is more: files can have holes, and several names. */
   bytes: number;
   entries: number;
 }

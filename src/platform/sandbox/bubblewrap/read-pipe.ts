@@ -6,9 +6,9 @@ const DROPPED_PER_PAUSE = 262_144;
 const PAUSE_MS = 5;
 /** Pause while nothing comes. */
 const IDLE_PAUSE_MS = 25;
-/** What is dropped is read into the same memory. */
+/** Dropped bytes are read into the same memory. */
 const scratch = Buffer.alloc(65_536);
-/** What a pipe can hold at most, as an ordinary user may enlarge it. */
+/** Maximum bytes of a pipe. An ordinary user can enlarge it so far. */
 const MAX_PIPE_BYTES = 1_048_576;
 
 /** The read end of a named pipe that processes of a sandbox write. Its content is untrusted and can be endless. */

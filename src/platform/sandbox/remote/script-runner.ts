@@ -3,7 +3,7 @@ import { MarkedOutput, type OutputMark } from './marked-output.ts';
 import type { ProcessListener, RemoteContainer, RemoteProcess } from './remote-process.ts';
 import { RUNNER } from './scripts.ts';
 
-/** What a runner reads instead of a length to end. */
+/** A runner that reads this instead of a length ends. */
 const LAST = Buffer.from('0\n');
 
 /** The connection to a runner has ended, so its process was killed or its container is gone. */

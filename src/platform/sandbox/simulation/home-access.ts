@@ -13,7 +13,7 @@ interface OpenFile {
   at: number;
 }
 
-/** What the driver does in the home folder. Follows no link. */
+/** The operations of the driver in the home folder. They follow no link. */
 export class HomeAccess {
   private readonly files: SimulatedFiles;
   private readonly listings = new Map<number, Iterator<SandboxEntry>>();

@@ -26,7 +26,7 @@ const meanings = {
   EXDEV: 'cross-device link not permitted',
 };
 
-/** What the shell sees of a file. Structured clones of it cross threads. */
+/** A file as the shell sees it. Structured clones of it cross threads. */
 export interface FileState {
   kind: SimulatedNode['kind'];
   mode: number;

@@ -12,7 +12,7 @@ export interface ContainerRecord {
   usedAtMs: number;
   /** Grows with every save. */
   version: number;
-  /** Of its files together. */
+  /** Size of its files together. */
   bytes: number;
   /** Its files, folders and links. */
   entries: number;
@@ -63,11 +63,11 @@ export interface ContainerEntry {
   /** Relative to the home folder, with `/`. At most `MAX_SAVED_PATH_BYTES`. */
   path: ByteText;
   kind: 'file' | 'folder' | 'link';
-  /** Of a file; 0 for others. */
+  /** Size of a file; 0 for others. */
   bytes: number;
   mode: number;
   modifiedAtMs: number;
-  /** Of a link. */
+  /** Target of a link. */
   target: ByteText | null;
   /** Null for an empty file, a folder and a link. */
   content: ContentPlace | null;

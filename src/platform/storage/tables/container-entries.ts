@@ -35,7 +35,7 @@ export interface ContainerEntryTable {
   version: Integer;
   target: ColumnType<Uint8Array | null, Buffer | null, Buffer | null>;
   object: string | null;
-  /** Of the content in the object. */
+  /** Offset of the content in the object. */
   place: Integer;
 }
 
