@@ -8,18 +8,18 @@ const MAX_OPEN_FILES = 1024;
 
 /**
  * Returns the program of process 1, for `bash -c`. It sets the limits that processes inherit, closes
- * files that the gateway's own parent left open, says `ready`, and runs the
- * script of each number that it reads. At the end of its input, which is also the end of the gateway, it ends, and with
+ * files that the gateway's own parent left open, says `ready`, lowers its own priority, and runs the script of each
+ * number that it reads. At the end of its input, which is also the end of the gateway, it ends, and with
  * it all processes of the sandbox. As process 1 it cannot be killed from inside, and removes the processes that others
  * left behind.
  */
 export const writeAgent = ({ processes, diskBytes }: SandboxLimits, relay?: NetworkRelay): string => `
 ulimit -c 0 -n ${MAX_OPEN_FILES} -f ${Math.ceil(diskBytes / 1024)} -u ${processes} || exit 1
 echo 1000 >/proc/self/oom_score_adj
-${lowerOwnSession}
 for fd in /proc/self/fd/*; do fd=\${fd##*/}; ((fd > 2)) && eval "exec $fd>&-"; done
 ${relay ? startRelay(relay) : ''}echo ready
 exec >/dev/null 2>&1
+${lowerOwnSession}
 while IFS= read -r number; do ( . ${CONTROL_FOLDER}/$number.sh ) <&- & done
 `;
 
