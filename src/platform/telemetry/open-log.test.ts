@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { openLog } from './open-log.ts';
 
@@ -34,4 +36,18 @@ it('writes the level of the message, or the one that is given, from its own leve
     { level: 30, worker: 1, msg: 'request' },
     { level: 20, worker: 1, msg: 'request' },
   ]);
+});
+
+it.runIf(existsSync('/dev/full'))('does not end the process if the disk of the log is full', () => {
+  const program = `
+    import { openLog } from ${JSON.stringify(new URL('open-log.ts', import.meta.url).href)};
+    openLog({ level: 'info', secrets: [] }).write('shutdown started');
+    setTimeout(() => process.stdout.write('runs'), 100);`;
+  const full = openSync('/dev/full', 'w');
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', full],
+    timeout: 60_000,
+  });
+  closeSync(full);
+  expect(String(stdout)).toBe('runs');
 });

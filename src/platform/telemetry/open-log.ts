@@ -29,6 +29,7 @@ export interface LogOptions {
  */
 export function openLog({ level, secrets, fields = {}, format, write }: LogOptions): Log {
   const stderr = write ? undefined : pino.destination(2);
+  stderr?.on('error', () => {}); // a full disk loses lines of the log, and does not end the gateway
   const print = write ?? ((line) => void stderr!.write(line));
   const out = format ? (line: string) => print(format(line)) : print;
   let hidden: string[] = [];
