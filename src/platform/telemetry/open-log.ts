@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { type LogLevel, logMessages, type WriteLog } from './log-messages.ts';
 
@@ -28,9 +29,7 @@ export interface LogOptions {
  * masked in every line before it is written.
  */
 export function openLog({ level, secrets, fields = {}, format, write }: LogOptions): Log {
-  const stderr = write ? undefined : pino.destination(2);
-  stderr?.on('error', () => {}); // a full disk loses lines of the log, and does not end the gateway
-  const print = write ?? ((line) => void stderr!.write(line));
+  const print = write ?? writeToStandardError;
   const out = format ? (line: string) => print(format(line)) : print;
   let hidden: string[] = [];
   const logger = pino({ level }, { write: (line: string) => out(mask(line, hidden)) }).child(fields);
@@ -53,6 +52,27 @@ export function openLog({ level, secrets, fields = {}, format, write }: LogOptio
       },
     },
   };
+}
+
+const MAX_RETRIES = 50;
+const RETRY_MS = 10;
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * Writes a line at once. A line that cannot be written, for example because its disk is full, is lost: the destinations
+ * of pino keep such lines without a limit, and retry without end when the process exits.
+ */
+function writeToStandardError(line: string): void {
+  let rest = Buffer.from(line);
+  for (let retries = 0; rest.length > 0 && retries <= MAX_RETRIES; ) {
+    try {
+      rest = rest.subarray(writeSync(2, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
+      retries++; // the reader of the pipe is slow
+      Atomics.wait(sleeper, 0, 0, RETRY_MS);
+    }
+  }
 }
 
 /** Returns the forms of a secret: the plain text, and the text inside JSON. */
