@@ -96,6 +96,16 @@ describe.skipIf(problem !== undefined)(`bubblewrap${problem === undefined ? '' :
     }
   });
 
+  it('says that the disk may be full if a command cannot be written to it', async () => {
+    const driver = open();
+    const sandbox = await driver.start({ name: 'one', limits: testLimits });
+    const [control] = globSync(join(folder, 'sandboxes/**/control'));
+    symlinkSync('/dev/full', join(control!, '0.sh'));
+    await expect(runCommand(sandbox, 'echo here')).rejects.toMatchObject({ problem: 'disk' });
+    expect(await runShell(sandbox, 'echo here')).toBe('here\n');
+    await driver.close();
+  });
+
   it('reports a sandbox that is killed from outside as crashed, and its commands fail', async () => {
     const driver = open();
     const sandbox = await driver.start({ name: 'one', limits: testLimits });

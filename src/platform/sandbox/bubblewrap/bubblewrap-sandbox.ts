@@ -16,7 +16,7 @@ import {
 } from '../sandbox.ts';
 import { pipeNames, scriptName, writeScript } from './agent.ts';
 import type { HomeFolder } from './home-folder.ts';
-import type { NamedPipes } from './named-pipes.ts';
+import { type NamedPipes, NO_SPACE } from './named-pipes.ts';
 import { isRunning, killSession, readStartTime, sendSignal } from './process-tree.ts';
 import { PipeReader } from './read-pipe.ts';
 import { Supervisor } from './supervisor.ts';
@@ -115,7 +115,10 @@ export class BubblewrapSandbox implements Sandbox {
     const outputs = { stdout: readOutput('stdout'), stderr: readOutput('stderr') };
     const status = new StatusReader(join(control, names.status));
     try {
-      writeFileSync(join(control, scriptName(number)), writeScript(number, command.command, command.environment ?? {}));
+      writeControlFile(
+        join(control, scriptName(number)),
+        writeScript(number, command.command, command.environment ?? {}),
+      );
       this.#parts.child.stdin!.write(`${number}\n`);
       const end = await this.#awaitEnd(status, command);
       for (const output of Object.values(outputs)) output.drain();
@@ -299,5 +302,14 @@ class StatusReader {
 
   close(): void {
     this.#reader.close();
+  }
+}
+
+/** @throws {SandboxError} `disk` */
+function writeControlFile(path: string, text: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch (cause) {
+    throw new SandboxError('disk', NO_SPACE, { cause });
   }
 }

@@ -2,7 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { SandboxError } from '../sandbox.ts';
 import { pipeNames, scriptName } from './agent.ts';
+
+/** Why a command cannot start. */
+export const NO_SPACE = 'The gateway cannot write to its disk, which may be full.';
 
 /** Commands for which pipes are created at once: each call starts a process. */
 const BATCH = 8;
@@ -50,6 +54,6 @@ export class NamedPipes {
       stdio: 'ignore',
     });
     const [code] = (await once(child, 'exit')) as [number | null];
-    if (code !== 0) throw new Error('the pipes of a sandbox cannot be created');
+    if (code !== 0) throw new SandboxError('disk', NO_SPACE);
   }
 }
