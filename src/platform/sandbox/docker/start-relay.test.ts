@@ -47,7 +47,7 @@ describe('the relay in a container', () => {
     ['Perl first', { perl: works, python3: fails, node: fails }],
     ['Python without Perl', { python3: works, node: fails }],
     ['Node without the others', { node: works }],
-  ])('runs with %s', async (_, programs) => {
+  ])('runs with %s', { retry: 2 }, async (_, programs) => {
     for (const [name, script] of Object.entries(programs)) install(name, script);
     await start();
   });
