@@ -29,7 +29,7 @@ const rules: Rules = {
     access: 'platform metering catalog routing',
     pipeline: 'platform:types metering routing providers tools:types',
     management: 'schema platform metering catalog routing access requests guardrails',
-    interns: 'platform pipeline', // planned
+    interns: 'platform pipeline',
     exchanges: 'catalog routing providers pipeline',
     http: 'pipeline schema',
     api: 'schema platform metering catalog routing access requests pipeline management interns http',
