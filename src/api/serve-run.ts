@@ -8,11 +8,14 @@ import type { RequestSettings } from '../domain/request.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import { describeRequest, type FailedRequest } from '../http/failed-request.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
+import type { ResponseHeaders } from '../http/sse.ts';
 import { ClientWatch, type Deadline } from '../http/watch-client.ts';
 import { ledgerUnavailable } from '../metering/ledger.ts';
 import { isOverLimit, type RunBase } from '../pipeline/run/run.ts';
 import type { RunOrigin } from '../pipeline/run/run-origin.ts';
 import { lastAttemptOf } from '../pipeline/run/step.ts';
+import type { PartlyServed } from '../platform/telemetry/dropped-fields-log.ts';
+import { DROPPED_FIELDS_HEADER, writeDroppedFields } from './edge/dropped-fields-header.ts';
 import { wantsMetadata, wantsStandardEvents, wantsToolOutput } from './edge/wants-metadata.ts';
 
 export interface ServeRunParts {
@@ -25,6 +28,8 @@ export interface ServeRunParts {
   describeRun: (run: RunBase) => RouterMetadata | undefined;
   /** Called with the failure of a response that had begun. The server reports all others. */
   onFailure: (error: GatewayError, request: FailedRequest) => void;
+  /** Called for each served request of which some fields had no effect. */
+  onDroppedFields: (served: PartlyServed) => void;
 }
 
 /** A request of one API that has passed all checks of its body. */
@@ -34,8 +39,12 @@ export interface AcceptedRequest<R extends RunBase>
   settings: RequestSettings;
   deadline: Deadline;
   createRun: (origin: RunOrigin) => R;
-  /** Writes the response of the run in the format of the API. */
-  respond: (run: R) => RunResponse;
+  /**
+   * Writes the response of the run in the format of the API.
+   *
+   * @param headers returns the headers of a response that begins now, for streams
+   */
+  respond: (run: R, headers: () => ResponseHeaders) => RunResponse;
 }
 
 export interface RunResponse {
@@ -102,10 +111,14 @@ export async function serveRun<R extends RunBase>(
     hasStandardEvents: wantsStandardEvents(headers),
     modelLimits: ticket,
   });
-  const response = accepted.respond(run);
+  const response = accepted.respond(run, () => {
+    setDroppedFields(reply, run);
+    return reply.getHeaders() as ResponseHeaders; // the server sets no others
+  });
   const { stream } = response;
   try {
     await response.run();
+    reportDroppedFields(parts, request, run, setDroppedFields(reply, run));
     const ended = response.end();
     const body = ended instanceof Promise ? await ended : ended;
     if (body !== undefined) return body;
@@ -128,6 +141,32 @@ export async function serveRun<R extends RunBase>(
     parts.onFailure(run.error, describeRequest(request));
   }
   return reply.hijack();
+}
+
+/** Sets the header that names the fields without effect. @returns its value; undefined if there are none */
+function setDroppedFields(reply: FastifyReply, run: RunBase): string | undefined {
+  const fields = writeDroppedFields(run);
+  if (fields !== undefined) reply.header(DROPPED_FIELDS_HEADER, fields);
+  return fields;
+}
+
+function reportDroppedFields(
+  { onDroppedFields }: ServeRunParts,
+  { id }: FastifyRequest,
+  run: RunBase,
+  fields: string | undefined,
+): void {
+  const endpoint = lastAttemptOf(run)?.endpoint;
+  if (fields === undefined || !endpoint) return;
+  const { caller, generationId } = run;
+  onDroppedFields({
+    requestId: id,
+    generationId,
+    caller,
+    model: endpoint.model,
+    provider: endpoint.provider.name,
+    fields,
+  });
 }
 
 /** Records the endpoint of the last attempt, for the log. */

@@ -34,6 +34,7 @@ import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { Remote } from '../platform/cluster/peer.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { describeFailure } from '../platform/telemetry/describe-failure.ts';
+import { DroppedFieldsLog, type PartlyServed } from '../platform/telemetry/dropped-fields-log.ts';
 import { isLoopback } from '../platform/telemetry/is-loopback.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
@@ -98,6 +99,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     const level = error.kind === 'internal' ? 'error' : 'warn';
     parts.log('request failed', { ...request, ...describeFailure(error) }, level);
   };
+  const droppedFieldsLog = new DroppedFieldsLog(parts.log);
   const authenticate = (authorization: string | undefined, connection?: object) =>
     access.authenticate(authorization, connection);
   const catalog = () => models().catalog;
@@ -108,6 +110,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     admit,
     canRecord,
     onFailure,
+    onDroppedFields: (served: PartlyServed) => droppedFieldsLog.note(served),
     keepAliveMs: () => config().server.keep_alive_comment_ms,
   };
 

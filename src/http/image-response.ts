@@ -2,11 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../domain/errors.ts';
 import type { CompletedImageEvent, ImageEvent } from '../domain/image-events.ts';
 import type { Sink } from '../domain/sink.ts';
-import { DONE, waitForDrain, type EventStreamOptions, SseResponse, sseHeaders } from './sse.ts';
+import { DONE, waitForDrain, type EventStreamOptions, SseResponse } from './sse.ts';
 import { base64Length, base64Pieces } from './write-base64.ts';
 
-export interface ImageResponseOptions extends Omit<EventStreamOptions, 'headers'> {
-  headers: Record<string, string>;
+export interface ImageResponseOptions extends EventStreamOptions {
   /** Whether the current endpoint streams. Only then may the response start with a comment. */
   mayStream: () => boolean;
 }
@@ -22,7 +21,7 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
   private isStream: boolean | undefined;
 
   constructor(raw: ServerResponse, options: ImageResponseOptions) {
-    super(raw, { keepAliveMs: options.keepAliveMs, headers: { ...options.headers, ...sseHeaders } });
+    super(raw, options);
     this.settings = options;
   }
 
@@ -94,7 +93,7 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
       Buffer.byteLength(head) + Buffer.byteLength(tail) + entries.length - 1,
     );
     this.raw.writeHead(200, {
-      ...this.settings.headers,
+      ...this.settings.headers(),
       'content-type': 'application/json; charset=utf-8',
       'content-length': String(length),
     });

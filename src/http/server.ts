@@ -334,6 +334,10 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
       'x-ratelimit-limit',
       'x-ratelimit-remaining',
       'x-ratelimit-reset',
+      'x-router-dropped-fields',
+      'content-disposition',
+      'content-range',
+      'etag',
     ],
     maxAge: 86_400,
   });

@@ -84,7 +84,7 @@ async function serve(
   return { answer, over };
 }
 
-const options = { headers: { 'content-type': 'text/event-stream' }, keepAliveMs: 0 };
+const options = { headers: () => ({}), keepAliveMs: 0 };
 const completed = { type: 'response.completed', sequence_number: 9, response: {} } as ResponseEvent;
 
 describe('a stream to a client', () => {

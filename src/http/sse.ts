@@ -9,7 +9,7 @@ const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
 export const DONE = 'data: [DONE]\n\n';
 
 /** The headers of every event stream. The last one prevents buffering in proxies. */
-export const sseHeaders = {
+const sseHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache',
   'x-accel-buffering': 'no',
@@ -88,8 +88,12 @@ function isDelta(event: ResponseEvent): event is DeltaEvent {
   }
 }
 
+/** The headers of a response, by lower-case name. */
+export type ResponseHeaders = Record<string, string | number | string[]>;
+
 export interface EventStreamOptions {
-  headers: Record<string, string | number | string[]>;
+  /** Returns the headers besides those of every stream. Called when the response begins. */
+  headers: () => ResponseHeaders;
   /** Idle time after which a comment is sent. 0: never. */
   keepAliveMs: number;
 }
@@ -144,7 +148,7 @@ export class SseResponse {
    * @returns false if the client must read first
    */
   protected send(text: string, encoding: 'utf8' | 'latin1' = 'utf8', isLast = false): boolean {
-    if (!this.raw.headersSent) this.body.begin(200, this.options.headers);
+    if (!this.raw.headersSent) this.body.begin(200, { ...this.options.headers(), ...sseHeaders });
     this.lastWriteAt = performance.now();
     return this.body.write(text, encoding, isLast);
   }

@@ -134,6 +134,31 @@ describe('an unsupported parameter', () => {
     expect(sent(alpha)).not.toHaveProperty('top_p');
     expect(JSON.stringify(sent(alpha))).toContain('50');
     expect(answer.body.router_metadata?.params?.['dropped_fields']).toEqual(['temperature', 'top_p']);
+    expect(answer.headers.get('x-router-dropped-fields')).toBe('temperature, top_p');
+  });
+
+  it('is in a header of buffered and streamed responses, also without metadata', async () => {
+    await open(
+      [{ model: 'acme/m', supported_parameters: ['max_tokens'] }],
+      [{ model: 'acme/m', supported_parameters: ['temperature'] }],
+    );
+    const body = {
+      model: 'acme/m',
+      input: 'Hello',
+      temperature: 0.5,
+      top_k: 4,
+      colour: 1,
+      provider: { order: ['Alpha', 'Beta'] },
+    };
+    const dropped = async (request: object) => {
+      const response = await gateway.post('/responses', request);
+      await response.text();
+      return response.headers.get('x-router-dropped-fields');
+    };
+    expect(await dropped(body)).toBe('temperature, top_k, colour');
+    alpha.always(failed(500)); // the next endpoint supports one of them
+    expect(await dropped({ ...body, stream: true })).toBe('top_k, colour');
+    expect(await dropped({ model: 'acme/m', input: 'Hello' })).toBeNull();
   });
 
   it('is sent if its support is unknown', async () => {

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ImageResponse } from '../../http/image-response.ts';
 import type { Route } from '../../http/routes.ts';
+import type { ResponseHeaders } from '../../http/sse.ts';
 import { createImage } from '../../pipeline/create-image.ts';
 import type { ImagePipeline } from '../../pipeline/image-pipeline.ts';
 import { createImageRun } from '../../pipeline/run/create-run.ts';
@@ -40,13 +41,17 @@ export function createImagesHandler(parts: ImagesParts): Route['handler'] {
       clamped: [],
       modelDefault: read.hasDefaultModel ? 'default_image_model' : undefined,
       createRun: (origin) => createImageRun(pipeline, asked, origin),
-      respond: (run) => respond(run, reply, stream),
+      respond: (run, headers) => respond(run, reply, { headers, stream }),
     };
   }
 
-  function respond(run: ImageRun, reply: FastifyReply, stream: boolean): RunResponse {
+  function respond(
+    run: ImageRun,
+    reply: FastifyReply,
+    { headers, stream }: { headers: () => ResponseHeaders; stream: boolean },
+  ): RunResponse {
     const images = new ImageResponse(reply.raw, {
-      headers: reply.getHeaders() as Record<string, string>,
+      headers,
       keepAliveMs: stream ? parts.keepAliveMs() : 0,
       mayStream: () => stream && lastAttemptOf(run)?.endpoint.image?.streams === true,
     });

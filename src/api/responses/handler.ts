@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findServedTools } from '../../domain/depth-headers.ts';
 import type { Route } from '../../http/routes.ts';
-import { EventStream, sseHeaders } from '../../http/sse.ts';
+import { EventStream, type ResponseHeaders } from '../../http/sse.ts';
 import { createResponse } from '../../pipeline/create-response.ts';
 import { failRun } from '../../pipeline/events/fail-run.ts';
 import { EventFold } from '../../pipeline/events/fold-events.ts';
@@ -51,16 +51,12 @@ export function createResponsesHandler(parts: ResponsesParts): Route['handler'] 
       preset: read.preset,
       createRun: (origin) =>
         createRun(pipeline, { ...origin, request, source, within: findServedTools(headers), memory: bodyShare }),
-      respond: (run) => (request.stream ? streamResponse(run, reply) : bufferResponse(run, reply)),
+      respond: (run, headers) => (request.stream ? streamResponse(run, reply, headers) : bufferResponse(run, reply)),
     };
   }
 
-  function streamResponse(run: Run, reply: FastifyReply): RunResponse {
-    const { raw } = reply;
-    const events = new EventStream(raw, {
-      headers: { ...(reply.getHeaders() as Record<string, string>), ...sseHeaders },
-      keepAliveMs: parts.keepAliveMs(),
-    });
+  function streamResponse(run: Run, { raw }: FastifyReply, headers: () => ResponseHeaders): RunResponse {
+    const events = new EventStream(raw, { headers, keepAliveMs: parts.keepAliveMs() });
     return {
       run: () => createResponse(pipeline, run, events),
       end: () => void events.end(),

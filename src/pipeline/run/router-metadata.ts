@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { RouterMetadata } from '../../domain/router-metadata.ts';
+import { listDroppedFields } from './dropped-fields.ts';
 import type { RunBase } from './run.ts';
 import { attemptsOf, committedOf, lastAttemptOf } from './step.ts';
 
@@ -87,7 +88,8 @@ function describeParams(run: RunBase): Record<string, unknown> {
   const clamped = attempt ? [...run.clamped, ...attempt.adjustments] : run.clamped;
   if (clamped.length > 0) params['clamped'] = clamped;
   if (!attempt) return params;
-  if (attempt.droppedFields.length > 0) params['dropped_fields'] = attempt.droppedFields;
+  const dropped = listDroppedFields(run);
+  if (dropped.length > 0) params['dropped_fields'] = dropped;
   if (attempt.droppedUpstreamFields.length > 0) params['dropped_upstream_fields'] = attempt.droppedUpstreamFields;
   if (attempt.upstreamModel !== undefined) params['upstream_model'] = attempt.upstreamModel;
   return params;

@@ -56,6 +56,10 @@ export const logMessages = {
     levels: ['info', 'warn'],
     fields: ['request_id', 'generation_id', 'model', 'provider', 'rescued', ...failure],
   },
+  'request fields dropped': {
+    levels: ['info'],
+    fields: ['request_id', 'generation_id', 'key_name', 'key_hash', 'model', 'provider', 'fields'],
+  },
   'plugin failed': { levels: ['error'], fields: ['plugin', 'generation_id', 'err'] },
   'plugin promise rejected': { levels: ['error'], fields: ['err'] },
   'tool failed': { levels: ['warn'], fields: ['tool', 'err'] },

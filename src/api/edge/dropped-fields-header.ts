@@ -1,0 +1,52 @@
+import { listDroppedFields } from '../../pipeline/run/dropped-fields.ts';
+import type { RunBase } from '../../pipeline/run/run.ts';
+
+export const DROPPED_FIELDS_HEADER = 'x-router-dropped-fields';
+
+/** Maximum characters of the header: proxies reject responses with large headers. */
+const MAX_CHARACTERS = 1024;
+/** Stands for the names that have no room. */
+const MORE = '...';
+
+/**
+ * Names the request fields that had no effect: unknown ones, and those that the endpoint of the run did not get.
+ *
+ * @returns the value of the header; undefined if every field had an effect
+ * @see docs/reference/http.md#dropped-fields
+ */
+export function writeDroppedFields(run: Pick<RunBase, 'ignoredFields' | 'steps'>): string | undefined {
+  const dropped = listDroppedFields(run);
+  if (dropped.length === 0 && run.ignoredFields.length === 0) return undefined;
+  const names = new Set<string>();
+  let isCut = false;
+  let left = MAX_CHARACTERS - MORE.length;
+  for (const field of [...dropped, ...run.ignoredFields]) {
+    const name = writeName(field);
+    if (names.has(name)) continue;
+    left -= name.length + 2;
+    if (name === MORE || left < 0) {
+      isCut = true;
+      if (left < 0) break;
+    } else names.add(name);
+  }
+  return [...names, ...(isCut ? [MORE] : [])].join(', ');
+}
+
+/** Everything else could end the header or the list. Clients choose the names of unknown fields. */
+const UNSAFE = /[^\w.[\]()$/:@+-]/gu;
+
+/**
+ * Returns a name without the explanation in parentheses, which the metadata has. Unusual characters are percent-encoded.
+ */
+function writeName(field: string): string {
+  if (field.startsWith('…')) return MORE;
+  const explanation = field.endsWith(')') ? field.indexOf(' (') : -1;
+  const name = explanation > 0 ? field.slice(0, explanation) : field;
+  return name.toWellFormed().replace(UNSAFE, percentEncode);
+}
+
+/** Encodes also what `encodeURIComponent` leaves as it is. */
+const percentEncode = (character: string): string => {
+  const encoded = encodeURIComponent(character);
+  return encoded === character ? `%${character.charCodeAt(0).toString(16).toUpperCase()}` : encoded;
+};
