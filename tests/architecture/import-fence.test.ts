@@ -24,11 +24,12 @@ const rules: Rules = {
     metering: 'platform',
     contents: 'platform',
     config: 'platform schema',
+    vault: 'platform',
     catalog: 'metering providers:types',
     routing: 'platform:types metering catalog', // takes the port of the bus
     access: 'platform metering catalog routing',
     pipeline: 'platform:types metering routing providers tools:types',
-    management: 'schema platform metering catalog routing access requests guardrails',
+    management: 'schema platform metering catalog routing access requests guardrails vault',
     interns: 'platform pipeline',
     exchanges: 'catalog routing providers pipeline',
     http: 'pipeline schema',

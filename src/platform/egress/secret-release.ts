@@ -1,0 +1,28 @@
+/** The secrets that the proxy of one sandbox puts into requests. Processes of the sandbox have only placeholders. */
+export interface SecretRelease {
+  /**
+   * Whether a secret may be put into requests to exactly this host.
+   *
+   * @param host a lower-case name without a final dot
+   * @throws {GatewayError} if the vault is unavailable
+   */
+  isBound(host: string): Promise<boolean>;
+  /**
+   * Opens secrets for a request to a host. Unknown placeholders, and those of secrets that are not bound to the host, are
+   * left out.
+   *
+   * @throws {GatewayError} if the vault is unavailable, or a secret cannot be decrypted
+   */
+  release(host: string, placeholders: readonly string[]): Promise<ReleasedSecret[]>;
+}
+
+/** A secret for one request. */
+export interface ReleasedSecret {
+  name: string;
+  placeholder: string;
+  /** UTF-8. The proxy overwrites it with zeros after use. */
+  value: Buffer;
+}
+
+/** A name, two underscores and a keyed hash of 32 digits. Names of secrets never contain two underscores. */
+export const placeholderPattern = /hgsecret_([a-z][a-z0-9]*(?:_[a-z0-9]+)*)__[0-9a-f]{32}/g;
