@@ -19,7 +19,7 @@ export const OWNER_LABEL = 'headgate.owner';
 const MIB = 1024 * 1024;
 const OPEN_FILES = 1024;
 /** Processes of the gateway in a container. */
-const OWN_PROCESSES = 8;
+const OWN_PROCESSES = 9;
 const RELAY_PROCESSES = 2;
 /** For the folders that programs expect to be writable. */
 const SMALL = 'rw,nosuid,nodev,noexec,size=1m';

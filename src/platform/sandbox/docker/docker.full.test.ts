@@ -61,7 +61,7 @@ function testDriver({ socket, image }: ContainerService): void {
         NetworkMode: 'none',
         ReadonlyRootfs: true,
         Privileged: false,
-        PidsLimit: 72,
+        PidsLimit: 73,
         Memory: (256 + 64 + 8) * 2 ** 20,
       },
     });

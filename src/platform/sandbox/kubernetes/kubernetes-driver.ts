@@ -11,7 +11,7 @@ export type KubernetesSettings = ClusterSettings & PodSettings;
 
 const POLICIES = 'apis/networking.k8s.io/v1';
 /** Processes of the gateway in a pod. */
-const OWN_PROCESSES = 8;
+const OWN_PROCESSES = 9;
 
 const owner = `${hostname()}:${process.pid}`;
 

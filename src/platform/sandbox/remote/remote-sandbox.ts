@@ -16,16 +16,8 @@ import { CappedOutput } from './capped-output.ts';
 import { ListingReader } from './read-listing.ts';
 import type { RemoteContainer } from './remote-process.ts';
 import { RunnerClosedError, ScriptRunner } from './script-runner.ts';
-import {
-  KILL_SESSION,
-  LIST,
-  MEASURE_FILES,
-  MEASURE_SYSTEM,
-  NO_SUCH_FILE,
-  reportErrors,
-  script,
-  writeCommand,
-} from './scripts.ts';
+import { LIST, MEASURE_FILES, MEASURE_SYSTEM, NO_SUCH_FILE, reportErrors, script, writeCommand } from './scripts.ts';
+import { SessionKiller } from './session-killer.ts';
 import { FileWriter } from './write-files.ts';
 
 const PIECE_BYTES = 1024 * 1024;
@@ -71,6 +63,7 @@ export class RemoteSandbox implements Sandbox {
   private readonly commands = new Set<ScriptRunner>();
   private readonly released = new Set<ScriptRunner>();
   private releasing: Promise<void> = Promise.resolve();
+  private readonly killer: SessionKiller;
   private filer: ScriptRunner | undefined;
   private filing: Promise<unknown> = Promise.resolve();
   private handles = 0;
@@ -82,12 +75,14 @@ export class RemoteSandbox implements Sandbox {
     this.container = container;
     this.spec = spec;
     this.options = options;
+    this.killer = new SessionKiller(container);
     this.ended = this.ending.signal;
   }
 
   /** Waits until the container runs commands. */
   async open(): Promise<void> {
     await this.useFiler(async (run) => run(Buffer.from(':')));
+    void this.killer.prepare();
     this.prepare();
   }
 
@@ -97,7 +92,7 @@ export class RemoteSandbox implements Sandbox {
     const rejected = rejectCommand(command.command);
     if (rejected) return rejected;
     for (let tries = 1; ; tries++) {
-      const runner = await this.takeRunner();
+      const [runner] = await Promise.all([this.takeRunner(), this.killer.prepare()]);
       this.commands.add(runner);
       this.watch();
       try {
@@ -196,6 +191,7 @@ export class RemoteSandbox implements Sandbox {
     this.ending.abort(error);
     for (const runner of [...this.commands, ...this.released]) runner.close();
     this.filer?.close();
+    this.killer.close();
     clearTimeout(this.watching);
     void this.spare?.then(
       (runner) => runner.close(),
@@ -369,19 +365,10 @@ export class RemoteSandbox implements Sandbox {
   }
 
   private async killSession(id: number): Promise<void> {
-    const closed = Promise.withResolvers<void>();
-    const timer = setTimeout(closed.resolve, KILL_MS);
     try {
-      const process = await this.container.start(['bash', '-c', KILL_SESSION, 'headgate', String(id)], {
-        output() {},
-        closed: () => closed.resolve(),
-      });
-      await closed.promise;
-      process.close();
+      await this.killer.kill(id, KILL_MS);
     } catch {
       await this.checkEnd(); // no process can start: the command is stopped with the sandbox
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -96,22 +96,39 @@ while IFS= read -r size && ((size > 0)); do
   printf '%se%d\\n' "$mark" "$code" >&3
 done`;
 
-/** Kills the session of the argument, until none of its processes is left. Starts no process, so it works without any. */
-export const KILL_SESSION = `for turn in {1..50}; do
-  found=
-  for file in /proc/[0-9]*/stat; do
-    stat=
-    IFS= read -r -d '' stat 2>/dev/null <"$file"
-    rest=\${stat##*) }
-    set -- "$1" $rest
-    if [[ $5 == "$1" && $2 != Z ]]; then
-      pid=\${file#/proc/}
-      kill -KILL "\${pid%/stat}" 2>/dev/null && found=1
-    fi
+/** Kills a session, until none of its processes is left. Starts no process, so it works when none can start. */
+const KILL_FUNCTION = `kill_session() {
+  local session=$1 turn found file stat pid
+  for turn in {1..50}; do
+    found=
+    for file in /proc/[0-9]*/stat; do
+      stat=
+      IFS= read -r -d '' stat 2>/dev/null <"$file"
+      set -- \${stat##*) }
+      if [[ $4 == "$session" && $1 != Z ]]; then
+        pid=\${file#/proc/}
+        kill -KILL "\${pid%/stat}" 2>/dev/null && found=1
+      fi
+    done
+    [[ $found ]] || return 0
   done
-  [[ $found ]] || exit 0
-done
-exit 1`;
+  return 1
+}`;
+
+/** Kills the session of the argument. */
+export const KILL_SESSION = `${KILL_FUNCTION}
+kill_session "$1"`;
+
+/** What `SESSION_KILLER` prints when it reads ids. Then it needs no process any more. */
+export const KILLER_READY = 'ready\n';
+
+/** Kills the session of each line that it reads, and prints the line when the session has ended. */
+export const SESSION_KILLER = `${KILL_FUNCTION}
+printf '${KILLER_READY.trimEnd()}\\n'
+while IFS= read -r id; do
+  kill_session "$id"
+  printf '%s\\n' "$id"
+done 2>/dev/null`;
 
 const QUOTE = Buffer.from("'");
 const QUOTED_QUOTE = Buffer.from("'\\''");
