@@ -713,7 +713,7 @@ const sandbox = Type.Object({
   memory: sandboxSize('Memory of all processes of a sandbox together.', 536_870_912, 33_554_432),
   cpus: Type.Number({
     description:
-      'CPU cores of a sandbox, such as `0.5`. No effect with `bubblewrap`, whose processes have a lower priority.',
+      'CPU cores of a sandbox, such as `0.5`. With `bubblewrap`, it needs cgroup v2; without, its processes only have a lower priority.',
     default: 1,
     minimum: 0.05,
     maximum: 256,

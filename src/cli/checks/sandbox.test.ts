@@ -24,6 +24,12 @@ describe('the check of sandboxes', () => {
     });
   });
 
+  it('reports what limits sandboxes of bubblewrap', async () => {
+    const { status, says } = await check({ driver: 'auto' });
+    if (status === 'ok') expect(says).toMatch(/^bubblewrap works; .*cgroup v2/);
+    else expect(status).toBe('warn'); // this host has no bubblewrap
+  });
+
   it('reports a cluster without a configuration', async () => {
     const kubeconfig = join(dataDir, 'kubeconfig');
     const { config } = loadConfig({ file: null, env: {}, cwd: dataDir });

@@ -26,7 +26,9 @@ export async function checkSandbox(loaded: Pick<LoadedConfig, 'config' | 'dataDi
   chmodSync(folder, 0o711);
   try {
     if (name === 'auto' || name === 'bubblewrap') {
-      return await probe(createBubblewrap({ ...loaded, folder }), name === 'auto' ? 'warn' : 'fail');
+      const driver = createBubblewrap({ ...loaded, folder });
+      const finding = await probe(driver, name === 'auto' ? 'warn' : 'fail');
+      return finding.status === 'ok' ? { ...finding, says: `${finding.says}; ${driver.describeLimits()}` } : finding;
     }
     const chosen = await createSandboxDriver(loaded);
     return 'problem' in chosen ? { status: 'fail', subject, says: chosen.problem } : await probe(chosen.driver, 'fail');

@@ -17,14 +17,15 @@ import { join } from 'node:path';
 import { chooseNetworkRelay, type NetworkRelay } from '../network-relay.ts';
 import { type Sandbox, type SandboxDriver, SandboxError, type SandboxSpec } from '../sandbox.ts';
 import { writeAgent } from './agent.ts';
+import { awaitReady } from './await-ready.ts';
 import { BubblewrapSandbox } from './bubblewrap-sandbox.ts';
 import { buildSeccompFilter } from './build-seccomp-filter.ts';
-import { explainFailure } from './explain-failure.ts';
+import { type ControlGroup, type ControlGroupPlace, type ControlGroups, openControlGroups } from './control-groups.ts';
 import { HomeFolder } from './home-folder.ts';
 import { listHiddenPaths } from './list-hidden-paths.ts';
 import { NamedPipes } from './named-pipes.ts';
 import { readStartTime } from './process-tree.ts';
-import { SESSION_SCRIPT, sessionScript } from './session-priority.ts';
+import { NICENESS, SESSION_SCRIPT, sessionScript } from './session-priority.ts';
 import { writeArguments, writeEtc } from './write-arguments.ts';
 
 /**
@@ -32,9 +33,8 @@ import { writeArguments, writeEtc } from './write-arguments.ts';
  * do not bind. No distribution assigns it.
  */
 const UNPRIVILEGED_ID = 65_529;
-/** Sandboxes have a lower priority than the gateway. */
-const NICENESS = 19;
-const START_MS = 30_000;
+/** Time for the command of `probe`. */
+const PROBE_MS = 30_000;
 
 export interface BubblewrapOptions {
   /**
@@ -46,6 +46,8 @@ export interface BubblewrapOptions {
   hidden: readonly string[];
   /** Default: the best one that the host has. */
   relay?: NetworkRelay;
+  /** Where cgroups are. Default: those of the host. */
+  cgroups?: ControlGroupPlace;
   /** Where `bwrap` is searched. Default: the folders of the system. */
   searchPath?: string;
 }
@@ -59,6 +61,9 @@ export class BubblewrapDriver implements SandboxDriver {
   /** Home folders that are being removed. */
   readonly #removals = new Set<Promise<void>>();
   #instance: string | undefined;
+  #groups: ControlGroups | undefined;
+  /** Why there are no groups. */
+  #groupsProblem: string | undefined;
   #isClosed = false;
 
   constructor(options: BubblewrapOptions) {
@@ -75,7 +80,7 @@ export class BubblewrapDriver implements SandboxDriver {
         limits: { ...limits, temporaryBytes: 2 ** 20 },
       });
       const { signal } = new AbortController();
-      const command = { command: 'exit 7', timeoutMs: START_MS, maxOutputBytes: 1024, signal };
+      const command = { command: 'exit 7', timeoutMs: PROBE_MS, maxOutputBytes: 1024, signal };
       const { outcome } = await sandbox.exec(command);
       return outcome.type === 'exit' && outcome.exitCode === 7 ? undefined : 'A command in a sandbox failed.';
     } catch (error) {
@@ -83,6 +88,14 @@ export class BubblewrapDriver implements SandboxDriver {
     } finally {
       await sandbox?.stop();
     }
+  }
+
+  /** Returns what limits sandboxes, for the operator. */
+  describeLimits(): string {
+    const groups = this.#openGroups();
+    return groups
+      ? `the kernel limits ${groups.controllers.join(', ')} of sandboxes (cgroup v2)`
+      : `the gateway limits the memory of sandboxes, without cgroup v2: ${this.#groupsProblem}`;
   }
 
   async start(spec: SandboxSpec): Promise<Sandbox> {
@@ -107,7 +120,9 @@ export class BubblewrapDriver implements SandboxDriver {
     const remove = () => this.#discard(folder);
     let child: ChildProcess | undefined;
     let home: HomeFolder | undefined;
+    let group: ControlGroup | undefined;
     try {
+      group = await this.#createGroup(spec);
       for (const path of [folder, folders.home, folders.control]) {
         mkdirSync(path, { mode: 0o700 });
         if (this.#owner !== undefined) chmodSync(path, 0o711);
@@ -121,11 +136,12 @@ export class BubblewrapDriver implements SandboxDriver {
       writeFileSync(join(folders.control, SESSION_SCRIPT), sessionScript, { mode: 0o644 });
       const pipes = new NamedPipes(folders.control, this.#owner !== undefined);
       child = this.#spawn(spec, { ...folders, etc: join(instance, 'etc'), empty: join(instance, 'empty') });
-      const root = await awaitReady(child);
+      const root = await awaitReady(child, group);
       return new BubblewrapSandbox({
-        ...{ name: spec.name, limits: spec.limits, child, root, folders, home, pipes, remove },
-        hasMemoryLimit: false,
-        readProblem: () => undefined,
+        ...{ name: spec.name, limits: spec.limits, child, root, folders, home, pipes },
+        remove: () => Promise.all([group?.remove(), remove()]).then(() => {}),
+        hasMemoryLimit: group !== undefined && this.#groups!.controllers.includes('memory'),
+        readProblem: () => (group?.wasOutOfMemory() ? 'memory' : undefined),
       });
     } catch (error) {
       if (child && child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
@@ -133,9 +149,24 @@ export class BubblewrapDriver implements SandboxDriver {
         await once(child, 'exit');
       }
       home?.close();
-      await remove();
+      await Promise.all([group?.remove(), remove()]);
       throw error;
     }
+  }
+
+  /** @returns undefined if the kernel or the operator does not allow it: the gateway enforces the limits then */
+  async #createGroup({ name, limits }: SandboxSpec): Promise<ControlGroup | undefined> {
+    return await this.#openGroups()
+      ?.create(nameInstance(process.pid), name, limits)
+      .catch(() => undefined);
+  }
+
+  #openGroups(): ControlGroups | undefined {
+    if (this.#groups || this.#groupsProblem !== undefined) return this.#groups;
+    const opened = openControlGroups(this.#options.cgroups);
+    if ('groups' in opened) this.#groups = opened.groups;
+    else this.#groupsProblem = opened.problem;
+    return this.#groups;
   }
 
   #spawn(spec: SandboxSpec, folders: { home: string; control: string; etc: string; empty: string }): ChildProcess {
@@ -203,6 +234,11 @@ export class BubblewrapDriver implements SandboxDriver {
   }
 
   async removeLeftovers(): Promise<void> {
+    const isLeftover = (instance: string): boolean => {
+      const pid = Number(/^(\d+)-/.exec(instance)?.[1]);
+      return pid > 0 && nameInstance(pid) !== instance;
+    };
+    await this.#openGroups()?.removeLeftovers(isLeftover);
     const { folder } = this.#options;
     let names: string[];
     try {
@@ -210,10 +246,7 @@ export class BubblewrapDriver implements SandboxDriver {
     } catch {
       return;
     }
-    for (const name of names) {
-      const pid = Number(/^(\d+)-/.exec(name)?.[1]);
-      if (pid > 0 && nameInstance(pid) !== name) await removeFolder(join(folder, name));
-    }
+    for (const name of names) if (isLeftover(name)) await removeFolder(join(folder, name));
   }
 
   async close(): Promise<void> {
@@ -247,47 +280,6 @@ function lowerPriority(pid: number): void {
 function nameInstance(pid: number): string {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8);
   return `${pid}-${readStartTime(pid) ?? 'ended'}-${boot}`;
-}
-
-/** @returns the id of process 1 on the host. @throws {SandboxError} that says what to install or change */
-async function awaitReady(child: ChildProcess): Promise<number> {
-  const [, stdout, stderr, , told, block] = child.stdio as NodeJS.ReadableStream[];
-  for (const stream of child.stdio) stream?.on('error', () => {}); // the end of the process says more
-  let complaint = '';
-  let text = '';
-  stderr!.on('data', (bytes: Buffer) => {
-    complaint = (complaint + bytes.toString()).slice(0, 4096);
-  });
-  const failure = new Promise<never>((_, reject) => {
-    child.once('error', (error) => reject(explainFailure(error, complaint)));
-    child.once('close', () => reject(explainFailure(undefined, complaint)));
-  });
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new SandboxError('crashed', 'The sandbox did not start in time.')), START_MS);
-  });
-  const ready = (async () => {
-    const root = await new Promise<number>((resolve) => {
-      told!.on('data', (bytes: Buffer) => {
-        text = (text + bytes.toString()).slice(0, 4096);
-        const pid = /"child-pid": (\d+)/.exec(text)?.[1];
-        if (pid !== undefined) resolve(Number(pid));
-      });
-    });
-    setPriority(root, NICENESS);
-    writeFileSync(`/proc/${root}/oom_score_adj`, '1000'); // as root, commands cannot lower it again
-    (block as unknown as NodeJS.WritableStream).end('x');
-    await once(stdout!, 'data');
-    return root;
-  })();
-  ready.catch(() => {});
-  try {
-    return await Promise.race([ready, failure, late]);
-  } finally {
-    clearTimeout(timer);
-    failure.catch(() => {});
-    stdout!.resume();
-  }
 }
 
 /** Removes a folder that no process of a sandbox changes any more. */

@@ -124,6 +124,26 @@ describe.skipIf(problem !== undefined)(`bubblewrap${problem === undefined ? '' :
     await driver.close();
   });
 
+  it('is limited by its cgroup, and reports that the kernel ended it because of its memory', async () => {
+    const root = join(folder, 'cgroups'); // the host of this test need not have the controllers
+    mkdirSync(root);
+    writeFileSync(join(root, 'cgroup.controllers'), 'memory\n');
+    const driver = new BubblewrapDriver({
+      ...{ folder: join(folder, 'sandboxes'), hidden: [] },
+      cgroups: { root, membership: '0::/\n' },
+    });
+    expect(driver.describeLimits()).toBe('the kernel limits memory of sandboxes (cgroup v2)');
+    const sandbox = await driver.start({ name: 'grouped', limits: testLimits });
+    const [group] = globSync(join(root, 'headgate-sandboxes/*.grouped'));
+    const first = Number(readFileSync(join(group!, 'cgroup.procs'), 'latin1'));
+    const running = runCommand(sandbox, 'sleep 1000');
+    running.catch(() => {}); // awaited below
+    writeFileSync(join(group!, 'memory.events'), 'oom_kill 1\n');
+    process.kill(first, 'SIGKILL');
+    await expect(running).rejects.toMatchObject({ problem: 'memory' });
+    await driver.close();
+  });
+
   it('runs outside of the process group of the gateway, so that Ctrl+C reaches only the gateway', async () => {
     const driver = open();
     await driver.start({ name: 'one', limits: testLimits });

@@ -1,6 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { CONTROL_FOLDER } from './write-arguments.ts';
 
+/** Sandboxes have a lower priority than the gateway. */
+export const NICENESS = 19;
+
 /**
  * Where the kernel shares the CPU between sessions (`kernel.sched_autogroup_enabled`), the priority of a process counts
  * only within its session. Each session has a priority of its own. 10 is one ninth of the usual share of the CPU: with 19
