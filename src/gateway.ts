@@ -161,7 +161,11 @@ async function assemble(
   const clock = await openClock({ storage, url: live.storage.url, log }, resources);
   if (!slot) {
     await storage.migrate();
-    if (!isSharedStore(live.storage.url)) await storage.containers.releaseAllLeases(); // of a process that was killed
+    if (!isSharedStore(live.storage.url)) {
+      // Those of a process that was killed.
+      await storage.containers.releaseAllLeases();
+      await storage.jobs.releaseAllJobs();
+    }
     logOrphanedKeys(await runBootstrap(storage, live, modules.settings));
   }
   const left: LedgerEntry[] = [];

@@ -29,7 +29,7 @@ export interface KeySource extends AccessPresets {
 /** The part of a key that access control uses. */
 export type KnownKey = Pick<
   KeyRecord,
-  'hash' | 'name' | 'kind' | 'workspaceId' | 'memberId' | 'disabled' | 'expiresAtMs' | 'rateLimits'
+  'hash' | 'name' | 'kind' | 'workspaceId' | 'memberId' | 'disabled' | 'expiresAtMs' | 'rateLimits' | 'internId'
 >;
 
 /** All keys, in memory. Requests never wait for the store. */
@@ -126,6 +126,7 @@ export async function openAccess(
             kind: key.kind,
             workspaceId: key.workspaceId,
             memberId: key.memberId,
+            internId: key.internId ?? undefined,
             contentSampling: samplingOf(key, logging.get(key.workspaceId)),
             ...applied[at],
             rateLimits: collectRates({

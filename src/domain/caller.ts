@@ -15,6 +15,8 @@ export interface Caller {
   workspaceId: string;
   /** The member that owns the key; null for a key that acts as the organization. */
   memberId: string | null;
+  /** The intern that the key belongs to. Undefined: any client uses it. */
+  internId?: string | undefined;
   /** The share of its sessions whose inputs and outputs the workspace keeps. Undefined: none. */
   contentSampling?: number | undefined;
   /** The guardrails of its workspace, its member and itself that forbid anything. Undefined: there are none. */

@@ -29,6 +29,11 @@ export interface InternRuntime {
   /** Saves the home and ends all processes of the intern. Does nothing if none runs. */
   stop(internId: string): Promise<void>;
   /**
+   * Ends all processes that this process started, and saves nothing: another process owns the intern by now, or will soon.
+   * Does nothing if none runs.
+   */
+  abandon(internId: string): Promise<void>;
+  /**
    * Ends all processes and removes the home, also if this process never started the intern.
    *
    * @throws {InternTeardownError} if something has to stay, which the operator or the caller must decide about

@@ -20,7 +20,7 @@ export interface DeletionOptions {
  *
  * @param idOrSlug of the workspace
  * @returns the workspace as it was
- * @throws {GatewayError} `not_found`; `invalid_request` if it has keys, or is the default workspace and unconfirmed
+ * @throws {GatewayError} `not_found`; `invalid_request` if it has keys or interns, or is the default workspace and unconfirmed
  */
 export const deleteWorkspace = (
   parts: ManagementParts,
@@ -51,6 +51,11 @@ async function rejectDeletion(
       path: '',
       message: `The workspace ${workspace.slug} has ${count}, disabled ones included; delete them first.`,
     });
+  }
+  const interns = await transaction.countInterns(workspace.id);
+  if (interns > 0) {
+    const count = interns === 1 ? '1 intern' : `${interns} interns`;
+    issues.push({ path: '', message: `The workspace ${workspace.slug} has ${count}; delete them first.` });
   }
   const standard = await transaction.findDefaultWorkspace(DEFAULT_WORKSPACE);
   if (standard?.id === workspace.id && !isDefaultConfirmed) {

@@ -12,6 +12,8 @@ import { testEntryLists } from './contract/entry-lists.ts';
 import { testFeedback } from './contract/feedback.ts';
 import { testFiles } from './contract/files.ts';
 import { testGuardrails } from './contract/guardrails.ts';
+import { testInterns } from './contract/interns.ts';
+import { testJobs } from './contract/jobs.ts';
 import { testKeyStore } from './contract/keys.ts';
 import { testMembers } from './contract/members.ts';
 import { testPassages } from './contract/passages.ts';
@@ -93,5 +95,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testFiles(pair);
     testPassages(pair);
     testContainers(pair);
+    testJobs(pair);
+    testInterns(pair);
   });
 }

@@ -13,7 +13,16 @@ import {
   saveGuardrail,
   unassign,
 } from './tables/guardrails.ts';
-import { countKeys, deleteKeyRow, findKeyRow, findKeyOwners, listInferenceKeys, insertKeyRow } from './tables/keys.ts';
+import { countInterns } from './tables/interns.ts';
+import {
+  countKeys,
+  deleteInternKeyRows,
+  deleteKeyRow,
+  findKeyRow,
+  findKeyOwners,
+  listInferenceKeys,
+  insertKeyRow,
+} from './tables/keys.ts';
 import {
   findMember,
   findWorkspaceMembers,
@@ -92,6 +101,11 @@ function openTransaction(trx: Database, record: ManagementTransaction['record'])
       await unassign(trx, { kind: 'key', holder: hash });
       await deleteKeyRow(trx, hash);
     },
+    async deleteInternKeys(internId) {
+      const keys = await deleteInternKeyRows(trx, internId);
+      for (const { hash } of keys) await unassign(trx, { kind: 'key', holder: hash });
+      return keys;
+    },
     listKeys: (query) => listInferenceKeys(trx, query),
     countKeys: (workspaceId) => countKeys(trx, workspaceId),
     findKeyOwners: (workspaceId, memberIds) => findKeyOwners(trx, workspaceId, memberIds),
@@ -125,6 +139,7 @@ function openTransaction(trx: Database, record: ManagementTransaction['record'])
     deletePreset: (id) => deletePresetRow(trx, id),
     addCredit: (credit) => addCredit(trx, credit),
     deleteCredits: () => deleteCredits(trx),
+    countInterns: (workspaceId) => countInterns(trx, workspaceId),
     record,
   };
 }

@@ -17,6 +17,8 @@ import {
   listFileRows,
   readFileUsage,
 } from './tables/files.ts';
+import { createInternStore } from './tables/interns.ts';
+import { createJobStore } from './tables/jobs.ts';
 import { listAppliedGuardrails } from './tables/guardrails.ts';
 import { listBootstrapKeys, listKeyRows, markBootstrapKey, putKey, setKeyDisabled } from './tables/keys.ts';
 import {
@@ -110,6 +112,8 @@ export async function createSqlStorage(
     },
     containers: createContainerStore(db),
     passages: createPassageStore(db),
+    interns: createInternStore(db),
+    jobs: createJobStore(db),
     migrate: () => migrate(db),
     compareSchema: () => compareSchema(db),
     ping,

@@ -2,6 +2,8 @@ import type { AccessStore } from './ports/access.ts';
 import type { ContainerStore } from './ports/containers.ts';
 import type { ContentStore } from './ports/contents.ts';
 import type { FileStore } from './ports/files.ts';
+import type { InternStore } from './ports/interns.ts';
+import type { JobStore } from './ports/jobs.ts';
 import type { LedgerStore } from './ports/ledger.ts';
 import type { ManagementStore } from './ports/management.ts';
 import type { PassageStore } from './ports/passages.ts';
@@ -22,6 +24,8 @@ export interface Storage {
   readonly files: FileStore;
   readonly passages: PassageStore;
   readonly containers: ContainerStore;
+  readonly interns: InternStore;
+  readonly jobs: JobStore;
   /** Brings the schema up to date. Several processes can do so concurrently. */
   migrate(): Promise<void>;
   /** Compares the schema with that of this build. Changes nothing. */

@@ -44,6 +44,7 @@ export const createKeyRecord = (fields: Partial<KeyRecord> = {}): KeyRecord => (
   rateLimits: noRateLimits,
   creatorUserId: 'ada',
   externalUser: null,
+  internId: null,
   ...fields,
 });
 

@@ -27,6 +27,8 @@ export interface KeyRecord {
   creatorUserId: string | null;
   /** The user of the operator's application for whom the key was created, by the name in that application. */
   externalUser: string | null;
+  /** The intern that uses the key; null: any client does. */
+  internId: string | null;
 }
 
 /** Settings of a key that was created without any. */
@@ -38,6 +40,7 @@ export const defaultKeySettings = {
   includeByokInLimit: false,
   rateLimits: noRateLimits,
   externalUser: null,
+  internId: null,
 } as const satisfies Partial<KeyRecord>;
 
 export type LimitReset = 'daily' | 'weekly' | 'monthly';
@@ -72,6 +75,8 @@ export interface KeyWriter extends KeyReader {
   putKey(key: KeyRecord): Promise<void>;
   /** Also deletes its assignment. Its ledger entries stay. */
   deleteKey(hash: string): Promise<void>;
+  /** Deletes the keys of an intern. @returns them */
+  deleteInternKeys(internId: string): Promise<KeyRecord[]>;
   /** Counts the inference keys of a workspace, including disabled and expired ones. */
   countKeys(workspaceId: string): Promise<number>;
   /** @returns the members that have an enabled key in the workspace */

@@ -2,6 +2,7 @@ import type { AuditEntry, AuditReader, AuditWriter } from './audit.ts';
 import type { BudgetReader, BudgetWriter } from './budgets.ts';
 import type { CreditReader, CreditWriter } from './credits.ts';
 import type { GuardrailReader, GuardrailWriter } from './guardrails.ts';
+import type { InternCounter } from './interns.ts';
 import type { KeyReader, KeyWriter } from './keys.ts';
 import type { MemberReader, MemberWriter } from './members.ts';
 import type { PresetReader, PresetWriter } from './presets.ts';
@@ -40,4 +41,5 @@ export interface ManagementTransaction
     GuardrailWriter,
     PresetWriter,
     CreditWriter,
+    InternCounter,
     AuditWriter {}

@@ -8,6 +8,8 @@ import type { CreditTable } from './credits.ts';
 import type { FeedbackTable } from './feedback.ts';
 import type { FileTable } from './files.ts';
 import type { GuardrailAssignmentTable, GuardrailTable } from './guardrails.ts';
+import type { InternTable } from './interns.ts';
+import type { JobTable } from './jobs.ts';
 import type { KeyTable } from './keys.ts';
 import type { LedgerTable } from './ledger.ts';
 import type { LedgerLineTable } from './ledger-lines.ts';
@@ -44,6 +46,8 @@ export interface Tables {
   containers: ContainerTable;
   container_leases: ContainerLeaseTable;
   container_entries: ContainerEntryTable;
+  interns: InternTable;
+  jobs: JobTable;
 }
 
 /** A connection, a pool or a transaction: what the functions of `tables/` run on. */

@@ -33,11 +33,19 @@ export interface KeyTable extends RateColumns {
   creator_user_id: string | null;
   external_user: string | null;
   from_bootstrap: Integer;
+  intern_id: string | null;
 }
 
 const replaceable = [
   ...(['name', 'label', 'kind', 'workspace_id', 'member_id', 'disabled', 'expires_at_ms', 'limit_nano_usd'] as const),
-  ...(['limit_reset', 'include_byok_in_limit', 'updated_at_ms', 'creator_user_id', 'external_user'] as const),
+  ...([
+    'limit_reset',
+    'include_byok_in_limit',
+    'updated_at_ms',
+    'creator_user_id',
+    'external_user',
+    'intern_id',
+  ] as const),
   ...rateLimitNames,
 ] as const;
 
@@ -78,6 +86,7 @@ export async function insertKeyRow(trx: Database, key: KeyRecord): Promise<boole
       external_user: writeNullableText(key.externalUser),
       ...writeRates(key.rateLimits),
       from_bootstrap: 0,
+      intern_id: key.internId,
     })
     .onConflict((oc) =>
       oc
@@ -146,6 +155,11 @@ export async function deleteKeyRow(trx: Database, hash: string): Promise<void> {
   await trx.deleteFrom('keys').where('hash', '=', hash).execute();
 }
 
+/** Deletes the keys of an intern. */
+export async function deleteInternKeyRows(trx: Database, internId: string): Promise<KeyRecord[]> {
+  return (await trx.deleteFrom('keys').where('intern_id', '=', internId).returningAll().execute()).map(readKey);
+}
+
 /** Counts the inference keys of a workspace, including disabled and expired ones. */
 export async function countKeys(db: Database, workspaceId: string): Promise<number> {
   const { count } = await db
@@ -194,5 +208,6 @@ function readKey(row: Selectable<KeyTable>): KeyRecord {
     rateLimits: readRates(row),
     creatorUserId: row.creator_user_id,
     externalUser: row.external_user,
+    internId: row.intern_id,
   };
 }

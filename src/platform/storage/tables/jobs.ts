@@ -1,0 +1,156 @@
+import { PostgresAdapter, type Selectable, sql } from 'kysely';
+import type { ClaimedJob, JobClaim, JobLease, JobRecord, JobStore, NewJob } from '../ports/jobs.ts';
+import { type Integer, readNumber, writeTextColumn } from './columns.ts';
+import type { Database } from './database.ts';
+
+export interface JobTable {
+  id: string;
+  kind: string;
+  payload: string;
+  checkpoint: string | null;
+  failures: Integer;
+  wakes: Integer;
+  due_at_ms: Integer;
+  /** Number of claims. */
+  fence: Integer;
+  /** Null: no process has it. */
+  holder: string | null;
+  /** When the lease of the holder expires. */
+  until_ms: Integer;
+}
+
+/** Creates the store of jobs over either dialect. */
+export const createJobStore = (db: Database): JobStore => ({
+  wakeJob: (job) => wakeJobRow(db, job),
+  claimJobs: (claim) => claimJobs(db, claim),
+  renewJobs: (leases, untilMs) => renewJobs(db, leases, untilMs),
+  checkpointJob: (lease, checkpoint) => checkpointJob(db, lease, checkpoint),
+  finishJob: (lease, wakes) => finishJob(db, lease, wakes),
+  releaseJob: (lease, next) => releaseJob(db, lease, next),
+  releaseAllJobs: async () => void (await db.updateTable('jobs').set({ holder: null }).execute()),
+});
+
+/** Creates a job, or makes an existing one due. Can be a part of a transaction. */
+export async function wakeJobRow(db: Database, { id, kind, payload, dueAtMs }: NewJob): Promise<void> {
+  const due = BigInt(Math.round(dueAtMs));
+  await db
+    .insertInto('jobs')
+    .values({
+      ...{ id, kind, payload: writeTextColumn(payload), checkpoint: null, failures: 0, wakes: 1 },
+      ...{ due_at_ms: due, fence: 0, holder: null, until_ms: 0 },
+    })
+    .onConflict((oc) =>
+      oc.column('id').doUpdateSet((eb) => ({
+        wakes: eb('jobs.wakes', '+', 1n),
+        due_at_ms: sql<bigint>`case when jobs.due_at_ms < ${due} then jobs.due_at_ms else ${due} end`,
+      })),
+    )
+    .execute();
+}
+
+async function claimJobs(db: Database, { kinds, holder, nowMs, untilMs, limit }: JobClaim): Promise<ClaimedJob[]> {
+  if (kinds.length === 0 || limit < 1) return [];
+  const now = BigInt(Math.round(nowMs));
+  // Another claim that runs at the same time takes the next jobs instead of waiting for these.
+  const locking = db.getExecutor().adapter instanceof PostgresAdapter ? sql`for update skip locked` : sql``;
+  const rows = await db
+    .updateTable('jobs')
+    .set((eb) => ({ fence: eb('fence', '+', 1n), holder, until_ms: BigInt(Math.round(untilMs)) }))
+    .where(
+      'id',
+      'in',
+      sql<string>`(select id from jobs where kind in (${sql.join(kinds.map(writeTextColumn))}) and due_at_ms <= ${now}
+        and (holder is null or until_ms <= ${now}) order by due_at_ms, id limit ${BigInt(limit)} ${locking})`,
+    )
+    .returningAll()
+    .execute();
+  return rows.map((row) => ({ ...readJob(row), fence: readNumber(row.fence) }));
+}
+
+async function renewJobs(
+  db: Database,
+  leases: readonly JobLease[],
+  untilMs: number,
+): Promise<(JobLease & Pick<JobRecord, 'wakes'>)[]> {
+  if (leases.length === 0) return [];
+  const rows = await db
+    .updateTable('jobs')
+    .set({ until_ms: BigInt(Math.round(untilMs)) })
+    .where((eb) => eb.or(leases.map(({ id, fence }) => eb.and([eb('id', '=', id), eb('fence', '=', BigInt(fence))]))))
+    .where('holder', 'is not', null)
+    .returning(['id', 'fence', 'wakes'])
+    .execute();
+  return rows.map(({ id, fence, wakes }) => ({ id, fence: readNumber(fence), wakes: readNumber(wakes) }));
+}
+
+async function checkpointJob(db: Database, lease: JobLease, checkpoint: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('jobs')
+    .set({ checkpoint: writeTextColumn(checkpoint), failures: 0 })
+    .where('id', '=', lease.id)
+    .where('fence', '=', BigInt(lease.fence))
+    .where('holder', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}
+
+async function finishJob(db: Database, lease: JobLease, wakes: number): Promise<'finished' | 'woken' | 'lost'> {
+  const { numDeletedRows } = await db
+    .deleteFrom('jobs')
+    .where('id', '=', lease.id)
+    .where('fence', '=', BigInt(lease.fence))
+    .where('holder', 'is not', null)
+    .where('wakes', '=', BigInt(wakes))
+    .executeTakeFirstOrThrow();
+  if (numDeletedRows > 0n) return 'finished';
+  const { numUpdatedRows } = await db
+    .updateTable('jobs')
+    .set({ holder: null, failures: 0, checkpoint: null })
+    .where('id', '=', lease.id)
+    .where('fence', '=', BigInt(lease.fence))
+    .where('holder', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n ? 'woken' : 'lost';
+}
+
+async function releaseJob(
+  db: Database,
+  lease: JobLease,
+  { dueAtMs, failures, wakes }: { dueAtMs: number; failures: number; wakes: number },
+): Promise<boolean> {
+  const due = BigInt(Math.round(dueAtMs));
+  const { numUpdatedRows } = await db
+    .updateTable('jobs')
+    .set({
+      ...{ holder: null, failures },
+      due_at_ms: sql<bigint>`case when wakes = ${BigInt(wakes)} then ${due} else due_at_ms end`,
+    })
+    .where('id', '=', lease.id)
+    .where('fence', '=', BigInt(lease.fence))
+    .where('holder', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}
+
+/**
+ * Whether a lease is valid, as a part of a transaction. No other process claims the job before the transaction ends.
+ */
+export async function lockJobRow(trx: Database, lease: JobLease): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('jobs')
+    .set((eb) => ({ fence: eb.ref('fence') }))
+    .where('id', '=', lease.id)
+    .where('fence', '=', BigInt(lease.fence))
+    .where('holder', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}
+
+const readJob = (row: Selectable<JobTable>): JobRecord => ({
+  id: row.id,
+  kind: row.kind,
+  payload: row.payload,
+  checkpoint: row.checkpoint,
+  failures: readNumber(row.failures),
+  wakes: readNumber(row.wakes),
+});
