@@ -65,7 +65,7 @@ if (probe.status !== 0) {
           podSelector: { matchLabels: pod!.body.metadata.labels['app.kubernetes.io/managed-by'] ? {} : undefined },
         },
       });
-      expect(await runShell(sandbox, 'ulimit -u')).toBe('72\n');
+      expect(await runShell(sandbox, 'ulimit -u')).toBe('73\n');
       await runCommand(sandbox, 'kill -9 -1');
       expect(await runShell(sandbox, 'echo on')).toBe('on\n');
       await driver.close();
