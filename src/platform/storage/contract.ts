@@ -20,6 +20,7 @@ import { testPassages } from './contract/passages.ts';
 import { testPresets } from './contract/presets.ts';
 import { createTestEntry } from './contract/samples.ts';
 import { testSpending } from './contract/spending.ts';
+import { testVaults } from './contract/vaults.ts';
 import { testWorkspaces } from './contract/workspaces.ts';
 import type { Storage } from './storage.ts';
 
@@ -97,5 +98,6 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testContainers(pair);
     testJobs(pair);
     testInterns(pair);
+    testVaults(pair);
   });
 }

@@ -3,6 +3,7 @@ import { compareSchema, migrate } from './migrations/migrate.ts';
 import type { LedgerStore } from './ports/ledger.ts';
 import { createContainerStore } from './sql-containers.ts';
 import { createManagementStore } from './sql-management.ts';
+import { createVaultStore } from './sql-vaults.ts';
 import type { Storage } from './storage.ts';
 import { readActivity } from './tables/activity.ts';
 import { appendContents, deleteContentsBefore, findContent } from './tables/contents.ts';
@@ -114,6 +115,7 @@ export async function createSqlStorage(
     passages: createPassageStore(db),
     interns: createInternStore(db),
     jobs: createJobStore(db),
+    vaults: createVaultStore(db),
     migrate: () => migrate(db),
     compareSchema: () => compareSchema(db),
     ping,

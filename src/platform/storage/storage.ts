@@ -7,6 +7,7 @@ import type { JobStore } from './ports/jobs.ts';
 import type { LedgerStore } from './ports/ledger.ts';
 import type { ManagementStore } from './ports/management.ts';
 import type { PassageStore } from './ports/passages.ts';
+import type { VaultStore } from './ports/vaults.ts';
 
 /**
  * The durable state. `ports/` has one interface for each store, and a consumer takes the one that it uses. There is an
@@ -26,6 +27,7 @@ export interface Storage {
   readonly containers: ContainerStore;
   readonly interns: InternStore;
   readonly jobs: JobStore;
+  readonly vaults: VaultStore;
   /** Brings the schema up to date. Several processes can do so concurrently. */
   migrate(): Promise<void>;
   /** Compares the schema with that of this build. Changes nothing. */

@@ -20,6 +20,7 @@ import { presets } from './0016-presets.ts';
 import { files } from './0017-files.ts';
 import { containers } from './0018-containers.ts';
 import { passages } from './0019-passages.ts';
+import { vaults } from './0020-vaults.ts';
 import { interns } from './0021-interns.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
@@ -43,6 +44,7 @@ const migrations: Record<string, Migration> = {
   '0017-files': files,
   '0018-containers': containers,
   '0019-passages': passages,
+  '0020-vaults': vaults,
   '0021-interns': interns,
 };
 

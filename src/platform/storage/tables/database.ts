@@ -18,6 +18,8 @@ import type { FileQueueTable, FileTextTable, PassageTable } from './passages.ts'
 import type { PresetRowTable, PresetVersionTable } from './presets.ts';
 import type { RevisionTable } from './revisions.ts';
 import type { SpendingTable } from './spending.ts';
+import type { VaultSecretTable } from './vault-secrets.ts';
+import type { VaultKeyTable, VaultTable } from './vaults.ts';
 import type { WorkspaceTable } from './workspaces.ts';
 
 /** All tables, the same in both dialects. Integer columns are read as `bigint`, flags are 0 or 1. */
@@ -48,6 +50,9 @@ export interface Tables {
   container_entries: ContainerEntryTable;
   interns: InternTable;
   jobs: JobTable;
+  vaults: VaultTable;
+  vault_keys: VaultKeyTable;
+  vault_secrets: VaultSecretTable;
 }
 
 /** A connection, a pool or a transaction: what the functions of `tables/` run on. */
