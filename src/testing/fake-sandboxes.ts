@@ -141,6 +141,10 @@ function createFakeSandbox(spec: SandboxSpec, wait: (name: string) => Promise<vo
       check();
       apply(command);
     },
+    async start() {
+      check();
+      throw new SandboxError('unavailable', 'These sandboxes have no processes that run by themselves.');
+    },
     async exec({ command, timeoutMs, maxOutputBytes, signal, onOutput }: SandboxCommand): Promise<CommandResult> {
       check();
       signal.throwIfAborted();

@@ -1,6 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectToPort } from './connect-port.ts';
 import {
   type CommandResult,
   type EntryToWrite,
@@ -27,6 +29,8 @@ export interface SandboxContract {
   open: () => SandboxDriver | Promise<SandboxDriver>;
   /** False: a simulation, without processes in the background, limits of a system, and names that are not UTF-8. */
   isReal?: boolean;
+  /** False: the sandboxes have no Perl, with which the tests serve a port. */
+  hasPerl?: boolean;
   /** False: a test system of a driver, which does not enforce limits of memory and processes. */
   hasKernelLimits?: boolean;
 }
@@ -101,7 +105,10 @@ const readText = async (sandbox: Sandbox, path: string): Promise<string | undefi
 };
 
 /** Tests the contract of all drivers. */
-export function testSandboxes(name: string, { open, isReal = true, hasKernelLimits = true }: SandboxContract): void {
+export function testSandboxes(
+  name: string,
+  { open, isReal = true, hasPerl = isReal, hasKernelLimits = true }: SandboxContract,
+): void {
   describe(`sandboxes: ${name}`, () => {
     let driver: SandboxDriver;
     let shared: Sandbox;
@@ -114,6 +121,14 @@ export function testSandboxes(name: string, { open, isReal = true, hasKernelLimi
     afterAll(async () => {
       await driver?.close();
     });
+
+    if (hasPerl) testPort(() => shared);
+    if (isReal) testProcesses(() => shared);
+    else {
+      it('has no processes that run by themselves', async () => {
+        await expect(shared.start({ command: 'cat' })).rejects.toMatchObject({ problem: 'unavailable' });
+      });
+    }
 
     it('can run here', async () => {
       expect(await driver.probe()).toBeUndefined();
@@ -587,4 +602,53 @@ async function countRunning(sandbox: Sandbox, text: string): Promise<number> {
   const command =
     'n=0; for f in /proc/[0-9]*/cmdline; do [ "$(tr "\\0" " " 2>/dev/null <$f)" = "$TEXT " ] && n=$((n+1)); done; echo $n';
   return Number(await runShell(sandbox, command, { environment: { TEXT: text } }));
+}
+
+/** A server that answers each line with the same line in upper case. */
+const SERVER = `use Socket; socket(my $l, PF_INET, SOCK_STREAM, 0) or die; setsockopt($l, SOL_SOCKET, SO_REUSEADDR, 1);
+bind($l, sockaddr_in(8080, INADDR_LOOPBACK)) && listen($l, 5) or die; $| = 1; print "ready\n";
+while (accept(my $c, $l)) { if (!fork) { $c->autoflush(1); while (<$c>) { print $c uc; } exit } close $c }`;
+
+function testProcesses(open: () => Sandbox): void {
+  it('starts a process with a standard input', async () => {
+    const process = await open().start({ command: 'pwd; head -c 5; cat; exit 3', environment: { A: '1' } });
+    const output = buffer(process.stream);
+    process.stream.write('12345');
+    expect(await Promise.race([process.exited, Promise.resolve('runs')])).toBe('runs');
+    await process.kill();
+    expect(await process.exited).toBe(137);
+    expect((await output).toString()).toBe('/workspace/home\n12345');
+  });
+
+  it('tells the exit code of a process, and drops its errors', async () => {
+    const process = await open().start({ command: 'echo $A; echo no >&2; exit 3', environment: { A: "it's" } });
+    expect((await buffer(process.stream)).toString()).toBe("it's\n");
+    expect(await process.exited).toBe(3);
+  });
+
+  it('passes megabytes through a process, whatever they contain', async () => {
+    const sent = randomBytes(3_000_000);
+    const process = await open().start({ command: `head -c ${sent.length}` });
+    const output = buffer(process.stream);
+    process.stream.write(sent);
+    expect((await output).equals(sent)).toBe(true);
+    expect(await process.exited).toBe(0);
+  });
+}
+
+/** Tests connections to a server in a sandbox that has Perl. */
+export function testPort(open: () => Sandbox): void {
+  it('connects to a port of a process', async () => {
+    const server = await open().start({ command: `perl -e '${SERVER}'` });
+    await once(server.stream, 'data'); // ready
+    const connections = await Promise.all([connectToPort(open(), 8080), connectToPort(open(), 8080)]);
+    for (const connection of connections) {
+      connection.write('hello\n');
+      expect(String(await once(connection, 'data'))).toBe('HELLO\n');
+    }
+    for (const connection of connections) connection.destroy();
+    await server.kill();
+    const refused = await connectToPort(open(), 8080);
+    expect((await buffer(refused)).length).toBe(0);
+  });
 }

@@ -1,4 +1,5 @@
 import { accessSync, constants } from 'node:fs';
+import { GATEWAY_NODE } from './sandbox.ts';
 
 /** Where programs in a sandbox find the egress proxy. */
 const PROXY_ADDRESS = '127.0.0.1:3128';
@@ -166,8 +167,7 @@ export interface NetworkRelay {
 /** Chooses Perl, which needs 5 MB, if the host has it: Debian always does. Otherwise Node, with 15 MB. choice 544 */
 export function chooseNetworkRelay(hasPerl: boolean = isExecutable(PERL)): NetworkRelay {
   if (hasPerl) return { command: [PERL, '-e', perlRelay] };
-  const node = '/run/headgate-node';
-  return { command: [node, '-e', nodeRelay], mount: [process.execPath, node] };
+  return { command: [GATEWAY_NODE, '-e', nodeRelay], mount: [process.execPath, GATEWAY_NODE] };
 }
 
 function isExecutable(path: string): boolean {

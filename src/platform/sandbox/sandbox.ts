@@ -1,7 +1,10 @@
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 
 /** The home folder of a container, as its commands see it. */
 export const SANDBOX_HOME = '/workspace/home';
+
+/** The gateway's own `node` in sandboxes that need it. Drivers with an image do not have it. */
+export const GATEWAY_NODE = '/run/headgate-node';
 
 /** The limits of a running sandbox. */
 export interface SandboxLimits {
@@ -25,6 +28,8 @@ export interface SandboxSpec {
   limits: SandboxLimits;
   /** Absent: no network at all. */
   network?: SandboxNetwork;
+  /** Whether the sandbox has the gateway's own `node`, if the driver can show it: `GATEWAY_NODE`. */
+  hasNode?: boolean;
 }
 
 /** The only way out of a sandbox: the gateway's egress proxy. */
@@ -54,6 +59,27 @@ export interface CommandResult {
   droppedBytes: { stdout: number; stderr: number };
   /** `exit`: 128 + the signal, if a signal ended it. */
   outcome: { type: 'exit'; exitCode: number } | { type: 'timeout' };
+}
+
+/** A process that can run as long as its sandbox. */
+export interface SandboxProgram {
+  /** For `bash -c`. Its standard error is dropped. */
+  command: string;
+  /** Variables beside those of the sandbox. */
+  environment?: Readonly<Record<string, string>>;
+}
+
+/** A process with a standard input. */
+export interface SandboxProcess {
+  /**
+   * Its standard input and output, which end together: the end of one destroys the other. A slow reader slows the process
+   * down. It does not end the process, which can read that its input has ended.
+   */
+  readonly stream: Duplex;
+  /** Its exit code, 128 + the signal if a signal ended it. Rejects with a `SandboxError` if the sandbox ended. */
+  readonly exited: Promise<number>;
+  /** Kills its session. Resolves when it has ended. */
+  kill(): Promise<void>;
 }
 
 /** A file, a folder or a link of the home folder. */
@@ -94,6 +120,12 @@ export interface Sandbox {
    * @throws the reason of the signal
    */
   exec(command: SandboxCommand): Promise<CommandResult>;
+  /**
+   * Starts a process in a session of its own. It ends by itself, with `kill`, or with the sandbox.
+   *
+   * @throws {SandboxError} `unavailable` from a driver that has no such processes
+   */
+  start(program: SandboxProgram): Promise<SandboxProcess>;
   /** Lists the home folder in batches, in any order. Folders come before their content. Follows no link. */
   listFiles(): AsyncIterable<SandboxEntry[]>;
   /** Reads a regular file; never through a link. @returns undefined if there is no such file */

@@ -30,6 +30,9 @@ read -r _ <&3 || { echo 'The relay to the network proxy does not start.' >&2; ex
 exec 3<&-
 `;
 
+/** The pipe of a process that has a standard input. */
+export const inputName = (number: number): string => `${number}.in`;
+
 /** The pipes of a command in the control folder. */
 export const pipeNames = (number: number) => ({
   stdout: `${number}.out`,
@@ -42,16 +45,21 @@ export const scriptName = (number: number): string => `${number}.sh`;
  * Returns the script of a command. It writes two lines to its status pipe: its process id, and the exit code. If it is
  * killed, the pipe ends without them. The command cannot write to that pipe, because it does not have it open.
  */
-export function writeScript(number: number, command: string, environment: Readonly<Record<string, string>>): string {
+export function writeScript(
+  number: number,
+  command: string,
+  environment: Readonly<Record<string, string>>,
+  hasInput = false,
+): string {
   const { stdout, stderr, status } = pipeNames(number);
   const path = (name: string) => `${CONTROL_FOLDER}/${name}`;
+  const input = hasInput ? path(inputName(number)) : '/dev/null';
+  const errors = hasInput ? '/dev/null' : path(stderr);
   return `exec 3>${path(status)}
 echo "$BASHPID" >&3
 ${Object.entries(environment)
   .map(([name, value]) => `export ${name}=${quote(value)}\n`)
-  .join(
-    '',
-  )}BASH_ENV=${SESSION_SCRIPT_PATH} setsid bash -c ${quote(command)} </dev/null >${path(stdout)} 2>${path(stderr)} 3>&-
+  .join('')}BASH_ENV=${SESSION_SCRIPT_PATH} setsid bash -c ${quote(command)} <${input} >${path(stdout)} 2>${errors} 3>&-
 echo "$?" >&3
 `;
 }

@@ -183,6 +183,7 @@ export class BubblewrapDriver implements SandboxDriver {
           descriptors: { filter: 3, info: 4, block: 5 },
           program: ['bash', '--norc', '--noprofile', '-c', writeAgent(spec.limits, relay)],
           ...(spec.network && relay && { network: { ...spec.network, relay } }),
+          ...(spec.hasNode && { hasNode: true }),
         }),
         {
           cwd: '/',

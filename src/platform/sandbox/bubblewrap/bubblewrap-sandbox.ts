@@ -11,6 +11,8 @@ import {
   type SandboxCommand,
   type SandboxEntry,
   SandboxError,
+  type SandboxProcess,
+  type SandboxProgram,
   type SandboxLimits,
   type SandboxProblem,
 } from '../sandbox.ts';
@@ -18,7 +20,9 @@ import { pipeNames, scriptName, writeScript } from './agent.ts';
 import type { HomeFolder } from './home-folder.ts';
 import { type NamedPipes, NO_SPACE } from './named-pipes.ts';
 import { isRunning, killSession, readStartTime, sendSignal } from './process-tree.ts';
+import { openProcessPipes } from './process-pipes.ts';
 import { PipeReader } from './read-pipe.ts';
+import { StatusReader } from './status-reader.ts';
 import { Supervisor } from './supervisor.ts';
 
 /** Outputs of ended commands that processes in the background still write. */
@@ -103,6 +107,43 @@ export class BubblewrapSandbox implements Sandbox {
       this.#running--;
       this.#parts.pipes.remove(number);
     }
+  }
+
+  async start({ command, environment = {} }: SandboxProgram): Promise<SandboxProcess> {
+    this.#check();
+    const { pipes, child, folders } = this.#parts;
+    const number = await pipes.take();
+    await pipes.createInput(number);
+    this.#check();
+    const status = new StatusReader(join(folders.control, pipeNames(number).status));
+    const stream = openProcessPipes(folders.control, number);
+    writeControlFile(join(folders.control, scriptName(number)), writeScript(number, command, environment, true));
+    child.stdin!.write(`${number}\n`);
+    this.ended.addEventListener('abort', () => stream.destroy(), { once: true });
+    const exited = this.#awaitExit(status).finally(() => {
+      status.close();
+      pipes.remove(number);
+    });
+    exited.catch(() => {}); // its caller may only use the stream
+    return {
+      stream,
+      exited,
+      kill: async () => {
+        await this.#kill(status);
+        await exited.catch(() => {}); // the sandbox has ended, and so has the process
+      },
+    };
+  }
+
+  /** @throws {SandboxError} if the sandbox ended */
+  async #awaitExit(status: StatusReader): Promise<number> {
+    const ended = new Promise<'ended'>((resolve) => {
+      if (this.ended.aborted) resolve('ended');
+      this.ended.addEventListener('abort', () => resolve('ended'), { once: true });
+    });
+    const end = await Promise.race([status.exitCode, ended]);
+    if (end === 'ended') throw this.ended.reason;
+    return end === 'killed' ? this.#explainKill() : end;
   }
 
   async #run(number: number, command: SandboxCommand): Promise<CommandResult> {
@@ -272,36 +313,6 @@ export class BubblewrapSandbox implements Sandbox {
     for (const output of this.#outputs.splice(0)) output.close();
     home.close();
     await remove();
-  }
-}
-
-/** Reads what the script of a command says: its process id, then the exit code. Commands can forge it for themselves. */
-class StatusReader {
-  readonly #reader: PipeReader;
-  readonly exitCode: Promise<number | 'killed'>;
-  #text = '';
-
-  constructor(path: string) {
-    let end: (exitCode: number | 'killed') => void;
-    this.exitCode = new Promise((resolve) => {
-      end = resolve;
-    });
-    this.#reader = new PipeReader(path, 64, (bytes) => {
-      this.#text += bytes.toString('latin1');
-      const exitCode = /^\d+\n(\d{1,3})\n/.exec(this.#text)?.[1];
-      if (exitCode !== undefined) end(Number(exitCode));
-    });
-    this.#reader.onEnd = () => end('killed'); // before it could say more
-  }
-
-  /** The process that waits for the command, by its id in the sandbox. */
-  get waiter(): number | undefined {
-    const waiter = /^(\d{1,9})\n/.exec(this.#text)?.[1];
-    return waiter === undefined ? undefined : Number(waiter);
-  }
-
-  close(): void {
-    this.#reader.close();
   }
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { SandboxError } from '../sandbox.ts';
-import { pipeNames, scriptName } from './agent.ts';
+import { inputName, pipeNames, scriptName } from './agent.ts';
 
 /** Why a command cannot start. */
 export const NO_SPACE = 'The gateway cannot write to its disk, which may be full.';
@@ -33,10 +33,15 @@ export class NamedPipes {
     return number;
   }
 
+  /** Creates the pipe for the standard input of a process. */
+  async createInput(number: number): Promise<void> {
+    await makePipes(this.#folder, this.#isForOtherUser ? '644' : '600', [inputName(number)]);
+  }
+
   /** Removes the pipes and the script of a command. Processes that have a pipe open keep it. */
   remove(number: number): void {
-    const { stdout, stderr, status } = pipeNames(number);
-    for (const name of [stdout, stderr, status, scriptName(number)]) rmSync(join(this.#folder, name), { force: true });
+    const names = [...Object.values(pipeNames(number)), scriptName(number), inputName(number)];
+    for (const name of names) rmSync(join(this.#folder, name), { force: true });
   }
 
   #prepare(batch = 0): void {
@@ -48,12 +53,17 @@ export class NamedPipes {
 
   async #create(batch: number): Promise<void> {
     const names = Array.from({ length: BATCH }, (_, index) => Object.values(pipeNames(batch * BATCH + index))).flat();
-    const child = spawn('mkfifo', ['-m', this.#isForOtherUser ? '622' : '600', ...names], {
-      cwd: this.#folder,
-      env: { PATH: '/usr/bin:/bin' },
-      stdio: 'ignore',
-    });
-    const [code] = (await once(child, 'exit')) as [number | null];
-    if (code !== 0) throw new SandboxError('disk', NO_SPACE);
+    await makePipes(this.#folder, this.#isForOtherUser ? '622' : '600', names);
   }
+}
+
+/** @throws {SandboxError} `disk` */
+async function makePipes(folder: string, mode: string, names: readonly string[]): Promise<void> {
+  const child = spawn('mkfifo', ['-m', mode, ...names], {
+    cwd: folder,
+    env: { PATH: '/usr/bin:/bin' },
+    stdio: 'ignore',
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) throw new SandboxError('disk', NO_SPACE);
 }

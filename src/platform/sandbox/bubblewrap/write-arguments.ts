@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type NetworkRelay, PROXY_SOCKET, proxyEnvironment } from '../network-relay.ts';
-import { SANDBOX_HOME } from '../sandbox.ts';
+import { GATEWAY_NODE, SANDBOX_HOME } from '../sandbox.ts';
 import type { HiddenPath } from './list-hidden-paths.ts';
 
 /** Where commands find what the gateway wrote for them. Read-only. */
@@ -22,6 +22,8 @@ export interface ArgumentParts {
   program: readonly string[];
   /** Unix socket of the egress proxy on the host, and what programs need to reach it. */
   network?: { proxySocket: string; relay: NetworkRelay };
+  /** Whether the sandbox has the `node` of the gateway. */
+  hasNode?: boolean;
 }
 
 /** Returns the arguments of `bwrap`. */
@@ -51,6 +53,7 @@ export function writeArguments(parts: ArgumentParts): string[] {
     ...['--symlink', '/tmp', '/var/tmp', '--bind', folders.home, SANDBOX_HOME],
     ...['--ro-bind', folders.control, CONTROL_FOLDER],
     ...mountNetwork(parts.network),
+    ...(parts.hasNode && !parts.network?.relay.mount ? ['--ro-bind', process.execPath, GATEWAY_NODE] : []),
     ...['--remount-ro', '/', '--chdir', SANDBOX_HOME, '--', ...parts.program],
   ];
 }

@@ -8,7 +8,7 @@ import { type EgressLab, type LabProxy, startEgressLab } from '../../../../tests
 import { type ContainerService, startContainerService } from '../../../testing/container-service.ts';
 import { proxyEnvironment } from '../network-relay.ts';
 import type { Sandbox } from '../sandbox.ts';
-import { runCommand, runShell, testLimits, testSandboxes } from '../contract.ts';
+import { runCommand, runShell, testLimits, testPort, testSandboxes } from '../contract.ts';
 import { createDockerDriver } from './docker-driver.ts';
 import { EngineClient } from './engine-client.ts';
 
@@ -19,7 +19,7 @@ if ('skipped' in service) {
   describe.skip('sandboxes: docker', () => it(service.skipped, () => {}));
 } else {
   afterAll(() => service.stop());
-  testSandboxes('docker', { open: () => createDockerDriver(service, 'contract') });
+  testSandboxes('docker', { open: () => createDockerDriver(service, 'contract'), hasPerl: false });
   describe('the docker driver', () => testDriver(service));
   describe('the network of a container', () => testNetwork(service));
 }
@@ -142,6 +142,8 @@ function testNetwork({ socket, image, perlImage }: ContainerService): void {
     await proxy.close();
     await lab[Symbol.asyncDispose]();
   });
+
+  testPort(() => sandbox);
   const request = (url: string): Promise<string> => runShell(sandbox, ask('127.0.0.1/3128', get(url)));
 
   it('reaches allowed hosts through the proxy, and no others', async () => {

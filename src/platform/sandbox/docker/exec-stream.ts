@@ -34,6 +34,10 @@ export function openExecStream(socket: Socket, head: Buffer, listener: ProcessLi
       socket.write(bytes, (error) => (error ? sent.reject(error) : sent.resolve()));
       return sent.promise;
     },
+    setReading(isReading) {
+      if (isReading) socket.resume();
+      else socket.pause();
+    },
     close() {
       socket.end();
       socket.destroySoon();

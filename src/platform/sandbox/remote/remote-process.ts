@@ -9,6 +9,8 @@ export interface ProcessListener {
 export interface RemoteProcess {
   /** Sends bytes to its standard input. Resolves when there is room for more. */
   write(bytes: Uint8Array): Promise<void>;
+  /** Stops and continues reading its output. Absent: it cannot stop. */
+  setReading?(isReading: boolean): void;
   /** Closes the connection. It does not end the process. */
   close(): void;
 }

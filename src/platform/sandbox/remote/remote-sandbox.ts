@@ -7,6 +7,8 @@ import {
   type SandboxCommand,
   type SandboxEntry,
   SandboxError,
+  type SandboxProcess,
+  type SandboxProgram,
   type SandboxProblem,
   type SandboxSpec,
   SANDBOX_HOME,
@@ -15,6 +17,7 @@ import { splitEntryPath } from '../split-entry-path.ts';
 import { CappedOutput } from './capped-output.ts';
 import { ListingReader } from './read-listing.ts';
 import type { RemoteContainer } from './remote-process.ts';
+import { startProgram } from './remote-program.ts';
 import { RunnerClosedError, ScriptRunner } from './script-runner.ts';
 import { LIST, MEASURE_FILES, MEASURE_SYSTEM, NO_SUCH_FILE, reportErrors, script, writeCommand } from './scripts.ts';
 import { SessionKiller } from './session-killer.ts';
@@ -103,6 +106,21 @@ export class RemoteSandbox implements Sandbox {
         this.commands.delete(runner);
         this.release(runner);
       }
+    }
+  }
+
+  async start(program: SandboxProgram): Promise<SandboxProcess> {
+    this.ended.throwIfAborted();
+    try {
+      return await startProgram(program, {
+        container: this.container,
+        environment: this.environment(),
+        killSession: (id) => this.killSession(id),
+        checkEnd: () => this.checkEnd(),
+      });
+    } catch (error) {
+      await this.checkEnd();
+      throw this.fault('crashed', 'No process could start in the sandbox.', error);
     }
   }
 

@@ -202,3 +202,20 @@ export function writeCommand(marker: string, command: string, environment: Reado
     Buffer.from(' wait $!'),
   ]);
 }
+
+/**
+ * Runs a process in a session of its own. Marks the id of the session and the exit code in its standard error, which is
+ * only for that.
+ */
+export function writeProgram(marker: string, command: string, environment: Readonly<Record<string, string>>): string {
+  const inner = `cd -- ${SANDBOX_HOME}; printf "%ss%d\\n" "$0" $$ >&3; exec 3>&- bash -c "$1"`;
+  const variables = Object.entries(environment).flatMap(([name, value]) => [
+    Buffer.from(' '),
+    quote(`${name}=${value}`),
+  ]);
+  return Buffer.concat([
+    Buffer.from('exec 3>&2 2>/dev/null; setsid env -i'),
+    ...variables,
+    script` bash -c ${inner} ${marker} ${command} <&0 & exec </dev/null >/dev/null; wait $!; printf "%se%d\\n" ${marker} $? >&3`,
+  ]).toString();
+}

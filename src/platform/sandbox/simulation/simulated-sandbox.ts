@@ -26,6 +26,10 @@ const MAX_OUTPUT_BYTES = 16 * MIB;
 /** The exit code of a process that was killed because memory was exhausted. */
 const KILLED = 137;
 
+/** choice 675 */
+const NO_PROCESSES =
+  'The simulation has no processes that run by themselves. Set tools.sandbox.driver to bubblewrap, docker or kubernetes.';
+
 const locate = (name: string): URL =>
   new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
@@ -82,6 +86,11 @@ export class SimulatedSandbox implements Sandbox {
     } finally {
       if (hasTurn) this.giveTurn();
     }
+  }
+
+  async start(): Promise<never> {
+    this.ended.throwIfAborted();
+    throw new SandboxError('unavailable', NO_PROCESSES);
   }
 
   async *listFiles(): AsyncGenerator<SandboxEntry[]> {

@@ -1,0 +1,31 @@
+import { PipeReader } from './read-pipe.ts';
+
+/** Reads what the script of a command says: its process id, then the exit code. Commands can forge it for themselves. */
+export class StatusReader {
+  readonly #reader: PipeReader;
+  readonly exitCode: Promise<number | 'killed'>;
+  #text = '';
+
+  constructor(path: string) {
+    let end: (exitCode: number | 'killed') => void;
+    this.exitCode = new Promise((resolve) => {
+      end = resolve;
+    });
+    this.#reader = new PipeReader(path, 64, (bytes) => {
+      this.#text += bytes.toString('latin1');
+      const exitCode = /^\d+\n(\d{1,3})\n/.exec(this.#text)?.[1];
+      if (exitCode !== undefined) end(Number(exitCode));
+    });
+    this.#reader.onEnd = () => end('killed'); // before it could say more
+  }
+
+  /** The process that waits for the command, by its id in the sandbox. */
+  get waiter(): number | undefined {
+    const waiter = /^(\d{1,9})\n/.exec(this.#text)?.[1];
+    return waiter === undefined ? undefined : Number(waiter);
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+}
