@@ -24,6 +24,7 @@ export function checkRelations(config: Config): RelationProblem[] {
     ...checkBudgets(config.budgets),
     ...checkHosts(config.outbound),
     ...checkMcp(config.mcp),
+    ...checkRuntime(config.interns),
     ...checkPhrases(config.guardrails.injection_allowlist),
     ...checkContents(config.io_logging),
   ];
@@ -40,6 +41,14 @@ function checkBudgets(budgets: Config['budgets']): RelationProblem[] {
       return [{ path: ['budgets', whose, window], message, dependsOn: [['budgets', whose, broader]] }];
     });
   });
+}
+
+/** The agent of interns must be one of the configured ones. */
+function checkRuntime({ runtime, runtimes }: Config['interns']): RelationProblem[] {
+  if (runtime === 'builtin' || Object.hasOwn(runtimes, runtime)) return [];
+  const known = ['builtin', ...Object.keys(runtimes)].join(', ');
+  const path = ['interns', 'runtime'];
+  return [{ path, message: `names no agent; use one of ${known}`, dependsOn: [['interns', 'runtimes']] }];
 }
 
 /** The queue must have room for one content of the maximum size. */

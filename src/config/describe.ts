@@ -1,6 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { unsupportedSettings } from './unsupported-settings.ts';
 import { nameType, rootNode, type SchemaNode } from './schema-node.ts';
 
 /** The page that `describeConfig` writes. */
@@ -48,7 +47,7 @@ export function describeConfig(): string {
       '\n',
     ),
   );
-  return `${[intro(), ...sections, listUnsupported()].join('\n\n')}\n`;
+  return `${[intro(), ...sections].join('\n\n')}\n`;
 }
 
 function intro(): string {
@@ -105,15 +104,6 @@ function rows(node: SchemaNode, path: string): string[] {
     if (entry?.properties) return [own, ...rows(entry, `${here}.<name>.`)];
     return property.properties ? rows(property, `${here}.`) : [own];
   });
-}
-
-function listUnsupported(): string {
-  const lines = unsupportedSettings.map(({ path, says }) => `- \`${path.join('.').replaceAll('.*', '[]')}\`: ${says}`);
-  return `## Not offered
-
-This build does not offer these settings yet. A file that contains one is rejected.
-
-${lines.join('\n')}`;
 }
 
 if (import.meta.main) writeFileSync(pageUrl, describeConfig());

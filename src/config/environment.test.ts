@@ -119,10 +119,6 @@ describe('a variable that is not an override', () => {
     expect(load({ HEADGATE_HOME: '1' }).warnings).toEqual([]);
   });
 
-  it('is a warning if the setting is not offered', () => {
-    expect(load({ HEADGATE_INTERNS: '{}' }).warnings[0]).toContain('this build does not offer');
-  });
-
   it.each([
     'HEADGATE_KEY',
     'HEADGATE_URL',

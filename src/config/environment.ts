@@ -4,7 +4,6 @@ import { findNearestName } from '../domain/nearest-name.ts';
 import type { Problem } from './interpolate.ts';
 import { getIn, isMapping, type Path } from './path.ts';
 import { findNode, rootNode, type SchemaNode } from './schema-node.ts';
-import { unsupportedSettings } from './unsupported-settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -110,12 +109,6 @@ function readText(text: string, node: SchemaNode | undefined): unknown {
 /** Returns a warning for a variable that sets nothing, if its name resembles one that does. */
 function warnUnknown(name: string): string[] {
   const rest = name.slice(prefix.length);
-  const section = rest.split('_')[0]!;
-  const unsupported = unsupportedSettings.find(
-    ({ path }) => path.length === 1 && String(path[0]).toUpperCase() === section,
-  );
-  if (unsupported) return [`${name} sets nothing: this build does not offer ${unsupported.says}.`];
-
   const leaves = [...listLeaves(rootNode)];
   const sameKey = leaves.filter((path) => String(path.at(-1)).toUpperCase() === rest);
   const names = leaves.map(formatName);

@@ -330,13 +330,6 @@ bootstrap:
     expect(problems.join('\n')).toContain(message);
     expect(problems.join('\n')).not.toContain('long-enough');
   });
-
-  it('reports known settings that this build does not offer', () => {
-    const text = `
-interns: {}
-`;
-    expect(problemsOf(text)).toEqual(['2: interns: this build does not offer interns; remove it']);
-  });
 });
 
 describe('${NAME}', () => {

@@ -14,7 +14,6 @@ import type { Config } from './schema.ts';
 import { findNode } from './schema-node.ts';
 import { completeSearchEngines, discoverSearchEngines } from './search-engines.ts';
 import { simulatorProvider } from './simulator.ts';
-import { rejectUnsupportedSettings } from './unsupported-settings.ts';
 
 export interface ConfigSources {
   /** `--config`. Absent: HEADGATE_CONFIG, or an existing `headgate.yaml` in the working directory. Null: no file. */
@@ -72,7 +71,6 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
 
   const tree = written?.tree ?? {};
   const topKeys = new Set(Object.keys(tree));
-  const unsupported = rejectUnsupportedSettings(tree);
   const filled = interpolate(tree, env);
   const complete = filled.tree as Record<string, unknown>; // interpolation changes strings only
   const found = readOverrides(env, complete, filled.names);
@@ -83,16 +81,13 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
     ...completeSearchEngines(complete, env),
     ...completeFileStore(complete, env),
   ];
-  const unsupportedLater = rejectUnsupportedSettings(complete);
   const checked = checkSchema(complete, (path) => !filled.filled.has(JSON.stringify(path)));
   const config = checked.tree as Config; // invalid values are replaced with placeholders
 
   // the schema must not report these paths again
-  const settled = [...unsupported.rejected, ...unsupportedLater.rejected, ...filled.problems.map(({ path }) => path)];
+  const settled = filled.problems.map(({ path }) => path);
   const problems: (Problem & { source?: string })[] = [
     ...filled.problems.filter(({ path }) => !findOverride(overrides, path)),
-    ...unsupported.problems,
-    ...unsupportedLater.problems,
     ...incomplete,
     ...checked.problems.filter(({ path }) => !settled.some((start) => startsWith(path, start))),
     ...found.problems,

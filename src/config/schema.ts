@@ -28,7 +28,8 @@ const price = (description: string) =>
       { description },
     ),
   );
-const text = (description: string) => Type.String({ description, minLength: 1 });
+const text = (description: string, value?: string) =>
+  Type.String({ description, minLength: 1, ...(value !== undefined && { default: value }) });
 
 const server = Type.Object({
   host: Type.String({
@@ -53,7 +54,7 @@ const server = Type.Object({
   ),
   regional_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$', says: 'must be a host name' }), {
     description:
-      'Host names that serve no stored files and no files of containers: these routes are a 403 there. It does not bind requests to a region.',
+      'Host names that serve no stored files, no files of containers and no interns: these routes are a 403 there. It does not bind requests to a region.',
     default: [],
   }),
   region: Type.String({ description: 'Region of this gateway.', default: 'local', minLength: 1 }),
@@ -823,6 +824,46 @@ const tools = Type.Object({
   sandbox,
 });
 
+const interns = Type.Object({
+  enabled: Type.Boolean({
+    description: 'Whether the gateway has interns and vaults. If not, their routes are a 404, and none runs.',
+    default: true,
+  }),
+  domain: Type.String({
+    description:
+      'Domain of the host names of interns: `<name>-<first 8 digits of the id>.<domain>`. It applies to interns that get their host name afterwards.',
+    default: 'interns.localhost',
+    pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$',
+    says: 'must be a domain in lower case',
+    maxLength: 200,
+  }),
+  runtime: text('The agent of interns: `builtin`, or a name in `runtimes`. It applies at their next start.', 'builtin'),
+  runtimes: Type.Record(
+    Type.String({ pattern: '^[a-z][a-z0-9_-]{0,63}$' }),
+    Type.Object({
+      command: Type.Array(Type.String({ minLength: 1 }), {
+        description: 'The program in the sandbox and its arguments.',
+        minItems: 1,
+      }),
+    }),
+    { description: 'Agents of the operator, by name.', default: {} },
+  ),
+  max_per_member: Type.Integer({
+    description: 'Maximum number of interns of a member.',
+    default: 200,
+    minimum: 1,
+    maximum: 1_000_000,
+  }),
+  max_running: Type.Integer({
+    description: 'Maximum number of interns that run in a gateway process. Others stay `queued` until one stops.',
+    default: 50,
+    minimum: 1,
+    maximum: 10_000,
+  }),
+  provision_ms: milliseconds('Timeout of the provisioning of an intern.', 120_000, 100),
+  health_ms: milliseconds('Time between two health checks of a running intern.', 15_000, 50),
+});
+
 const budgetFields = (whose: string) => {
   const usd = (window: string) =>
     Type.Optional(
@@ -1300,6 +1341,7 @@ export const configSchema = Type.Object({
   outbound,
   guardrails,
   tools,
+  interns,
   mcp,
   routing: Type.Object({
     strategy: Type.Enum([...routingStrategies], {

@@ -47,6 +47,11 @@ export const errorKinds = {
     says: 'The name is taken, or the state of the object forbids the change.',
   },
   payload_too_large: { status: 413, errorType: 'payload_too_large', says: 'The body is larger than the limit.' },
+  unsupported_media_type: {
+    status: 415,
+    errorType: 'invalid_request',
+    says: 'The body of a request for interns is not JSON by its content type.',
+  },
   range_not_satisfiable: {
     status: 416,
     errorType: 'invalid_request',
@@ -78,6 +83,11 @@ export const errorKinds = {
     status: 502,
     errorType: 'provider_unavailable',
     says: 'The provider does not have the path: its `wire` or `base_url` is wrong. The same request fails again.',
+  },
+  service_unreachable: {
+    status: 502,
+    errorType: 'server',
+    says: 'The vault or the runtime of an intern is unreachable. The same request may succeed later.',
   },
   gateway_stopped: {
     status: 503,

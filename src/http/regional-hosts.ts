@@ -1,7 +1,7 @@
 import { GatewayError } from '../domain/errors.ts';
 
 /**
- * Rejects a request to one of the host names that serve no stored files and containers.
+ * Rejects a request to one of the host names that serve no stored files, containers and interns.
  *
  * @param host the header `Host`
  * @param regionalHosts names, with or without a port. Without one, every port counts.
@@ -16,6 +16,6 @@ export function checkHost(host: string | undefined, regionalHosts: readonly stri
   if (found === undefined) return;
   throw new GatewayError(
     'permission_denied',
-    `${found} is a regional host name (server.regional_hosts), which serves no files and containers. Use another host name of the gateway.`,
+    `${found} is a regional host name (server.regional_hosts), which serves no files, containers and interns. Use another host name of the gateway.`,
   );
 }

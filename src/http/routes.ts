@@ -25,8 +25,11 @@ declare module 'fastify' {
   }
 }
 
-/** The key that a route requires. `none`: no key. `any`: an inference key or a management key. */
-export type Permission = 'none' | 'inference' | 'management' | 'any';
+/**
+ * The key that a route requires. `none`: no key. `any`: an inference key or a management key. `workspace`: an inference key,
+ * and a management key is a 401.
+ */
+export type Permission = 'none' | 'inference' | 'workspace' | 'management' | 'any';
 
 /** The maximum body of a route. */
 export interface BodyLimit {
@@ -48,6 +51,10 @@ export interface Route {
   bodyIsOptional?: boolean;
   /** Whether the handler reads the body itself, of any content type. */
   readsBody?: boolean;
+  /** Whether a body of another content type is a 415. Otherwise it is a 400. */
+  hasMediaTypeError?: boolean;
+  /** Whether the operator offers it. Otherwise it is a 404. Absent: always. */
+  isOffered?: () => boolean;
   /** Whether a regional host name rejects it. */
   isGlobal?: boolean;
   /** Its result is sent. A stream is written to `reply.raw` after `reply.hijack()`. */
@@ -302,6 +309,7 @@ function listContainerRoutes(handlers: Handlers): Route[] {
 export const admittedKeyKinds: Record<Permission, readonly KeyKind[]> = {
   none: [],
   inference: ['member', 'organization'],
+  workspace: ['member', 'organization'],
   management: ['management'],
   any: ['member', 'organization', 'management'],
 };

@@ -56,6 +56,8 @@ interface RouteSetting {
   bodyIsOptional?: boolean;
   readsBody?: boolean;
   isGlobal?: boolean;
+  hasMediaTypeError?: boolean;
+  isOffered?: (() => boolean) | undefined;
   watch?: WatchResponse;
   bodyLimit?: BodyLimit | undefined;
   errors?: ErrorDialect | undefined;
@@ -119,7 +121,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     request.generationId = createTimedId('gen-');
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
-    const { permission = 'none', isGlobal, watch = watchOther } = settingOf(request);
+    const { permission = 'none', isGlobal, isOffered, watch = watchOther } = settingOf(request);
     let end: (() => void) | undefined; // absent without a key
     reply.raw.on('close', () => {
       watch(request, reply.raw);
@@ -130,6 +132,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       if (permission !== 'none') {
         request.caller = options.authenticate(request.headers.authorization, request.raw.socket);
         checkPermission(permission, request.caller);
+        if (isOffered?.() === false) throw new GatewayError('not_found', 'This gateway does not offer this route.');
         if (isGlobal) checkHost(request.headers.host, options.regionalHosts());
         if (options.isDraining()) {
           reply.header('connection', 'close');
@@ -181,7 +184,8 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     }
     const type = String(request.headers['content-type'] ?? '').slice(0, 100);
     const sent = type === '' ? 'missing' : type;
-    done(new GatewayError('invalid_request', `Content-Type is ${sent}; send application/json.`), undefined);
+    const kind = settingOf(request).hasMediaTypeError ? 'unsupported_media_type' : 'invalid_request';
+    done(new GatewayError(kind, `Content-Type is ${sent}; send application/json.`), undefined);
   });
 
   app.setErrorHandler((thrown, request, reply) => sendError(thrown, request, reply, options));
@@ -194,6 +198,8 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
         bodyIsOptional: route.bodyIsOptional ?? false,
         readsBody: route.readsBody ?? false,
         isGlobal: route.isGlobal ?? false,
+        hasMediaTypeError: route.hasMediaTypeError ?? false,
+        isOffered: route.isOffered,
         watch: options.watchRoute(route.method, route.path),
         bodyLimit: route.bodyLimit,
         errors: route.errors,
@@ -235,6 +241,9 @@ function notFound(request: FastifyRequest, reply: FastifyReply, findMethods: (pa
 
 function checkPermission(permission: Permission, caller: Caller): void {
   if (admittedKeyKinds[permission].includes(caller.kind)) return;
+  if (permission === 'workspace') {
+    throw new GatewayError('authentication', 'A management key has no workspace here; use an inference key.');
+  }
   throw new GatewayError(
     'permission_denied',
     permission === 'management'
