@@ -173,6 +173,16 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       exit(await replayFile(terminal, file, options));
     });
 
+  program
+    .command('openapi')
+    .description('print the OpenAPI 3.1 description of all routes')
+    .allowExcessArguments(false)
+    .addHelpText('after', openApiExamples)
+    .action(async () => {
+      const { createDocument } = await import('../openapi/create-document.ts');
+      stdout.write(`${JSON.stringify(createDocument(version), null, 2)}\n`);
+    });
+
   const keys = program.command('keys').description('create, list, change and delete keys; also while the gateway runs');
   keys.addHelpText('after', keysExamples);
   withRateOptions(command(keys, 'create', 'create a key; its text is printed once, alone on stdout', keysExamples))
@@ -795,6 +805,10 @@ Examples:
   $ headgate requests show
 
 The list is that of the ledger: requests that reached no model are in the log alone.`;
+
+const openApiExamples = `
+Examples:
+  $ headgate openapi > openapi.json`;
 
 const modelsExamples = `
 Examples:

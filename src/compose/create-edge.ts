@@ -14,6 +14,7 @@ import { createManagementHandlers } from '../api/management/handlers.ts';
 import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
 import { canUse, listRows } from '../routing/model-rows.ts';
+import { createOpenApiHandler } from '../api/openapi/handler.ts';
 import { createResponsesHandler } from '../api/responses/handler.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import type { ModelRoutingContext } from '../management/workspaces/find-unknown-models.ts';
@@ -162,6 +163,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       }),
       ...createContainerHandlers({ containers: storage.containers, files: parts.files }),
       showHome,
+      showOpenApi: createOpenApiHandler(parts.version),
       health: createHealthHandler(parts.version),
       showMetrics: createMetricsHandler({
         collect: () => primary?.collectMetrics().catch(telemetry.collect) ?? telemetry.collect(),

@@ -77,6 +77,7 @@ type HandlerName =
   | 'listProviders'
   | 'findCurrentKey'
   | 'showHome'
+  | 'showOpenApi'
   | 'health'
   | 'ready'
   | 'showMetrics'
@@ -185,6 +186,7 @@ export function listRoutes(handlers: Handlers): Route[] {
     ...listPresetRoutes(handlers),
     ...listFileRoutes(handlers),
     ...listContainerRoutes(handlers),
+    { method: 'GET', path: '/api/v1/openapi.json', permission: 'none', handler: handlers.showOpenApi }, // choice 636
     { method: 'GET', path: '/', permission: 'none', handler: handlers.showHome },
     { method: 'GET', path: '/health', permission: 'none', handler: handlers.health },
     { method: 'GET', path: '/ready', permission: 'none', handler: handlers.ready },

@@ -33,7 +33,8 @@ const rules: Rules = {
     interns: 'platform pipeline',
     exchanges: 'catalog routing providers pipeline',
     http: 'pipeline schema',
-    api: 'schema platform metering catalog routing access requests pipeline management interns http',
+    openapi: 'schema requests management http', // describes routes and bodies
+    api: 'schema platform metering catalog routing access requests pipeline management interns http openapi',
     cli: '* !api !testing',
     compose: '* !cli !testing',
     gateway: '* !cli !testing',

@@ -1,0 +1,59 @@
+import type { TSchema } from 'typebox';
+
+/** The sections of the document, with their descriptions. */
+export const tags = {
+  Inference: 'Calls of models.',
+  Models: 'The models that the gateway serves to the key.',
+  Generations: 'Records of requests, and feedback on them.',
+  Keys: 'Inference keys.',
+  Workspaces: 'Workspaces, their members and their budgets.',
+  Members: 'Members of the organization.',
+  Guardrails: 'Rules about models, providers, spending and content.',
+  Presets: 'Saved settings of requests.',
+  Files: 'Files of a workspace, and files of containers.',
+  Accounting: 'Credits, activity and the audit log.',
+  Gateway: 'The gateway itself.',
+} as const;
+
+export type Tag = keyof typeof tags;
+
+/** A parameter of the query or a header. Parameters of the path follow from the path. */
+export interface Parameter {
+  description: string;
+  schema: TSchema;
+  required?: boolean;
+}
+
+/** The description of a route. Its method, path and permission come from the table of routes. */
+export interface Operation {
+  tag: Tag;
+  /** A sentence without a period, verb first: `List the keys`. */
+  summary: string;
+  /** More sentences. */
+  description?: string;
+  query?: Record<string, Parameter>;
+  /** Headers besides those that every request may have. */
+  headers?: Record<string, Parameter>;
+  /** The schema of a JSON body, or of the fields of a form. Absent: no body. */
+  body?: { schema: TSchema; type?: 'multipart/form-data'; isOptional?: boolean; example?: unknown };
+  /** The successful response. */
+  response: {
+    /** 200 by default. */
+    status?: 200 | 201;
+    description: string;
+    /** The schema of the JSON body. Absent: `type` is not JSON. */
+    schema?: TSchema;
+    /** The media type if it is not JSON. */
+    type?: string;
+    example?: unknown;
+    /** The body of a streamed response. */
+    stream?: string;
+  };
+  /** Statuses besides those that every route with the same permission has. */
+  statuses?: readonly number[];
+  /** The schema of errors. Absent: the error envelope. */
+  error?: TSchema;
+}
+
+/** Operations by method and path of the table of routes: `GET /api/v1/keys/:hash`. */
+export type Operations = Readonly<Record<string, Operation>>;

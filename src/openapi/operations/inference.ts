@@ -1,0 +1,48 @@
+import { imageSchema } from '../../requests/images/schema.ts';
+import { requestSchema } from '../../requests/responses/schema.ts';
+import { imageList, responseObject } from '../bodies/response.ts';
+import type { Operations } from '../operation.ts';
+import { named } from '../schema-writer.ts';
+import { runHeaders, wordParameter } from './parameters.ts';
+
+/** The routes that call models. */
+export const inferenceOperations: Operations = {
+  'POST /api/v1/responses': {
+    tag: 'Inference',
+    summary: 'Create a response',
+    description:
+      'The OpenAI Responses format with the fields of routing. Unknown top-level fields are ignored and named in `X-Router-Dropped-Fields`.',
+    headers: {
+      ...runHeaders,
+      'X-Router-Tool-Output': wordParameter(
+        '`enabled` shows the output of commands while they run.',
+        'enabled',
+        'disabled',
+      ),
+      'X-Router-Events': wordParameter('`standard` leaves out the events that only this gateway has.', 'standard'),
+    },
+    body: {
+      schema: named('ResponseRequest', requestSchema),
+      example: { model: 'simulator/echo', input: 'Hello!' },
+    },
+    response: {
+      description: 'The response. With `stream: true` an event stream that ends with `[DONE]`.',
+      schema: responseObject,
+      stream: 'Server-sent events. `data` of each is an object with `type` and `sequence_number`.',
+    },
+  },
+  'POST /api/v1/images': {
+    tag: 'Inference',
+    summary: 'Create images',
+    headers: runHeaders,
+    body: {
+      schema: named('ImageRequest', imageSchema),
+      example: { model: 'simulator/image', prompt: 'A red circle' },
+    },
+    response: {
+      description: 'The images. With `stream: true` an event stream, if the endpoint can stream.',
+      schema: imageList,
+      stream: 'Server-sent events. `data` of each is an object with `type`.',
+    },
+  },
+};

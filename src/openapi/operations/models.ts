@@ -1,0 +1,88 @@
+import { Type } from 'typebox';
+import {
+  imageEndpoints,
+  imageModelList,
+  model,
+  modelCount,
+  modelEndpoints,
+  modelList,
+  providerList,
+  retrievedModel,
+} from '../bodies/models.ts';
+import { inData } from '../bodies/shapes.ts';
+import type { Operations, Parameter } from '../operation.ts';
+import { integerParameter, offset, textParameter } from './parameters.ts';
+
+const price = (description: string): Parameter => ({ description, schema: Type.Number({ minimum: 0 }) });
+
+const filters = {
+  q: textParameter('Words that must be in the slug, the name or the description.'),
+  supported_parameters: textParameter('Names with commas between them; a model must have all of them.'),
+  input_modalities: textParameter('Names with commas between them; a model must read all of them.'),
+  output_modalities: textParameter('Names with commas between them, or `all`. `text` by default.'),
+  context: integerParameter('The minimum context length, in tokens.', { minimum: 1 }),
+  min_price: price('The minimum price of input, in USD per million tokens.'),
+  max_price: price('The maximum price of input, in USD per million tokens.'),
+  providers: textParameter('Providers or tags of endpoints, with commas between them.'),
+  model_authors: textParameter('Authors with commas between them: the part before the slash.'),
+};
+
+const listQuery = {
+  ...filters,
+  sort: textParameter('The order, such as `newest` or `pricing-low-to-high`.'),
+  offset,
+  limit: integerParameter('Models of a page. All of up to 500 by default.', { minimum: 1, maximum: 1000 }),
+};
+
+/** The routes of the catalog. */
+export const modelOperations: Operations = {
+  'GET /api/v1/models': {
+    tag: 'Models',
+    summary: 'List the models',
+    query: listQuery,
+    response: { description: 'The models that match the query.', schema: modelList },
+  },
+  'GET /api/v1/models/user': {
+    tag: 'Models',
+    summary: 'List the models that the key may use',
+    description: 'Leaves out the models that guardrails of the key forbid.',
+    query: listQuery,
+    response: { description: 'The models that match the query.', schema: modelList },
+  },
+  'GET /api/v1/models/count': {
+    tag: 'Models',
+    summary: 'Count the models',
+    query: filters,
+    response: { description: 'The number of models that match the query.', schema: modelCount },
+  },
+  'GET /api/v1/model/*': {
+    tag: 'Models',
+    summary: 'Find a model',
+    response: { description: 'The model.', schema: inData(model) },
+  },
+  'GET /api/v1/models/*': {
+    tag: 'Models',
+    summary: 'Find a model as clients of the compatible API do',
+    response: { description: 'The model, not in `data`.', schema: retrievedModel },
+  },
+  'GET /api/v1/models/:author/:slug/endpoints': {
+    tag: 'Models',
+    summary: 'List the endpoints of a model',
+    response: { description: 'The model and its endpoints.', schema: modelEndpoints },
+  },
+  'GET /api/v1/providers': {
+    tag: 'Models',
+    summary: 'List the providers',
+    response: { description: 'The providers with endpoints that the key may use.', schema: providerList },
+  },
+  'GET /api/v1/images/models': {
+    tag: 'Models',
+    summary: 'List the models that make images',
+    response: { description: 'The models.', schema: imageModelList },
+  },
+  'GET /api/v1/images/models/:author/:slug/endpoints': {
+    tag: 'Models',
+    summary: 'List the endpoints of a model that makes images',
+    response: { description: 'The endpoints.', schema: imageEndpoints },
+  },
+};

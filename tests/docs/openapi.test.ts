@@ -1,0 +1,255 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Compile } from 'typebox/schema';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../../src/cli/program.ts';
+import { version } from '../../src/cli/version.ts';
+import { createDocument, keyOf, listDescribedRoutes, operations } from '../../src/openapi/create-document.ts';
+import { type TestGateway, testGateway } from '../../src/testing/index.ts';
+
+interface Described {
+  operationId: string;
+  responses: Record<string, { content?: Record<string, { schema: object; example?: unknown }> }>;
+  requestBody?: { content: Record<string, { schema: object; example?: unknown }> };
+}
+interface Document {
+  paths: Record<string, Record<string, Described>>;
+  components: { schemas: Record<string, object> };
+}
+
+const document = createDocument('1.2.3') as unknown as Document;
+const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+);
+
+/** The schemas of the document with closed objects, so that a field without a description is found. */
+const { schemas: closedSchemas } = close(document.components) as Document['components'];
+
+/** Adds `additionalProperties: false` to every schema with properties that does not say otherwise. */
+function close(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(close);
+  if (typeof node !== 'object' || node === null) return node;
+  const copy = Object.fromEntries(Object.entries(node).map(([name, value]) => [name, close(value)]));
+  return 'properties' in node && !('additionalProperties' in node) ? { ...copy, additionalProperties: false } : copy;
+}
+
+function check(schema: object, value: unknown): void {
+  const validator = Compile({ ...(close(schema) as object), components: { schemas: closedSchemas } } as object);
+  expect(validator.Check(value), JSON.stringify([validator.Errors(value)[1].slice(0, 5), value])).toBe(true);
+}
+
+describe('the OpenAPI document', () => {
+  it('is valid OpenAPI 3.1', async () => {
+    const validate = (described: object) => new Validator().validate(structuredClone(described) as never);
+    expect(await validate(document)).toMatchObject({ valid: true });
+    expect(await validate({ ...document, paths: { '/x': { get: 5 } } })).toMatchObject({ valid: false });
+  });
+
+  it('describes every route, and no other: add new routes to src/openapi/operations', () => {
+    const routes = listDescribedRoutes().map(keyOf);
+    expect(Object.keys(operations).sort()).toEqual([...routes].sort());
+    expect(described).toHaveLength(routes.length);
+  });
+
+  it('has a different id for each operation', () => {
+    const ids = described.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toContain('createResponse');
+  });
+
+  it('refers only to schemas that it has', () => {
+    const names = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
+    expect(new Set(names)).toEqual(new Set(Object.keys(document.components.schemas)));
+  });
+
+  it('is what headgate openapi prints', async () => {
+    const printed: string[] = [];
+    const stdout = { write: (text: string) => printed.push(text) > 0 };
+    const terminal = { stdout, stderr: { write: () => true }, env: {}, cwd: '/' };
+    expect(await runCli(['openapi'], terminal)).toBe(0);
+    expect(JSON.parse(printed.join(''))).toEqual(createDocument(version));
+  });
+
+  it('is checked strictly: a field that it does not describe fails', () => {
+    const { schema } = document.paths['/health']!['get']!.responses[200]!.content!['application/json']!;
+    const body = { status: 'ok', name: 'headgate', version: '1' };
+    check(schema, body);
+    expect(() => check(schema, { ...body, mood: 'good' })).toThrow();
+    expect(() => check(schema, { ...body, version: 1 })).toThrow();
+  });
+
+  it('has examples that match their schemas', () => {
+    for (const { operation } of described) {
+      const bodies = [operation.requestBody, ...Object.values(operation.responses)];
+      for (const { schema, example } of bodies.flatMap((body) => Object.values(body?.content ?? {}))) {
+        if (example !== undefined) check(schema, example);
+      }
+    }
+  });
+});
+
+describe('the running gateway', () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await testGateway();
+  });
+  afterAll(() => gateway.close());
+
+  const managed = (): { key: string } => ({ key: gateway.managementKey });
+  const covered = new Set<string>();
+
+  /** Sends a request, and checks its response against the schema of its status. */
+  async function request(method: string, template: string, given: Given = {}): Promise<Record<string, never>> {
+    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => given.path?.[name] ?? '');
+    const options = given.isManaged ? managed() : {};
+    const isPublic = !path.startsWith('/api/');
+    const url = path + (given.query ?? '');
+    const response = isPublic
+      ? await fetch(new URL(url, gateway.baseUrl))
+      : await gateway.send(method, url, given.body, options);
+    const operation = document.paths[template]?.[method.toLowerCase()];
+    const { content } = operation?.responses[response.status] ?? {};
+    const text = await response.text();
+    covered.add(operation!.operationId);
+    expect(content, `${method} ${template}: ${response.status} ${text}`).toBeDefined();
+    expect(response.status, `${method} ${template}: ${text}`).toBe(given.status ?? 200);
+    const type = response.headers.get('content-type')!.split(';', 1)[0]!;
+    const body = type === 'application/json' ? (JSON.parse(text) as Record<string, never>) : {};
+    check(content![type]!.schema, type === 'application/json' ? body : text);
+    return body;
+  }
+  interface Given {
+    path?: Record<string, string>;
+    query?: string;
+    body?: unknown;
+    isManaged?: boolean;
+    status?: number;
+  }
+
+  it('has every route of the document', async () => {
+    for (const { method, path } of described) {
+      const url = path.replace(/\{\w+\}/g, 'x').replace(/^\/api\/v1/, '');
+      const response = await gateway.send(method, url, undefined, { key: null });
+      const body = await response.text();
+      if (path.startsWith('/api/') && path !== '/api/v1/openapi.json') expect(response.status, path).toBe(401);
+      expect(body).not.toContain('There is no');
+    }
+  });
+
+  it('serves it without a key', async () => {
+    const response = await gateway.get('/openapi.json', { key: null });
+    expect(response.status).toBe(200);
+    const { paths } = (await response.json()) as Document;
+    expect(paths).toEqual(document.paths);
+  });
+
+  it('responds as the document says, to inference keys', async () => {
+    const metadata = { model: 'simulator/echo', input: 'Hello' };
+    await request('POST', '/api/v1/responses', { body: metadata });
+    await request('POST', '/api/v1/responses', { body: { ...metadata, user: 5 }, status: 400 });
+    await request('POST', '/api/v1/responses', { body: { ...metadata, stream: true } });
+    await request('POST', '/api/v1/images', { body: { model: 'simulator/image', prompt: 'A circle', size: '64x64' } });
+    const listed = (await request('GET', '/api/v1/generations')) as unknown as { data: { id: string }[] };
+    const query = `?id=${listed.data[0]!.id}`;
+    await request('GET', '/api/v1/generation', { query });
+    for (const path of ['models', 'models/user', 'models/count', 'providers', 'images/models', 'key', 'files']) {
+      await request('GET', `/api/v1/${path}`);
+    }
+    await request('GET', '/api/v1/model/{model}', { path: { model: 'simulator/echo' } });
+    await request('GET', '/api/v1/models/{model}', { path: { model: 'simulator/echo' } });
+    await request('GET', '/api/v1/models/{model}', { path: { model: 'a/none' }, status: 404 });
+    for (const path of ['/api/v1/models', '/api/v1/images/models']) {
+      const slug = path.includes('images') ? 'image' : 'echo';
+      await request('GET', `${path}/{author}/{slug}/endpoints`, { path: { author: 'simulator', slug } });
+    }
+    await request('GET', '/api/v1/containers/{container_id}/files', { path: { container_id: 'cntr_1' } });
+    await request('POST', '/api/v1/presets', { body: { slug: 'short', config: { temperature: 0 } }, status: 201 });
+    await request('GET', '/api/v1/presets');
+    const path = { slug: 'short', version: '1' };
+    await request('PATCH', '/api/v1/presets/{slug}', { path, body: { description: 'Short.' } });
+    await request('POST', '/api/v1/presets/{slug}/responses', { path, body: { model: 'simulator/echo' } });
+    for (const rest of ['', '/versions', '/versions/{version}'])
+      await request('GET', `/api/v1/presets/{slug}${rest}`, { path });
+    await request('DELETE', '/api/v1/presets/{slug}', { path });
+  });
+
+  it('responds as the document says, to management keys', async () => {
+    const isManaged = true;
+    const create = async (path: string, body: object) =>
+      (await request('POST', path, { isManaged, body, status: 201 })) as unknown as {
+        data: { id: string; hash: string };
+      };
+    const { data: workspace } = await create('/api/v1/workspaces', { name: 'Lab', slug: 'lab' });
+    const id = workspace.id;
+    const { data: key } = await create('/api/v1/keys', { name: 'shop', limit: 5, workspace_id: id });
+    const { data: guardrail } = await create('/api/v1/guardrails', {
+      name: 'cheap',
+      limit_usd: 5,
+      reset_interval: 'daily',
+      workspace_id: id,
+    });
+    const path = { id, interval: 'daily', hash: key.hash };
+    const of = { isManaged, path };
+    await request('PUT', '/api/v1/workspaces/{id}/budgets/{interval}', { ...of, body: { limit_usd: 5 } });
+    for (const rest of ['', '/budgets', '/budgets/{interval}', '/members'])
+      await request('GET', `/api/v1/workspaces/{id}${rest}`, of);
+    await request('PATCH', '/api/v1/workspaces/{id}', { ...of, body: { default_text_model: 'a/unknown' } });
+    const adas = { ...of, body: { user_ids: ['ada'] } };
+    await request('POST', '/api/v1/workspaces/{id}/members/add', adas);
+    await request('GET', '/api/v1/keys/{hash}', of);
+    await request('PATCH', '/api/v1/keys/{hash}', { ...of, body: { name: 'store' } });
+    await request('POST', '/api/v1/keys/{hash}/rotate', { ...of, body: { grace_seconds: 60 }, status: 201 });
+    await request('GET', '/api/v1/members/{id}', { isManaged, path: { id: 'ada' } });
+    await request('PATCH', '/api/v1/members/{id}', { isManaged, path: { id: 'ada' }, body: {} });
+    const guarded = { isManaged, path: { id: guardrail.id } };
+    const sides = { keys: { key_hashes: [key.hash] }, members: { member_user_ids: ['ada'] } };
+    for (const [side, body] of Object.entries(sides)) {
+      await request('POST', `/api/v1/guardrails/{id}/assignments/${side}`, { ...guarded, body });
+      await request('GET', `/api/v1/guardrails/{id}/assignments/${side}`, guarded);
+      await request('GET', `/api/v1/guardrails/assignments/${side}`, { isManaged });
+    }
+    await request('GET', '/api/v1/guardrails/{id}/budgets', guarded);
+    for (const [side, body] of Object.entries(sides))
+      await request('POST', `/api/v1/guardrails/{id}/assignments/${side}/remove`, { ...guarded, body });
+    await request('GET', '/api/v1/guardrails/{id}', guarded);
+    await request('PATCH', '/api/v1/guardrails/{id}', { ...guarded, body: { allowed_models: ['a/b'] } });
+    const filters = [{ slug: 'email', action: 'redact' }];
+    const body = { text: 'Mail ada@example.com', content_filter_builtins: filters };
+    await request('POST', '/api/v1/guardrails/test', { isManaged, body });
+    const listed = (await request('GET', '/api/v1/generations', { isManaged })) as unknown as {
+      data: { id: string }[];
+    };
+    const feedback = { generation_id: listed.data[0]!.id, category: 'good' };
+    await request('POST', '/api/v1/generation/feedback', { isManaged, body: feedback });
+    const lists = ['generation/feedback', 'keys', 'workspaces', 'members', 'guardrails', 'credits', 'audit', 'key'];
+    for (const list of lists) await request('GET', `/api/v1/${list}`, { isManaged });
+    await request('GET', '/api/v1/activity', { isManaged, query: '?include_today=true' });
+    await request('POST', '/api/v1/workspaces/{id}/members/remove', adas);
+    await request('DELETE', '/api/v1/guardrails/{id}', guarded);
+    await request('DELETE', '/api/v1/workspaces/{id}/budgets/{interval}', of);
+    await request('DELETE', '/api/v1/keys/{hash}', of);
+    const { data: empty } = await create('/api/v1/workspaces', { name: 'Empty', slug: 'empty' });
+    await request('DELETE', '/api/v1/workspaces/{id}', { isManaged, path: { id: empty.id } });
+  });
+
+  it('responds as the document says, without a key', async () => {
+    await request('GET', '/health');
+    await request('GET', '/ready');
+    await request('GET', '/metrics');
+    await request('GET', '/');
+  });
+
+  it('was asked for everything except contents of files and of generations', () => {
+    const others = described.filter(({ operation }) => !covered.has(operation.operationId));
+    expect(others.map(({ operation }) => operation.operationId).sort()).toEqual([
+      'deleteFile',
+      'downloadContainerFile',
+      'downloadFile',
+      'findContainerFile',
+      'findContent',
+      'findFile',
+      'promoteContainerFile',
+      'showOpenApi',
+      'uploadFile',
+    ]);
+  });
+});
