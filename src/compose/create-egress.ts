@@ -3,7 +3,9 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenEgress } from '../containers/container-parts.ts';
+import { type CertificateAuthority, createCertificateAuthority } from '../platform/egress/certificate-authority.ts';
 import { type EgressCounts, openEgressProxy } from '../platform/egress/egress-proxy.ts';
+import { writeTrustBundle } from '../platform/egress/trust-bundle.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 
@@ -40,13 +42,24 @@ export function createEgress(
   resources.defer(() => {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   });
-  return async ({ name, workspaceId, allowedDomains }) => {
+  let created: CertificateAuthority | undefined;
+  const getAuthority = (): CertificateAuthority => {
+    created ??= createCertificateAuthority();
+    return created;
+  };
+  return async ({ name, workspaceId, allowedDomains, release }) => {
+    const secrets = release && {
+      release,
+      authority: getAuthority(),
+      onFailure: (err: unknown) => log('secret release failed', { sandbox: name, workspace_id: workspaceId, err }),
+    };
     const proxySocket = join(openFolder(), `${randomBytes(16).toString('hex')}.sock`);
     const proxy = await openEgressProxy({
-      ...{ socketPath: proxySocket, allowedDomains, counts, connect: outbound.connectTo },
+      ...{ socketPath: proxySocket, allowedDomains, counts, connect: outbound.connectTo, secrets },
       report: (refusal) => log('egress refused', { sandbox: name, workspace_id: workspaceId, ...refusal }),
     });
-    return { proxySocket, close: () => proxy.close() };
+    const trustBundle = secrets && writeTrustBundle(secrets.authority);
+    return { proxySocket, trustBundle, close: () => proxy.close() };
   };
 }
 

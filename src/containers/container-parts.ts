@@ -1,5 +1,6 @@
 import type { FileParts } from '../management/files/parts.ts';
 import type { Bus } from '../platform/bus/bus.ts';
+import type { SecretRelease } from '../platform/egress/secret-release.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { SandboxDriver, SandboxLimits, SandboxNetwork } from '../platform/sandbox/sandbox.ts';
 import type { ContainerStore } from '../platform/storage/ports/containers.ts';
@@ -11,7 +12,15 @@ export type OpenEgress = (sandbox: {
   name: string;
   workspaceId: string;
   allowedDomains: readonly string[];
-}) => Promise<SandboxNetwork & { close(): Promise<void> }>;
+  /** The secrets of the sandbox. Absent: it has none. */
+  release?: SecretRelease;
+}) => Promise<OpenedEgress>;
+
+export interface OpenedEgress extends SandboxNetwork {
+  /** PEM. The certificates that programs in a sandbox with secrets must trust. `listTrustVariables` names their file. */
+  trustBundle?: string | undefined;
+  close(): Promise<void>;
+}
 
 export interface ContainerSettings {
   limits: SandboxLimits;

@@ -7,6 +7,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EgressCounts, type EgressLimits, openEgressProxy } from '../../src/platform/egress/egress-proxy.ts';
+import type { EgressSecrets } from '../../src/platform/egress/egress-secrets.ts';
 import { createOutbound, type Outbound } from '../../src/platform/outbound/outbound.ts';
 
 /** A public address. Connections to it reach the servers of the lab. */
@@ -32,7 +33,7 @@ export interface EgressLab extends AsyncDisposable {
   answer: (request: IncomingMessage, response: ServerResponse) => void;
   counts: EgressCounts;
   reports: { host: string; port: number; reason: string }[];
-  open(allowedDomains: readonly string[], limits?: Partial<EgressLimits>): Promise<LabProxy>;
+  open(allowedDomains: readonly string[], limits?: Partial<EgressLimits>, secrets?: EgressSecrets): Promise<LabProxy>;
 }
 
 export interface LabProxy extends AsyncDisposable {
@@ -94,10 +95,10 @@ export async function startEgressLab(): Promise<EgressLab> {
         return socket;
       },
     }),
-    async open(allowedDomains, limits = {}) {
+    async open(allowedDomains, limits = {}, secrets) {
       const socketPath = join(folder, `${count++}.sock`);
       const proxy = await openEgressProxy({
-        ...{ socketPath, allowedDomains, limits, counts: lab.counts, connect: lab.outbound.connectTo },
+        ...{ socketPath, allowedDomains, limits, secrets, counts: lab.counts, connect: lab.outbound.connectTo },
         report: (refusal) => void lab.reports.push(refusal),
       });
       return {

@@ -2,12 +2,17 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { isIP } from 'node:net';
 import { OutboundError } from '../outbound/outbound-error.ts';
-import { EgressRefusal, explainOutboundError } from './egress-refusal.ts';
+import { EgressRefusal, explainOutboundError, writeRefusal } from './egress-refusal.ts';
+import { type EgressSecrets, isBoundHost, releaseInto } from './egress-secrets.ts';
 import { forwardRequest } from './forward-request.ts';
+import { removeHopHeaders } from './hop-headers.ts';
 import { compileHostList } from './host-list.ts';
+import { readRequestTarget } from './read-request-target.ts';
 import { readTarget, type EgressTarget } from './read-target.ts';
-import { joinTunnel } from './tunnel.ts';
+import { secureUpstream, terminateTls } from './terminate-tls.ts';
+import { beginTunnel, joinTunnel } from './tunnel.ts';
 
 export interface EgressLimits {
   /** Connections of the sandbox at the same time. One more is closed. */
@@ -44,6 +49,8 @@ export interface EgressProxyOptions {
   counts: EgressCounts;
   /** Called for refusals, at most once for each host and reason, and at most 20 times. */
   report?: (refusal: { host: string; port: number; reason: string }) => void;
+  /** Absent: the sandbox has no secrets, and every tunnel to port 443 stays opaque. */
+  secrets?: EgressSecrets | undefined;
   limits?: Partial<EgressLimits>;
 }
 
@@ -56,7 +63,8 @@ const MAX_REPORTS = 20;
 
 /**
  * Opens the only way out of a sandbox: an HTTP proxy that connects to allowed hosts at the ports 80 and 443. At port 443
- * a client must use TLS with the name of the host. At port 80 it must use HTTP with that name.
+ * a client must use TLS with the name of the host. At port 80 it must use HTTP with that name. TLS ends in the proxy only
+ * for hosts that secrets are bound to.
  *
  * @see docs/guides/sandbox-network.md
  */
@@ -73,8 +81,8 @@ class SandboxEgress implements EgressProxy {
   private readonly server: Server;
   /** Connections of the sandbox. */
   private readonly sockets = new Set<Socket>();
-  /** Tunnels to port 80. Their requests come to the same server. */
-  private readonly plainTunnels = new WeakMap<Duplex, EgressTarget>();
+  /** Tunnels to port 80, and those whose TLS ends here. Their requests come to the same server. */
+  private readonly openTunnels = new WeakMap<Duplex, EgressTarget>();
   private readonly closing = new AbortController();
   private readonly reported = new Set<string>();
 
@@ -123,14 +131,18 @@ class SandboxEgress implements EgressProxy {
     const { counts, connect } = this.options;
     let target: EgressTarget | undefined;
     try {
-      if (this.plainTunnels.has(socket)) throw new EgressRefusal(400, 'A tunnel in a tunnel is not allowed.');
+      if (this.openTunnels.has(socket)) throw new EgressRefusal(400, 'A tunnel in a tunnel is not allowed.');
       target = this.check(readTarget(request.url ?? ''));
       if (target.port === 80) {
-        this.plainTunnels.set(socket, target);
+        this.openTunnels.set(socket, target);
         socket.write(ESTABLISHED);
         socket.unshift(head);
         this.server.emit('connection', socket);
         return;
+      }
+      const { secrets } = this.options;
+      if (secrets && isIP(target.host) === 0 && (await isBoundHost(secrets, target.host))) {
+        return await this.terminate(secrets, target, socket, head);
       }
       const { idleMs, beginMs } = this.limits;
       const upstream = await this.dial(connect, target, socket);
@@ -146,19 +158,50 @@ class SandboxEgress implements EgressProxy {
     }
   }
 
-  /** Serves `GET http://host/…` and the like, and the requests in tunnels to port 80. */
+  /** Ends the TLS of a tunnel, so that its requests can get secrets. */
+  private async terminate(
+    { authority }: EgressSecrets,
+    target: EgressTarget,
+    socket: Socket,
+    head: Buffer,
+  ): Promise<void> {
+    const { host } = target;
+    const { beginMs } = this.limits;
+    socket.write(ESTABLISHED);
+    const begun = await beginTunnel(socket, { head, host, beginMs });
+    if (!('first' in begun)) {
+      if (begun.problem !== undefined) this.note(target, begun.problem);
+      return;
+    }
+    const secure = await terminateTls(socket, { first: begun.first, context: authority.certify(host), beginMs });
+    if ('problem' in secure) {
+      if (secure.problem !== undefined) this.note(target, secure.problem);
+      return;
+    }
+    this.openTunnels.set(secure, { ...target, authority: host });
+    this.server.emit('connection', secure);
+  }
+
+  /** Serves `GET http://host/…` and the like, and the requests in open tunnels. */
   private async forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { counts, connect } = this.options;
-    const tunnel = this.plainTunnels.get(request.socket);
+    const { counts, connect, secrets } = this.options;
+    const tunnel = this.openTunnels.get(request.socket);
     let target: EgressTarget | undefined;
     let upstream: Socket | undefined;
     try {
-      const { path, ...named } = readRequestTarget(request, tunnel);
+      const { path, isNamed, ...named } = readRequestTarget(request, tunnel);
       target = this.check(named);
+      const { host, authority, port } = target;
+      const isSecure = tunnel?.port === 443;
+      const places = { path, headers: removeHopHeaders(request.headersDistinct) };
+      const mayHave = isNamed && (isSecure || port === 80);
+      const put = secrets && mayHave ? await releaseInto(secrets, host, places) : { ...places, masked: [] };
       upstream = await this.dial(connect, target, request.socket);
       this.count(upstream);
-      const { idleMs, headerBytes } = this.limits;
-      await forwardRequest(request, response, { upstream, host: target.authority, path, idleMs, headerBytes });
+      const { idleMs, headerBytes, beginMs } = this.limits;
+      const authorities = secrets?.hostAuthorities;
+      if (isSecure) upstream = await secureUpstream(upstream, { host, beginMs, authorities });
+      await forwardRequest(request, response, { ...put, upstream, host: authority, idleMs, headerBytes });
       counts.served++;
     } catch (error) {
       const { status, message } = this.explain(error, target);
@@ -233,47 +276,4 @@ class SandboxEgress implements EgressProxy {
   }
 }
 
-/** @throws {EgressRefusal} */
-function readRequestTarget(
-  request: IncomingMessage,
-  tunnel: EgressTarget | undefined,
-): EgressTarget & { path: string } {
-  const url = request.url ?? '';
-  if (!tunnel) {
-    const parsed = /^http:\/\//i.test(url) ? URL.parse(url) : null;
-    if (!parsed || parsed.username !== '' || parsed.password !== '') {
-      throw new EgressRefusal(
-        400,
-        'This is an HTTP proxy: it needs CONNECT, or a GET of an http:// URL without credentials.',
-      );
-    }
-    return { ...readTarget(`${parsed.hostname}:${parsed.port || 80}`), path: parsed.pathname + parsed.search };
-  }
-  const named = request.headers.host === undefined ? undefined : readTarget(request.headers.host, 80);
-  if (named?.host !== tunnel.host || named.port !== 80) {
-    throw new EgressRefusal(403, `The Host header must be ${tunnel.host}, as in CONNECT.`, tunnel);
-  }
-  if (!url.startsWith('/') && url !== '*') throw new EgressRefusal(400, 'In a tunnel, the request needs a path.');
-  return { ...tunnel, path: url };
-}
-
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n';
-
-const phrases: Record<number, string> = {
-  400: 'Bad Request',
-  403: 'Forbidden',
-  502: 'Bad Gateway',
-  504: 'Gateway Timeout',
-};
-
-function writeRefusal(status: number, message: string): string {
-  const body = `${message}\n`;
-  return [
-    `HTTP/1.1 ${status} ${phrases[status] ?? 'Error'}`,
-    'Content-Type: text/plain; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-    '',
-    body,
-  ].join('\r\n');
-}

@@ -28,3 +28,24 @@ export function explainOutboundError({ reason }: OutboundError, { host }: Egress
   if (reason === 'timeout') return new EgressRefusal(504, `${host} did not accept a connection in time.`);
   return new EgressRefusal(502, `${host} did not accept a connection.`);
 }
+
+const phrases: Record<number, string> = {
+  400: 'Bad Request',
+  403: 'Forbidden',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+};
+
+/** Writes a response to CONNECT. */
+export function writeRefusal(status: number, message: string): string {
+  const body = `${message}\n`;
+  return [
+    `HTTP/1.1 ${status} ${phrases[status] ?? 'Error'}`,
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}

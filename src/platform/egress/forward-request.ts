@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { EgressRefusal } from './egress-refusal.ts';
 import { removeHopHeaders } from './hop-headers.ts';
+import { maskTexts, TextMask } from './mask-texts.ts';
 
 export interface ForwardOptions {
   /** Connected to the host, for this request alone. */
@@ -10,6 +11,10 @@ export interface ForwardOptions {
   /** The `Host` header. */
   host: string;
   path: string;
+  /** Those of the request that are not for one connection. */
+  headers: Map<string, string[]>;
+  /** Texts that the response must not have. */
+  masked: readonly Buffer[];
   idleMs: number;
   headerBytes: number;
 }
@@ -22,9 +27,8 @@ export interface ForwardOptions {
 export async function forwardRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  { upstream, host, path, idleMs, headerBytes }: ForwardOptions,
+  { upstream, host, path, headers, masked, idleMs, headerBytes }: ForwardOptions,
 ): Promise<void> {
-  const headers = removeHopHeaders(request.headersDistinct);
   headers.set('host', [host]);
   headers.delete('expect'); // the server of the proxy has sent 100
   const hasBody = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
@@ -49,14 +53,15 @@ export async function forwardRequest(
   if (hasBody) request.pipe(outgoing);
   else outgoing.end();
   const incoming = await received;
+  const mask = (text: string): string => maskTexts(Buffer.from(text, 'latin1'), masked).toString('latin1');
   response.sendDate = false;
   response.writeHead(
     incoming.statusCode!,
-    incoming.statusMessage,
+    mask(incoming.statusMessage ?? ''),
     [...removeHopHeaders(incoming.headersDistinct)].flatMap(([name, values]) =>
-      values.flatMap((value) => [name, value]),
+      values.flatMap((value) => [name, mask(value)]),
     ),
   );
-  await pipeline(incoming, response);
+  await (masked.length === 0 ? pipeline(incoming, response) : pipeline(incoming, new TextMask(masked), response)); // choice 663
   if (!request.complete) request.socket.destroySoon(); // the host has not waited for the rest of the body
 }

@@ -25,33 +25,46 @@ export async function joinTunnel(
   upstream: Socket,
   options: TunnelOptions,
 ): Promise<string | undefined> {
-  const { head, host, idleMs, beginMs } = options;
-  const first = client.destroyed ? undefined : await readFirstBytes(client, head, beginMs);
-  const end = (problem: string | undefined): string | undefined => {
+  const { idleMs } = options;
+  const begun = await beginTunnel(client, options);
+  if (!('first' in begun)) {
     upstream.destroy();
-    if (problem === undefined) client.destroy();
-    return problem;
-  };
-  if (first === undefined) return end(undefined);
-  const hello = readClientHello(first);
-  if (typeof hello === 'string') {
-    client.destroy();
-    return end('The tunnel is not TLS.');
+    return begun.problem;
   }
-  // choice 543. An address has no name: RFC 6066 section 3.
-  const { serverName } = hello;
-  const isNamed = isIP(host) === 0 ? serverName?.toLowerCase() === host : serverName === undefined;
-  if (!isNamed) {
-    client.end(WRONG_NAME);
-    return end('The server name of TLS is not that of CONNECT.');
-  }
-  upstream.write(first);
+  upstream.write(begun.first);
   client.pipe(upstream);
   upstream.pipe(client);
   upstream.setTimeout(idleMs, () => upstream.destroy());
   upstream.once('close', () => client.destroy());
   client.once('close', () => upstream.destroy());
   return undefined;
+}
+
+/**
+ * Waits until a client begins with TLS for the host. Ends the connection otherwise.
+ *
+ * @returns the first bytes; or why there are none, without a problem if the client has disconnected
+ */
+export async function beginTunnel(
+  client: Socket,
+  { head, host, beginMs }: Omit<TunnelOptions, 'idleMs'>,
+): Promise<{ first: Buffer } | { problem: string | undefined }> {
+  const first = client.destroyed ? undefined : await readFirstBytes(client, head, beginMs);
+  if (first === undefined) {
+    client.destroy();
+    return { problem: undefined };
+  }
+  const hello = readClientHello(first);
+  if (typeof hello === 'string') {
+    client.destroy();
+    return { problem: 'The tunnel is not TLS.' };
+  }
+  // choice 543. An address has no name: RFC 6066 section 3.
+  const { serverName } = hello;
+  const isNamed = isIP(host) === 0 ? serverName?.toLowerCase() === host : serverName === undefined;
+  if (isNamed) return { first };
+  client.end(WRONG_NAME);
+  return { problem: 'The server name of TLS is not that of CONNECT.' };
 }
 
 /** @returns the first bytes that decide; undefined: the client disconnected, or sent nothing in time */
