@@ -35,6 +35,11 @@ it('no two of them share an id, slug or variable', () => {
   expect(new Set(variables).size).toBe(variables.length);
 });
 
+it('finds at least 40 services by their key', () => {
+  const env = Object.fromEntries(knownProviders.flatMap((known) => known.env).map((name) => [name, 'key']));
+  expect(load(env).discovered.length).toBeGreaterThanOrEqual(40);
+});
+
 it('a key in the environment is enough', () => {
   const { config, discovered } = load({ GROQ_API_KEY: 'gsk', ANTHROPIC_API_KEY: 'sk', XAI_API_KEY: '' });
   expect(discovered).toEqual([

@@ -66,13 +66,22 @@ afterAll(() => void server.close());
 const here = () => localServers.map((each) => ({ ...each, baseUrl: `http://127.0.0.1:${port}/${each.id}` }));
 const load = (env: Record<string, string> = {}) => loadConfig({ env, cwd: import.meta.dirname });
 
-it('knows four servers and their ports', () => {
+it('knows the servers and their ports', () => {
   expect(localServers.map(({ id, baseUrl }) => [id, new URL(baseUrl).port])).toEqual([
     ['ollama', '11434'],
     ['lmstudio', '1234'],
     ['llamacpp', '8080'],
     ['vllm', '8000'],
+    ['sglang', '30000'],
+    ['jan', '1337'],
+    ['docker', '12434'],
+    ['koboldcpp', '5001'],
+    ['textgen', '5000'],
+    ['xinference', '9997'],
+    ['gpt4all', '4891'],
   ]);
+  const places = localServers.map(({ baseUrl }) => new URL(baseUrl).host);
+  expect(new Set(places).size).toBe(places.length); // otherwise one server is found twice
 });
 
 it('reads their models and creates providers', async () => {
@@ -100,7 +109,9 @@ it('skips configured servers, and all if discovery is off', () => {
     HEADGATE_PROVIDERS:
       '[{ id: mine, wire: openai-chat, base_url: "http://127.0.0.1:8000/v1", models: [{ model: m }] }, { id: ollama }]',
   };
-  expect(findUnconfigured(load(env), localServers).map(({ id }) => id)).toEqual(['lmstudio', 'llamacpp']);
+  expect(findUnconfigured(load(env), localServers).map(({ id }) => id)).toEqual(
+    localServers.map(({ id }) => id).filter((id) => id !== 'vllm' && id !== 'ollama'),
+  );
   expect(findUnconfigured(load({ HEADGATE_CATALOG_AUTO_DISCOVER: 'false' }), localServers)).toEqual([]);
 });
 
