@@ -15,6 +15,7 @@ import { isOverLimit, type RunBase } from '../pipeline/run/run.ts';
 import type { RunOrigin } from '../pipeline/run/run-origin.ts';
 import { lastAttemptOf } from '../pipeline/run/step.ts';
 import type { PartlyServed } from '../platform/telemetry/dropped-fields-log.ts';
+import type { RenameFields } from '../requests/rename-fields.ts';
 import { DROPPED_FIELDS_HEADER, writeDroppedFields } from './edge/dropped-fields-header.ts';
 import { wantsMetadata, wantsStandardEvents, wantsToolOutput } from './edge/wants-metadata.ts';
 
@@ -45,6 +46,8 @@ export interface AcceptedRequest<R extends RunBase>
    * @param headers returns the headers of a response that begins now, for streams
    */
   respond: (run: R, headers: () => ResponseHeaders) => RunResponse;
+  /** Names the fields in a text as the body does. Absent: they have the names of `POST /responses`. */
+  rename?: RenameFields | undefined;
 }
 
 export interface RunResponse {
@@ -112,13 +115,13 @@ export async function serveRun<R extends RunBase>(
     modelLimits: ticket,
   });
   const response = accepted.respond(run, () => {
-    setDroppedFields(reply, run);
+    setDroppedFields(reply, run, accepted.rename);
     return reply.getHeaders() as ResponseHeaders; // the server sets no others
   });
   const { stream } = response;
   try {
     await response.run();
-    reportDroppedFields(parts, request, run, setDroppedFields(reply, run));
+    reportDroppedFields(parts, request, run, setDroppedFields(reply, run, accepted.rename));
     const ended = response.end();
     const body = ended instanceof Promise ? await ended : ended;
     if (body !== undefined) return body;
@@ -144,8 +147,8 @@ export async function serveRun<R extends RunBase>(
 }
 
 /** Sets the header that names the fields without effect. @returns its value; undefined if there are none */
-function setDroppedFields(reply: FastifyReply, run: RunBase): string | undefined {
-  const fields = writeDroppedFields(run);
+function setDroppedFields(reply: FastifyReply, run: RunBase, rename: RenameFields | undefined): string | undefined {
+  const fields = writeDroppedFields(run, rename);
   if (fields !== undefined) reply.header(DROPPED_FIELDS_HEADER, fields);
   return fields;
 }

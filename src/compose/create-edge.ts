@@ -14,6 +14,8 @@ import { createManagementHandlers } from '../api/management/handlers.ts';
 import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
 import { canUse, listRows } from '../routing/model-rows.ts';
+import { writeChatError } from '../api/chat-completions/errors.ts';
+import { createChatHandler } from '../api/chat-completions/handler.ts';
 import { createOpenApiHandler } from '../api/openapi/handler.ts';
 import { createResponsesHandler } from '../api/responses/handler.ts';
 import type { FileParts } from '../management/files/parts.ts';
@@ -115,14 +117,18 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     keepAliveMs: () => config().server.keep_alive_comment_ms,
   };
 
+  const everyText = {
+    ...everyRun,
+    pipeline,
+    modules: parts.modules,
+    requestMs: () => config().timeouts.request_ms,
+  };
+
   return createServer({
     routes: listRoutes({
-      createResponse: createResponsesHandler({
-        ...everyRun,
-        pipeline,
-        modules: parts.modules,
-        requestMs: () => config().timeouts.request_ms,
-      }),
+      createResponse: createResponsesHandler(everyText),
+      createChatCompletion: createChatHandler(everyText),
+      writeChatError,
       createImage: createImagesHandler({
         ...everyRun,
         pipeline: imagePipeline,

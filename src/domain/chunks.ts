@@ -168,6 +168,8 @@ export interface StepEndChunk {
 export interface FinishChunk {
   type: 'finish';
   reason: FinishReason;
+  /** The provider's own word for the reason, at most 100 characters. Undefined: the wire has none. */
+  nativeReason?: string;
   /** Undefined: the provider did not report it. */
   usage?: Usage;
   /** The tier that was used, in the terms of the interface. Null or undefined: it was not reported. */

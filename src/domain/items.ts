@@ -72,6 +72,8 @@ export interface MessageItem {
   id?: string;
   role: 'user' | 'system' | 'assistant' | 'developer';
   content?: string | MessagePart[] | null;
+  /** The participant, where several have the same role. Only chat completions have it. */
+  name?: string;
   phase?: 'commentary' | 'final_answer' | null;
   status?: ItemStatus;
 }
@@ -86,16 +88,22 @@ export interface ReasoningItem {
   signature?: string | null;
   status?: ItemStatus;
 }
-export type ReasoningFormat =
-  | 'unknown'
-  | 'openai-responses-v1'
-  | 'azure-openai-responses-v1'
-  | 'bedrock-openai-responses-v1'
-  | 'bedrock-xai-responses-v1'
-  | 'xai-responses-v1'
-  | 'meta-responses-v1'
-  | 'anthropic-claude-v1'
-  | 'google-gemini-v1';
+/** The dialects that create opaque fields of reasoning. */
+export const reasoningFormats = [
+  'unknown',
+  'openai-responses-v1',
+  'azure-openai-responses-v1',
+  'bedrock-openai-responses-v1',
+  'bedrock-xai-responses-v1',
+  'xai-responses-v1',
+  'meta-responses-v1',
+  'anthropic-claude-v1',
+  'google-gemini-v1',
+] as const;
+export type ReasoningFormat = (typeof reasoningFormats)[number];
+
+export const isReasoningFormat = (format: string): format is ReasoningFormat =>
+  (reasoningFormats as readonly string[]).includes(format);
 
 export interface FunctionCallItem {
   type: 'function_call';

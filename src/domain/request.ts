@@ -10,8 +10,27 @@ export interface ResponseRequest extends RequestSettings {
   input: InputItem[];
 }
 
+/**
+ * Settings that only other APIs than `POST /responses` have. A wire without a place for one of them lists it as dropped.
+ *
+ * @see docs/reference/chat-completions.md
+ */
+export interface OtherSettings {
+  logit_bias?: Record<string, number>;
+  /** Whether the response has log probabilities, even without alternatives (`top_logprobs`). */
+  logprobs?: boolean;
+  min_p?: number;
+  prediction?: Record<string, unknown>;
+  prompt_cache_retention?: string;
+  repetition_penalty?: number;
+  seed?: number;
+  /** Texts that end the output. */
+  stop?: string[];
+  top_a?: number;
+}
+
 /** A request without its input, which a run keeps as a `Conversation`. */
-export interface RequestSettings {
+export interface RequestSettings extends OtherSettings {
   model?: string;
   models?: string[];
   instructions?: string | null;

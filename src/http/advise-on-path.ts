@@ -5,7 +5,7 @@ const base = '/api/v1';
 /** Paths of the compatible API that this gateway serves elsewhere or not at all. */
 const elsewhere: readonly { path: RegExp; advice: string }[] = [
   {
-    path: /^\/(chat\/completions|completions|messages)$/,
+    path: /^\/(completions|messages)$/,
     advice: `Send the conversation as \`input\` to POST ${base}/responses. See ${docsUrl('guides/clients')}.`,
   },
   {

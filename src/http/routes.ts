@@ -63,6 +63,7 @@ export interface Route {
 
 type HandlerName =
   | 'createResponse'
+  | 'createChatCompletion'
   | 'createImage'
   | 'listImageModels'
   | 'listImageEndpoints'
@@ -146,12 +147,20 @@ export interface Handlers extends Record<HandlerName, Route['handler']> {
   /** Bytes. */
   imageBodyLimit: number;
   writeImageError: ErrorDialect;
+  writeChatError: ErrorDialect;
 }
 
 /** The table of routes. */
 export function listRoutes(handlers: Handlers): Route[] {
   return [
     { method: 'POST', path: '/api/v1/responses', permission: 'inference', handler: handlers.createResponse },
+    {
+      method: 'POST',
+      path: '/api/v1/chat/completions',
+      permission: 'inference',
+      errors: handlers.writeChatError,
+      handler: handlers.createChatCompletion,
+    },
     {
       method: 'POST',
       path: '/api/v1/images',

@@ -5,7 +5,8 @@ import type { Sink } from '../domain/sink.ts';
 import { isTerminal } from '../pipeline/events/fold-events.ts';
 import { ChunkedBody, LARGE_TEXT } from './chunked-body.ts';
 
-const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
+/** A comment, which clients skip. */
+export const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
 export const DONE = 'data: [DONE]\n\n';
 
 /** The headers of every event stream. The last one prevents buffering in proxies. */
@@ -15,10 +16,22 @@ const sseHeaders = {
   'x-accel-buffering': 'no',
 } as const;
 
+/** How an API writes the events of a run. One object serves one response. */
+export interface EventFormat {
+  /** Writes an event as frames. Empty: the client of this API does not get it. */
+  write(event: ResponseEvent): string;
+  /** Follows the last event. */
+  readonly end: string;
+  /** Sent while the provider is silent. */
+  readonly keepAlive: string;
+}
+
 /**
  * Writes events as server-sent events. Consecutive deltas differ only in their number and text, so the rest is cached.
  */
-export class EventWriter {
+export class EventWriter implements EventFormat {
+  readonly end = DONE;
+  readonly keepAlive = KEEP_ALIVE;
   private type = '';
   private itemId = '';
   private item = -1; // because some providers give two items the same id
@@ -44,7 +57,7 @@ export class EventWriter {
       this.prefix +
       event.sequence_number +
       this.middle +
-      quote(event.delta) +
+      quoteDelta(event.delta) +
       (end ?? `,"logprobs":${JSON.stringify(logprobs)}}\n\n`)
     );
   }
@@ -64,7 +77,7 @@ export class EventWriter {
 const INSPECTED_LENGTH = 32;
 
 /** Serializes a text as `JSON.stringify` does. It needs no escapes in most deltas, which is faster to find out. */
-function quote(text: string): string {
+export function quoteDelta(text: string): string {
   if (text.length > INSPECTED_LENGTH) return JSON.stringify(text);
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
@@ -74,7 +87,7 @@ function quote(text: string): string {
   return `"${text}"`;
 }
 
-function isDelta(event: ResponseEvent): event is DeltaEvent {
+export function isDelta(event: ResponseEvent): event is DeltaEvent {
   switch (event.type) {
     case 'response.output_text.delta':
     case 'response.function_call_arguments.delta':
@@ -126,10 +139,15 @@ export class SseResponse {
     return !this.raw.writableNeedDrain && !this.raw.destroyed;
   }
 
+  /** Sent while the provider is silent. */
+  protected get idleText(): string {
+    return KEEP_ALIVE;
+  }
+
   keepAlive(): void {
     const { keepAliveMs } = this.options;
     const left = keepAliveMs - (performance.now() - this.lastWriteAt);
-    if (left <= 1 && this.mayComment()) this.send(KEEP_ALIVE);
+    if (left <= 1 && this.mayComment()) this.send(this.idleText);
     this.timer = setTimeout(keepAlive, left > 1 ? left : keepAliveMs, this);
   }
 
@@ -159,19 +177,28 @@ export class SseResponse {
  * buffer is full.
  */
 export class EventStream extends SseResponse implements Sink<ResponseEvent> {
-  private readonly writer = new EventWriter();
+  private readonly format: EventFormat;
+
+  constructor(raw: ServerResponse, options: EventStreamOptions, format: EventFormat = new EventWriter()) {
+    super(raw, options);
+    this.format = format;
+  }
+
+  protected override get idleText(): string {
+    return this.format.keepAlive;
+  }
 
   write(events: ResponseEvent[]): Promise<void> | undefined {
     let text = '';
     let isDrained = true;
     for (const event of events) {
-      text += this.writer.write(event);
+      text += this.format.write(event);
       if (text.length < LARGE_TEXT) continue;
       isDrained = this.send(text);
       text = '';
     }
     const last = events.at(-1);
-    if (last && isTerminal(last)) isDrained = this.send(text + DONE, 'utf8', true);
+    if (last && isTerminal(last)) isDrained = this.send(text + this.format.end, 'utf8', true);
     else if (text !== '') isDrained = this.send(text);
     return isDrained ? undefined : waitForDrain(this.raw);
   }

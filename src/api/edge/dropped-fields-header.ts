@@ -1,4 +1,5 @@
 import { listDroppedFields } from '../../pipeline/run/dropped-fields.ts';
+import type { RenameFields } from '../../requests/rename-fields.ts';
 import type { RunBase } from '../../pipeline/run/run.ts';
 
 export const DROPPED_FIELDS_HEADER = 'x-router-dropped-fields';
@@ -11,12 +12,17 @@ const MORE = '...';
 /**
  * Names the request fields that had no effect: unknown ones, and those that the endpoint of the run did not get.
  *
+ * @param rename names the fields that the endpoint did not get as the body does
  * @returns the value of the header; undefined if every field had an effect
  * @see docs/reference/http.md#dropped-fields
  */
-export function writeDroppedFields(run: Pick<RunBase, 'ignoredFields' | 'steps'>): string | undefined {
-  const dropped = listDroppedFields(run);
-  if (dropped.length === 0 && run.ignoredFields.length === 0) return undefined;
+export function writeDroppedFields(
+  run: Pick<RunBase, 'ignoredFields' | 'steps'>,
+  rename?: RenameFields,
+): string | undefined {
+  const found = listDroppedFields(run);
+  if (found.length === 0 && run.ignoredFields.length === 0) return undefined;
+  const dropped = rename ? found.map(rename) : found;
   const names = new Set<string>();
   let isCut = false;
   let left = MAX_CHARACTERS - MORE.length;

@@ -12,8 +12,15 @@ import { rejectUnsupportedFeatures } from '../../requests/responses/unsupported-
  *
  * @throws {GatewayError} `invalid_request` and `unprocessable`, with the problems in `metadata.issues`
  */
-export function acceptRequest(body: unknown, beside: RequestHints): ParsedRequest {
-  const read = readRequest(body, beside);
+export const acceptRequest = (body: unknown, beside: RequestHints): ParsedRequest =>
+  checkAccepted(readRequest(body, beside), beside);
+
+/**
+ * Rejects a request that contradicts itself or requests an unsupported feature. Every API of texts calls it.
+ *
+ * @throws {GatewayError} `invalid_request` and `unprocessable`, with the problems in `metadata.issues`
+ */
+export function checkAccepted(read: ParsedRequest, beside: RequestHints): ParsedRequest {
   try {
     checkMeaning(read.request);
     if (beside.disabledTools) rejectDisabledTools(read.request, beside.disabledTools);

@@ -15,7 +15,7 @@ import {
 import type { ResponseRequest } from '../../domain/request.ts';
 import { isDataUrl, readDataUrl } from '../../domain/data-url.ts';
 import { type Draft, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
-import { readGeneratedImage } from '../kit/generated-image.ts';
+import { readGeneratedImage } from '../../domain/generated-image.ts';
 import { settleLateOutputs } from '../kit/late-outputs.ts';
 import {
   agentHeading,

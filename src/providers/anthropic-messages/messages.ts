@@ -9,7 +9,7 @@ import type {
   ReasoningItem,
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../kit/draft.ts';
-import { generatedImageHeading, readGeneratedImage } from '../kit/generated-image.ts';
+import { generatedImageHeading, readGeneratedImage } from '../../domain/generated-image.ts';
 import { settleLateOutputs } from '../kit/late-outputs.ts';
 import {
   agentHeading,

@@ -9,7 +9,7 @@ import type {
   ReasoningItem,
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../kit/draft.ts';
-import { readGeneratedImage } from '../kit/generated-image.ts';
+import { readGeneratedImage } from '../../domain/generated-image.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import { settleLateOutputs } from '../kit/late-outputs.ts';
 import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../kit/replay.ts';

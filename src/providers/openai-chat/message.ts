@@ -4,7 +4,8 @@ import { invalidUpstreamData } from '../kit/invalid-data.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
 import { readReasoningDetails } from './reasoning-details.ts';
 import { CallReader } from './tool-calls.ts';
-import type { ChatDelta, ChatToolCallPiece, ReaderContext, ReasoningDetail } from './wire.ts';
+import type { ReasoningDetail } from '../../domain/reasoning-details.ts';
+import type { ChatDelta, ChatToolCallPiece, ReaderContext } from './wire.ts';
 
 /** The sources that a server sends outside the message, and whether the token limit truncated the response. */
 export interface MessageEnd {

@@ -9,13 +9,13 @@ import type {
   ReasoningItem,
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../kit/draft.ts';
-import { generatedImageHeading, readGeneratedImage } from '../kit/generated-image.ts';
+import { generatedImageHeading, readGeneratedImage } from '../../domain/generated-image.ts';
 import { settleLateOutputs } from '../kit/late-outputs.ts';
 import { agentHeading, type Control, itemFields, writeOtherItem } from '../kit/replay.ts';
 import { upstreamName } from '../kit/tool-box.ts';
 import type { ChatDraft } from './draft.ts';
 import { writeMessageContent } from './parts.ts';
-import { writeReasoningDetails } from './reasoning-details.ts';
+import { writeReasoningDetails } from '../../domain/reasoning-details.ts';
 import type { ChatMessage, ChatPart } from './wire.ts';
 
 /** The translated `input`: messages, and the changes of its control items to other fields of the request. */

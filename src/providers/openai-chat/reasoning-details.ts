@@ -1,19 +1,6 @@
 import type { Chunk } from '../../domain/chunks.ts';
-import type { ReasoningFormat, ReasoningItem } from '../../domain/items.ts';
-import type { ReasoningDetail } from './wire.ts';
-
-const formats: Record<ReasoningFormat, true> = {
-  unknown: true,
-  'openai-responses-v1': true,
-  'azure-openai-responses-v1': true,
-  'bedrock-openai-responses-v1': true,
-  'bedrock-xai-responses-v1': true,
-  'xai-responses-v1': true,
-  'meta-responses-v1': true,
-  'anthropic-claude-v1': true,
-  'google-gemini-v1': true,
-};
-const isFormat = (format: string): format is ReasoningFormat => Object.hasOwn(formats, format);
+import { isReasoningFormat } from '../../domain/items.ts';
+import type { ReasoningDetail } from '../../domain/reasoning-details.ts';
 
 /**
  * Reads OpenRouter's blocks of reasoning.
@@ -67,30 +54,8 @@ function readSeal(
   sealed: { encryptedContent: string } | { signature: string },
   dropped: Set<string>,
 ): Chunk {
-  const isKnown = typeof format === 'string' && isFormat(format);
+  const isKnown = typeof format === 'string' && isReasoningFormat(format);
   if (!isKnown && format) dropped.add(`message.reasoning_details[].format (${format})`);
   const seal: Chunk = { type: 'reasoning_seal', format: isKnown ? format : 'unknown', ...sealed };
   return typeof id === 'string' && id !== '' ? { ...seal, id } : seal;
-}
-
-/**
- * Writes a reasoning item as blocks, in the order in which `readReasoningDetails` reads them.
- *
- * @see docs/reference/wires.md
- */
-export function writeReasoningDetails(item: ReasoningItem): ReasoningDetail[] {
-  const details: ReasoningDetail[] = [];
-  const format = item.format ?? null;
-  const id = item.id ?? null;
-  for (const { text } of item.summary ?? []) details.push({ type: 'reasoning.summary', summary: text, format, id });
-  const parts = item.content ?? [];
-  parts.forEach(({ text }, index) => {
-    const signature = index === parts.length - 1 ? (item.signature ?? null) : null;
-    details.push({ type: 'reasoning.text', text, signature, format, id });
-  });
-  if (item.signature && parts.length === 0) {
-    details.push({ type: 'reasoning.text', text: '', signature: item.signature, format, id });
-  }
-  if (item.encrypted_content) details.push({ type: 'reasoning.encrypted', data: item.encrypted_content, format, id });
-  return details.map((detail, index) => ({ ...detail, index }));
 }

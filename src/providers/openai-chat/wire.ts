@@ -1,3 +1,4 @@
+import type { ReasoningDetail } from '../../domain/reasoning-details.ts';
 import type { OfferedTools } from '../kit/tool-box.ts';
 
 /**
@@ -66,16 +67,4 @@ export interface ChatToolCallPiece {
   id?: string | null;
   function?: { name?: string | null; arguments?: unknown } | null;
   [field: string]: unknown;
-}
-
-/** OpenRouter's reasoning blocks: `reasoning.text`, `reasoning.summary`, `reasoning.encrypted`. */
-export interface ReasoningDetail {
-  type?: string;
-  text?: string | null;
-  summary?: string | null;
-  data?: string | null;
-  signature?: string | null;
-  format?: string | null;
-  id?: string | null;
-  index?: number | null;
 }

@@ -9,7 +9,7 @@ import {
   type ReasoningItem,
   type Tool,
 } from '../../domain/items.ts';
-import { generatedImageHeading, readGeneratedImage } from '../kit/generated-image.ts';
+import { generatedImageHeading, readGeneratedImage } from '../../domain/generated-image.ts';
 import type { Dialect } from './dialect.ts';
 
 /** The result of writing the items of a request. */

@@ -29,8 +29,13 @@ export function checkRequest(body: unknown, modules?: ModulePlugins): Issue[] {
     // A body that failed its check is rejected, even if there is no explanation.
     if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
   }
+  checkRules(body, modules, report);
+  return report.issues;
+}
+
+/** Checks the rules that need more than one field. */
+export function checkRules(body: Record<string, unknown>, modules: ModulePlugins | undefined, report: Report): void {
   if (body['plugins'] !== undefined) checkPlugins(body['plugins'], modules, 'plugins', report);
   checkConversation(body, report);
   checkTools(body, report);
-  return report.issues;
 }

@@ -1,10 +1,10 @@
 import { invalidRequest } from '../../domain/errors.ts';
 import type { InputItem } from '../../domain/items.ts';
-import type { ResponseRequest } from '../../domain/request.ts';
+import type { OtherSettings, ResponseRequest } from '../../domain/request.ts';
 import type { UsedPreset } from '../../domain/preset.ts';
 import type { SavedPlugin } from '../../domain/request-defaults.ts';
-import type { InputSource } from '../../pipeline/run/conversation.ts';
 import { isObject } from '../../schema/by-kind.ts';
+import { Report } from '../../schema/report.ts';
 import { IgnoredFields } from '../ignored-fields.ts';
 import type { ModulePlugins } from '../module-plugins.ts';
 import type { RequestHints } from '../request-hints.ts';
@@ -12,7 +12,7 @@ import { checkSessionId } from '../session-header.ts';
 import { lacksModel } from './check-conversation.ts';
 import { mayNamePreset, mergePreset } from './merge-preset.ts';
 import { addSavedPlugins } from './saved-plugins.ts';
-import { checkRequest } from './check-request.ts';
+import { checkRequest, checkRules } from './check-request.ts';
 import { dropNulls } from './drop-nulls.ts';
 import { readFusion } from './fusion.ts';
 import { withoutLateTools } from './late-tools.ts';
@@ -55,19 +55,58 @@ export interface ParsedRequest {
  * @see docs/reference/responses.md#request-body
  */
 export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
-  const { sessionId, defaultModel, savedPlugins } = hints;
-  const preset = isObject(body) && mayNamePreset(body) ? mergePreset(body, hints.presets) : undefined;
-  const hasDefaultModel = defaultModel !== undefined && isObject(body) && lacksModel(body);
-  if (hasDefaultModel) body.model = defaultModel;
+  const named = isObject(body) ? nameModel(body, hints) : noModel;
   let issues = checkRequest(body, hints.modules);
   const hadNulls = issues.length > 0 && isObject(body) && dropNulls(body.input);
   if (hadNulls) issues = checkRequest(body, hints.modules);
-  issues.push(...checkSessionId(sessionId));
+  issues.push(...checkSessionId(hints.sessionId));
   if (issues.length > 0) throw invalidRequest(issues);
-
   const checked = body as RequestBody; // checkRequest found no issue
+
   const ignored = new IgnoredFields();
-  dropUnknownFields(checked, ignored, hints.modules);
+  ignoreUnknown(checked, knownRequestFields, '', ignored);
+  return { ...settleRequest(checked, ignored, hints), ...named, hadNulls };
+}
+
+/**
+ * Normalizes a body that another API has checked and translated into the fields of `POST /responses`. Changes it in
+ * place.
+ *
+ * @param ignored the unknown fields of the body so far
+ * @throws {GatewayError} as `readRequest`; the paths are those of `POST /responses`
+ */
+export function readTranslated(body: TranslatedBody, ignored: IgnoredFields, hints: RequestHints): ParsedRequest {
+  const named = nameModel(body as Record<string, unknown>, hints);
+  const report = new Report();
+  if (named.preset) report.issues.push(...checkRequest(body, hints.modules));
+  else checkRules(body as Record<string, unknown>, hints.modules, report);
+  const issues = [...report.issues, ...checkSessionId(hints.sessionId)];
+  if (issues.length > 0) throw invalidRequest(issues);
+  return { ...settleRequest(body, ignored, hints), ...named, hadNulls: false };
+}
+
+/** A body in the fields of `POST /responses`, and in those that only other APIs have. */
+export type TranslatedBody = RequestBody & OtherSettings;
+
+/** The sources of the model of a request, other than its own field. */
+type NamedModel = Pick<ParsedRequest, 'hasDefaultModel' | 'preset'>;
+
+const noModel: NamedModel = { hasDefaultModel: false, preset: undefined };
+
+/** Merges the preset that a body names, and sets the default model of one that names none. */
+function nameModel(body: Record<string, unknown>, { presets, defaultModel }: RequestHints): NamedModel {
+  const preset = mayNamePreset(body) ? mergePreset(body, presets) : undefined;
+  const hasDefaultModel = defaultModel !== undefined && lacksModel(body);
+  if (hasDefaultModel) body['model'] = defaultModel;
+  return { hasDefaultModel, preset };
+}
+
+function settleRequest(
+  checked: RequestBody,
+  ignored: IgnoredFields,
+  { sessionId, savedPlugins, modules }: RequestHints,
+): Omit<ParsedRequest, 'hadNulls' | keyof NamedModel> {
+  dropUnknownSettings(checked, ignored, modules);
   settleRoute(checked, ignored);
   if (checked.session_id === undefined && sessionId !== undefined && sessionId !== '') checked.session_id = sessionId;
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
@@ -79,16 +118,7 @@ export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
   readFusion(request);
   const pluginDefaults = savedPlugins && saveInto(request, savedPlugins);
   if (savedPlugins) readFusion(request);
-  return {
-    request,
-    ignoredFields: ignored.list(),
-    clamped,
-    hasDefaultModel,
-    preset,
-    pluginDefaults,
-    hadNulls,
-    hasLateTools: false,
-  };
+  return { request, ignoredFields: ignored.list(), clamped, pluginDefaults, hasLateTools: false };
 }
 
 /** Adds the saved plugins. @returns the ids of those that apply; undefined: none */
@@ -112,45 +142,27 @@ function settleTruncation(body: RequestBody): void {
 
 const compression = 'context-compression';
 
-/** The bytes of a body that `readRequest` has accepted. */
-export class BodySource implements InputSource {
-  private body: Buffer;
-  private readonly changes: Pick<ParsedRequest, 'hadNulls' | 'hasLateTools'>;
-
-  constructor(body: Buffer, { hadNulls, hasLateTools }: Pick<ParsedRequest, 'hadNulls' | 'hasLateTools'>) {
-    this.body = body;
-    this.changes = { hadNulls, hasLateTools };
-  }
-
-  get bytes(): number {
-    return this.body.length;
-  }
-
-  /** A small body is a slice of the pool of Node, 64 KB, which then also keeps what others had there. */
-  separate(): void {
-    if (this.body.buffer.byteLength === this.body.length) return;
-    const own = Buffer.allocUnsafeSlow(this.body.length);
-    this.body.copy(own);
-    this.body = own;
-  }
-
-  read(): InputItem[] {
-    const { input } = JSON.parse(this.body.toString('utf8')) as RequestBody; // readRequest has checked it
-    if (this.changes.hadNulls) dropNulls(input);
-    const items = readInput(input) as InputItem[]; // readRequest has checked it
-    return this.changes.hasLateTools ? withoutLateTools(items) : items;
-  }
+/**
+ * Reads the input of a body that `readRequest` has accepted again.
+ *
+ * @param body parsed again
+ */
+export function readInputAgain(body: unknown, changes: Pick<ParsedRequest, 'hadNulls' | 'hasLateTools'>): InputItem[] {
+  const { input } = body as RequestBody; // readRequest has checked it
+  if (changes.hadNulls) dropNulls(input);
+  const items = readInput(input) as InputItem[]; // readRequest has checked it
+  return changes.hasLateTools ? withoutLateTools(items) : items;
 }
 
-function dropUnknownFields(body: RequestBody, ignored: IgnoredFields, modules: ModulePlugins | undefined): void {
-  dropUnknown(body, knownRequestFields, '', ignored);
+function dropUnknownSettings(body: RequestBody, ignored: IgnoredFields, modules: ModulePlugins | undefined): void {
   for (const [index, setting] of body.plugins?.entries() ?? []) {
     const known = pluginFields.get(setting.id) ?? modules?.get(setting.id)?.fields;
-    if (known) dropUnknown(setting, known, `plugins[${index}]`, ignored);
+    if (known) ignoreUnknown(setting, known, `plugins[${index}]`, ignored);
   }
 }
 
-function dropUnknown(object: object, known: ReadonlySet<string>, path: string, ignored: IgnoredFields) {
+/** Removes the fields that are not known. */
+export function ignoreUnknown(object: object, known: ReadonlySet<string>, path: string, ignored: IgnoredFields) {
   for (const field of Object.keys(object)) {
     if (known.has(field)) continue;
     ignored.add(path, field);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
-import type { ResponseRequest } from '../../domain/request.ts';
+import type { OtherSettings, ResponseRequest } from '../../domain/request.ts';
 import type { RequestBody } from './schema.ts';
 
 type WireItem = Exclude<NonNullable<RequestBody['input']>, string>[number];
@@ -19,7 +19,7 @@ const agreements = {
   choice: (choice: NonNullable<RequestBody['tool_choice']>): ToolChoice => choice,
   tier: (tier: Exclude<RequestBody['service_tier'], 'fast'>): ResponseRequest['service_tier'] => tier,
   request: (request: Settled): Omit<ResponseRequest, 'input' | 'service_tier'> => request,
-  field: (field: keyof ResponseRequest): keyof RequestBody => field,
+  field: (field: Exclude<keyof ResponseRequest, keyof OtherSettings>): keyof RequestBody => field,
 };
 
 it('types a checked body as the domain does: the compiler checks this file', () => {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import type { InputItem as DomainItem } from '../../../domain/items.ts';
+import { type InputItem as DomainItem, reasoningFormats } from '../../../domain/items.ts';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
 import { itemStatus, maybe, nullable, oneOf, reasoningEffort, unknownKind } from '../../../schema/shapes.ts';
@@ -44,19 +44,7 @@ const reasoning = Type.Object({
   summary: maybe(Type.Array(summaryText)),
   content: maybe(Type.Array(reasoningText)),
   encrypted_content: maybe(Type.String()),
-  format: maybe(
-    oneOf(
-      'unknown',
-      'openai-responses-v1',
-      'azure-openai-responses-v1',
-      'bedrock-openai-responses-v1',
-      'bedrock-xai-responses-v1',
-      'xai-responses-v1',
-      'meta-responses-v1',
-      'anthropic-claude-v1',
-      'google-gemini-v1',
-    ),
-  ),
+  format: maybe(oneOf(...reasoningFormats)),
   signature: maybe(Type.String()),
   status: Type.Optional(itemStatus),
 });

@@ -5,7 +5,8 @@ import { anyObject, maybe, nullable, oneOf } from '../../../schema/shapes.ts';
 import { hostedTools } from './hosted-tools.ts';
 import { addedTool, serverTools } from './server-tools.ts';
 
-const functionName = Type.String({
+/** The name of a function, as providers accept it. */
+export const functionName = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,64}$',
   says: 'must be 1 to 64 letters, digits, `_` or `-`',
 });

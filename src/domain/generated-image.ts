@@ -1,4 +1,4 @@
-import type { InputItem } from '../../domain/items.ts';
+import type { InputItem, OutputItem } from './items.ts';
 
 /** An image that a model generated earlier in the conversation. */
 export interface GeneratedImage {
@@ -11,7 +11,7 @@ export interface GeneratedImage {
 export const generatedImageHeading = '[Image made by the assistant]';
 
 /** @returns undefined if the item contains no image because the call failed or returned a link */
-export function readGeneratedImage(item: InputItem): GeneratedImage | undefined {
+export function readGeneratedImage(item: InputItem | OutputItem): GeneratedImage | undefined {
   const { result } = item as { result?: unknown };
   return typeof result === 'string' && result !== '' ? { data: result, mediaType: typeOf(result) } : undefined;
 }

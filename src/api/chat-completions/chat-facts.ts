@@ -1,0 +1,35 @@
+import type { GatewayError } from '../../domain/errors.ts';
+import { committedOf } from '../../pipeline/run/step.ts';
+import type { Run } from '../../pipeline/run/run.ts';
+import type { RenameFields } from '../../requests/rename-fields.ts';
+import type { ChatOutputSettings } from '../../requests/chat/request.ts';
+
+/** The facts of a run that its chat completion repeats. */
+export interface ChatFacts extends ChatOutputSettings {
+  /** `gen-…`, the id in `X-Generation-Id`. */
+  id: string;
+  /** Unix seconds. */
+  created: number;
+  /** The model of the request, before one was chosen. */
+  requested: string;
+  /** The display name of the provider; undefined before one was chosen. */
+  findProvider: () => string | undefined;
+  /** The provider's own word for the end; undefined if it has none. */
+  findNativeReason: () => string | undefined;
+  /** The failure of the run. */
+  findError: () => GatewayError | undefined;
+  /** Names fields as the body does. */
+  rename: RenameFields;
+}
+
+/** Reads the facts of a run. */
+export const readChatFacts = (run: Run, output: ChatOutputSettings, rename: RenameFields): ChatFacts => ({
+  ...output,
+  rename,
+  id: run.generationId,
+  created: Math.floor(run.startedAtMs / 1000),
+  requested: run.request.model ?? run.request.models?.[0] ?? '',
+  findProvider: () => committedOf(run)?.endpoint.provider.name,
+  findNativeReason: () => committedOf(run)?.finish?.nativeReason,
+  findError: () => run.error,
+});

@@ -1,0 +1,266 @@
+import type { DeltaEvent, OtherEvent, ResponseEvent } from '../../domain/events.ts';
+import type { OutputItem, ReasoningItem } from '../../domain/items.ts';
+import type { ResponseObject } from '../../domain/response.ts';
+import { DONE, type EventFormat, KEEP_ALIVE, quoteDelta } from '../../http/sse.ts';
+import { isTerminal } from '../../pipeline/events/fold-events.ts';
+import type { ChatFacts } from './chat-facts.ts';
+import { writeChatFailure } from './errors.ts';
+import {
+  addChatAnnotation,
+  type ChatAnnotations,
+  type ChatFinishReason,
+  findImageUrl,
+  isClientCall,
+  TEXT_GAP,
+  writeChatUsage,
+  writeFinishReason,
+  writeImage,
+  writeMetadata,
+  writeToolCall,
+} from './write-parts.ts';
+
+/** A block of reasoning whose deltas arrive. */
+interface OpenBlock {
+  /** `index` of the block. */
+  index: number;
+  /** The JSON of a delta up to its text, twice, and after it. */
+  before: string;
+  middle: string;
+  after: string;
+}
+
+/** A call whose arguments arrive. */
+interface OpenCall {
+  before: string;
+  after: string;
+}
+
+/**
+ * Writes the events of a response as chunks of a chat completion. All chunks begin and end alike, so that a delta costs
+ * one concatenation. Events without a place in chat completions, such as those of server tools, become nothing.
+ *
+ * @see docs/reference/chat-completions.md#chunks
+ */
+export class ChatChunkWriter implements EventFormat {
+  readonly end = DONE;
+  readonly keepAlive = KEEP_ALIVE;
+  private readonly facts: ChatFacts;
+  private model: string;
+  /** A chunk up to its choices. */
+  private head = '';
+  private textHead = '';
+  private readonly tail: string;
+  private readonly textTail: string;
+  /** `output_index` of the messages. Other items have texts, too, such as an advisor. */
+  private readonly messages = new Set<number>();
+  private readonly calls = new Map<number, OpenCall>();
+  private readonly blocks = new Map<string, OpenBlock>();
+  private blockCount = 0;
+  private callCount = 0;
+  private imageCount = 0;
+  /** Length of the text so far. */
+  private length = 0;
+  /** Item and part of the last text delta, and where each part begins in the text. */
+  private textItem = -1;
+  private textPart = -1;
+  private readonly starts = new Map<string, number>();
+
+  constructor(facts: ChatFacts) {
+    this.facts = facts;
+    this.model = facts.requested;
+    const usage = facts.includesUsage ? ',"usage":null' : '';
+    this.tail = `,"logprobs":null,"finish_reason":null,"native_finish_reason":null}]${usage}}\n\n`;
+    this.textTail = `}${this.tail}`;
+  }
+
+  write(event: ResponseEvent): string {
+    switch (event.type) {
+      case 'response.output_text.delta':
+        return this.writeText(event as DeltaEvent);
+      case 'response.reasoning_text.delta':
+      case 'response.reasoning_summary_text.delta':
+        return this.facts.hidesReasoning ? '' : this.writeReasoning(event as DeltaEvent);
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return this.writeArguments(event as DeltaEvent);
+      case 'response.refusal.delta':
+        return this.writeDelta({ refusal: (event as DeltaEvent).delta });
+      case 'response.created':
+        return this.begin((event as { response: ResponseObject }).response);
+      case 'response.output_item.added':
+        return this.beginItem(event as ItemEvent);
+      case 'response.output_item.done':
+        return this.endItem(event as ItemEvent);
+      case 'response.output_text.annotation.added':
+        return this.writeAnnotation(event as OtherEvent);
+      case 'response.debug':
+        return this.writeDebug(event as OtherEvent);
+      default:
+        return isTerminal(event) ? this.finish(event.response) : '';
+    }
+  }
+
+  /** The facts are complete when the first output arrives. */
+  private writeHead(): string {
+    const { id, created, findProvider } = this.facts;
+    const facts = { id, object: 'chat.completion.chunk', created, model: this.model, provider: findProvider() };
+    return `data: ${JSON.stringify(facts).slice(0, -1)},"choices":[`;
+  }
+
+  private begin(response: ResponseObject): string {
+    this.model = response.model;
+    this.head = `${this.writeHead()}{"index":0,"delta":`;
+    this.textHead = `${this.head}{"content":`;
+    return `${this.head}{"role":"assistant","content":""}${this.tail}`;
+  }
+
+  private writeDelta(delta: object): string {
+    return this.head + JSON.stringify(delta) + this.tail;
+  }
+
+  private writeText(event: DeltaEvent): string {
+    const { output_index: item, content_index: part = 0, delta, logprobs } = event;
+    let before = this.textHead;
+    if (item !== this.textItem || part !== this.textPart) {
+      if (!this.messages.has(item)) return '';
+      before += this.beginText(item, part);
+    } else before += '"';
+    this.length += delta.length;
+    const quoted = quoteDelta(delta);
+    if (!logprobs?.length) return before + quoted.slice(1) + this.textTail;
+    return `${before}${quoted.slice(1)}},"logprobs":${JSON.stringify({ content: logprobs, refusal: null })}${this.tail.slice(NO_LOGPROBS)}`;
+  }
+
+  /** @returns the beginning of the string, with the gap after an earlier message */
+  private beginText(item: number, part: number): string {
+    const hasGap = item !== this.textItem && this.length > 0;
+    if (hasGap) this.length += TEXT_GAP.length;
+    this.textItem = item;
+    this.textPart = part;
+    const key = `${item}/${part}`;
+    if (!this.starts.has(key)) this.starts.set(key, this.length);
+    return hasGap ? '"\\n\\n' : '"';
+  }
+
+  private writeReasoning(event: DeltaEvent): string {
+    const isSummary = event.summary_index !== undefined;
+    const key = `${event.output_index}/${isSummary ? 's' : 'c'}/${event.summary_index ?? event.content_index}`;
+    let block = this.blocks.get(key);
+    if (!block) {
+      block = this.openBlock(event, isSummary);
+      this.blocks.set(key, block);
+    }
+    const quoted = quoteDelta(event.delta);
+    return block.before + quoted + block.middle + quoted + block.after;
+  }
+
+  private openBlock(event: DeltaEvent, isSummary: boolean): OpenBlock {
+    const index = this.blockCount++;
+    const type = isSummary ? 'reasoning.summary' : 'reasoning.text';
+    const fields = JSON.stringify({ id: event.item_id, index }).slice(1, -1);
+    return {
+      index,
+      before: `${this.head}{"reasoning":`,
+      middle: `,"reasoning_details":[{"type":"${type}",${fields},"${isSummary ? 'summary' : 'text'}":`,
+      after: `}]}${this.tail}`,
+    };
+  }
+
+  private beginItem({ item, output_index: at }: ItemEvent): string {
+    if (item.type === 'message') this.messages.add(at);
+    if (!isClientCall(item)) return '';
+    const index = this.callCount++;
+    const call = writeToolCall(item);
+    if (this.facts.hasLegacyCalls && item.type === 'function_call' && index === 0) {
+      this.calls.set(at, { before: `${this.head}{"function_call":{"arguments":`, after: `}}${this.tail}` });
+      return this.writeDelta({ function_call: call['function'] });
+    }
+    const field = item.type === 'function_call' ? '"function":{"arguments":' : '"custom":{"input":';
+    this.calls.set(at, {
+      before: `${this.head}{"tool_calls":[{"index":${index},${field}`,
+      after: `}}]}${this.tail}`,
+    });
+    return this.writeDelta({ tool_calls: [{ index, ...call }] });
+  }
+
+  private writeArguments(event: DeltaEvent): string {
+    const call = this.calls.get(event.output_index);
+    return call ? call.before + quoteDelta(event.delta) + call.after : '';
+  }
+
+  private endItem({ item, output_index: at }: ItemEvent): string {
+    if (item.type === 'reasoning')
+      return this.facts.hidesReasoning ? '' : this.sealReasoning(item as ReasoningItem, at);
+    const url = findImageUrl(item);
+    return url === undefined ? '' : this.writeDelta({ images: [writeImage(url, this.imageCount++)] });
+  }
+
+  /** Writes the opaque fields of reasoning, which arrive last: the signature belongs to the last block of text. */
+  private sealReasoning(item: ReasoningItem, at: number): string {
+    const { id = null, format = null, signature, encrypted_content: data } = item;
+    const details: object[] = [];
+    if (signature) {
+      const last = this.blocks.get(`${at}/c/${(item.content?.length ?? 0) - 1}`);
+      const index = last?.index ?? this.blockCount++;
+      details.push({ type: 'reasoning.text', id, index, text: '', signature, format });
+    }
+    if (data) details.push({ type: 'reasoning.encrypted', id, index: this.blockCount++, data, format });
+    return details.length === 0 ? '' : this.writeDelta({ reasoning_details: details });
+  }
+
+  private writeAnnotation(event: OtherEvent): string {
+    const { annotation, output_index: item, content_index: part } = event as unknown as AnnotationEvent;
+    const lists: ChatAnnotations = {};
+    addChatAnnotation(lists, annotation, this.starts.get(`${item}/${part}`) ?? this.length);
+    return this.writeDelta(lists);
+  }
+
+  private writeDebug({ debug }: OtherEvent): string {
+    return `${this.writeHead()}],"debug":${JSON.stringify(debug)}}\n\n`;
+  }
+
+  private finish(response: ResponseObject): string {
+    const { facts } = this;
+    if (response.status === 'failed') return this.fail(response);
+    const reason = writeFinishReason(response, facts.hasLegacyCalls);
+    const ending = {
+      service_tier: response.service_tier,
+      ...writeMetadata(response, facts),
+    };
+    const choice = this.writeChoice(reason, facts.findNativeReason() ?? null);
+    if (!facts.includesUsage) return `${this.writeHead()}${choice}],${JSON.stringify(ending).slice(1)}\n\n`;
+    const usage = response.usage && writeChatUsage(response.usage);
+    const last = JSON.stringify({ usage, ...ending }).slice(1);
+    return `${this.writeHead()}${choice}],"usage":null}\n\n${this.writeHead()}],${last}\n\n`;
+  }
+
+  /**
+   * Writes the failure of a response that had begun: as a chunk, and once more without choices, because clients that
+   * check the shape of a chunk see no error in one with choices. choice 608
+   */
+  private fail(response: ResponseObject): string {
+    const failure = writeChatFailure(response, this.facts);
+    const choice = this.writeChoice('error', null);
+    const usage = response.usage && { usage: writeChatUsage(response.usage) };
+    const rest = JSON.stringify({ ...failure, ...usage, ...writeMetadata(response, this.facts) }).slice(1);
+    return `${this.writeHead()}${choice}],${rest}\n\ndata: ${JSON.stringify(failure)}\n\n`;
+  }
+
+  private writeChoice(reason: ChatFinishReason, native: string | null): string {
+    const end = { logprobs: null, finish_reason: reason, native_finish_reason: native };
+    return `{"index":0,"delta":{},${JSON.stringify(end).slice(1)}`;
+  }
+}
+
+const NO_LOGPROBS = ',"logprobs":null'.length;
+
+interface ItemEvent extends OtherEvent {
+  output_index: number;
+  item: OutputItem;
+}
+
+interface AnnotationEvent {
+  annotation: Record<string, unknown>;
+  output_index: number;
+  content_index: number;
+}

@@ -1,0 +1,115 @@
+import type { OutputItem, ReasoningItem } from '../../domain/items.ts';
+import { type ReasoningDetail, writeReasoningDetails } from '../../domain/reasoning-details.ts';
+import type { ResponseObject } from '../../domain/response.ts';
+import type { ChatFacts } from './chat-facts.ts';
+import {
+  addChatAnnotation,
+  type ChatAnnotations,
+  type CompletionCall,
+  findImageUrl,
+  isClientCall,
+  TEXT_GAP,
+  partsOfItem,
+  writeChatUsage,
+  writeFinishReason,
+  writeImage,
+  writeMetadata,
+  writeToolCall,
+} from './write-parts.ts';
+
+/** The message of a completion. */
+export interface CompletionMessage extends ChatAnnotations {
+  role: 'assistant';
+  content: string | null;
+  refusal: string | null;
+  reasoning?: string;
+  reasoning_details?: ReasoningDetail[];
+  tool_calls?: CompletionCall[];
+  function_call?: unknown;
+  images?: object[];
+}
+
+/** Writes a response as a whole chat completion. @see docs/reference/chat-completions.md#response */
+export function writeCompletion(response: ResponseObject, facts: ChatFacts): object {
+  const { message, logprobs } = writeMessage(response.output, facts);
+  return {
+    id: facts.id,
+    object: 'chat.completion',
+    created: facts.created,
+    model: response.model,
+    provider: facts.findProvider(),
+    choices: [
+      {
+        index: 0,
+        message,
+        logprobs: logprobs.length > 0 ? { content: logprobs, refusal: null } : null,
+        finish_reason: writeFinishReason(response, facts.hasLegacyCalls),
+        native_finish_reason: facts.findNativeReason() ?? null,
+      },
+    ],
+    usage: response.usage && writeChatUsage(response.usage),
+    service_tier: response.service_tier,
+    ...writeMetadata(response, facts),
+  };
+}
+
+type MessageSettings = Pick<ChatFacts, 'hidesReasoning' | 'hasLegacyCalls'>;
+
+function writeMessage(
+  output: readonly OutputItem[],
+  { hidesReasoning, hasLegacyCalls }: MessageSettings,
+): { message: CompletionMessage; logprobs: unknown[] } {
+  const message: CompletionMessage = { role: 'assistant', content: null, refusal: null };
+  const logprobs: unknown[] = [];
+  for (const item of output) {
+    if (item.type === 'message') addMessage(message, item, logprobs);
+    else if (item.type === 'reasoning') {
+      if (!hidesReasoning) addReasoning(message, item as unknown as ReasoningItem); // the builder wrote it
+    } else if (isClientCall(item)) addCall(message, item, hasLegacyCalls);
+    else addImage(message, item);
+  }
+  return { message, logprobs };
+}
+
+function addMessage(message: CompletionMessage, item: OutputItem, logprobs: unknown[]): void {
+  let isFirst = true;
+  for (const part of partsOfItem(item, 'content')) {
+    if (part['type'] === 'refusal') message.refusal = `${message.refusal ?? ''}${String(part['refusal'])}`;
+    if (part['type'] !== 'output_text') continue;
+    const text = String(part['text']);
+    const gap = isFirst && message.content && text !== '' ? TEXT_GAP : '';
+    isFirst &&= text === '';
+    const before = (message.content ?? '') + gap;
+    message.content = before + text;
+    const { annotations, logprobs: tokens } = part;
+    for (const annotation of Array.isArray(annotations) ? annotations : []) {
+      addChatAnnotation(message, annotation, before.length);
+    }
+    if (Array.isArray(tokens)) for (const token of tokens) logprobs.push(token);
+  }
+}
+
+function addReasoning(message: CompletionMessage, item: ReasoningItem): void {
+  const details = writeReasoningDetails(item, message.reasoning_details?.length ?? 0);
+  if (details.length === 0) return;
+  message.reasoning_details = [...(message.reasoning_details ?? []), ...details];
+  const text = details.map(({ text: plain, summary }) => plain ?? summary ?? '').join('');
+  if (text !== '') message.reasoning = (message.reasoning ?? '') + text;
+}
+
+function addCall(message: CompletionMessage, item: OutputItem, hasLegacyCalls: boolean): void {
+  const call = writeToolCall(item);
+  if (hasLegacyCalls && item.type === 'function_call' && !message.function_call && !message.tool_calls) {
+    message.function_call = call['function'];
+  } else {
+    message.tool_calls ??= [];
+    message.tool_calls.push(call);
+  }
+}
+
+function addImage(message: CompletionMessage, item: OutputItem): void {
+  const url = findImageUrl(item);
+  if (url === undefined) return;
+  message.images ??= [];
+  message.images.push(writeImage(url, message.images.length));
+}

@@ -1,0 +1,153 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { findServedTools } from '../domain/depth-headers.ts';
+import { GatewayError } from '../domain/errors.ts';
+import type { InputItem } from '../domain/items.ts';
+import type { ResponseObject } from '../domain/response.ts';
+import type { Route } from '../http/routes.ts';
+import { type EventFormat, EventStream, type ResponseHeaders } from '../http/sse.ts';
+import { copyError } from '../pipeline/copy-error.ts';
+import { createResponse } from '../pipeline/create-response.ts';
+import { failRun } from '../pipeline/events/fail-run.ts';
+import { EventFold } from '../pipeline/events/fold-events.ts';
+import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
+import { createRun } from '../pipeline/run/create-run.ts';
+import type { Run } from '../pipeline/run/run.ts';
+import { BodySource } from '../requests/body-source.ts';
+import type { ModulePlugins } from '../requests/module-plugins.ts';
+import { type RenameFields, renameIssues, renameMetadata } from '../requests/rename-fields.ts';
+import type { RequestHints } from '../requests/request-hints.ts';
+import type { ParsedRequest } from '../requests/responses/request.ts';
+import { findSessionHeader } from '../requests/session-header.ts';
+import { type AcceptedRequest, type RunResponse, type ServeRunParts, serveRun } from './serve-run.ts';
+
+export interface TextParts extends ServeRunParts {
+  pipeline: ResponsePipeline;
+  /** The operator's plugins. */
+  modules: ModulePlugins;
+  requestMs: () => number;
+  keepAliveMs: () => number;
+}
+
+/** A body that an API of texts has accepted, and how this API writes the response. */
+export interface AcceptedText {
+  read: ParsedRequest;
+  /** Reads the input of the body, parsed again. It must not keep the items of `read`. */
+  readItems: (body: unknown) => InputItem[];
+  /** Creates the format of a streamed response. */
+  openFormat: (run: Run) => EventFormat;
+  /** Writes a whole response as JSON. */
+  writeWhole: (response: ResponseObject, run: Run) => string;
+  /** Names the fields in a text as the body does. Absent: they have the names of `POST /responses`. */
+  rename?: RenameFields;
+}
+
+/** An API that generates texts: what it accepts, and how it writes the response. All of them share one path. */
+export type TextApi = (request: FastifyRequest, hints: RequestHints) => AcceptedText;
+
+/**
+ * Creates the handler of an API of texts.
+ *
+ * @param api checks a body. @throws {GatewayError} if the body is invalid
+ */
+export function createTextHandler(parts: TextParts, api: TextApi): Route['handler'] {
+  const { pipeline } = parts;
+
+  function accept(request: FastifyRequest, reply: FastifyReply, accepted: AcceptedText): AcceptedRequest<Run> {
+    const { headers, rawBody, bodyShare } = request;
+    const { read } = accepted;
+    const settings = read.request;
+    const source = rawBody && new BodySource(rawBody, accepted.readItems);
+    return {
+      settings,
+      deadline: { ms: parts.requestMs(), setting: 'timeouts.request_ms' },
+      ignoredFields: read.ignoredFields,
+      clamped: read.clamped,
+      modelDefault: read.hasDefaultModel ? 'default_text_model' : undefined,
+      pluginDefaults: read.pluginDefaults,
+      preset: read.preset,
+      createRun: (origin) =>
+        createRun(pipeline, {
+          ...origin,
+          request: settings,
+          source,
+          within: findServedTools(headers),
+          memory: bodyShare,
+        }),
+      respond: (run, begun) =>
+        settings.stream ? streamResponse(run, reply, { accepted, headers: begun }) : bufferResponse(run, reply, accepted),
+      rename: accepted.rename,
+    };
+  }
+
+  function streamResponse(
+    run: Run,
+    { raw }: FastifyReply,
+    { accepted, headers }: { accepted: AcceptedText; headers: () => ResponseHeaders },
+  ): RunResponse {
+    const options = { headers, keepAliveMs: parts.keepAliveMs() };
+    const events = new EventStream(raw, options, accepted.openFormat(run));
+    return {
+      run: () => createResponse(pipeline, run, events),
+      end: () => void events.end(),
+      stream: {
+        get begun() {
+          return events.begun;
+        },
+        fail(error) {
+          const last = failRun(run, error);
+          if (last.length > 0) events.write(last);
+          events.end();
+        },
+        close: () => events.stop(),
+      },
+    };
+  }
+
+  function bufferResponse(run: Run, reply: FastifyReply, { writeWhole }: AcceptedText): RunResponse {
+    const fold = new EventFold();
+    return {
+      run: () => createResponse(pipeline, run, fold),
+      end() {
+        reply.header('content-type', 'application/json; charset=utf-8');
+        return writeWhole(fold.response, run);
+      },
+    };
+  }
+
+  return (request, reply) => {
+    let accepted: AcceptedText | undefined;
+    const served = serveRun(parts, request, reply, () => {
+      const { defaults, presets } = request.caller!; // the route needs a key
+      accepted = api(request, {
+        sessionId: findSessionHeader(request.headers),
+        defaultModel: defaults?.textModel,
+        savedPlugins: defaults?.plugins,
+        presets,
+        modules: parts.modules,
+        disabledTools: defaults?.disabledTools,
+      });
+      return accept(request, reply, accepted);
+    });
+    const rename = accepted?.rename;
+    if (!rename) return served;
+    return served.catch((error: unknown) => {
+      if (request.routerMetadata) request.routerMetadata = renameMetadata(request.routerMetadata, rename);
+      throw renameError(error, rename);
+    });
+  };
+}
+
+/** Returns an error with the names of the fields of another API. */
+export const renameError = <Thrown>(error: Thrown, rename: RenameFields): Thrown | GatewayError =>
+  error instanceof GatewayError
+    ? copyError(error, rename(error.message), { metadata: renameIssues(error, rename) })
+    : error;
+
+/** Calls a function. Its errors have the names of the fields of another API. */
+export function withNames<Result>(rename: RenameFields, check: () => Result): Result {
+  try {
+    return check();
+  } catch (error) {
+    throw renameError(error, rename);
+  }
+}

@@ -1,0 +1,36 @@
+import type { ReasoningItem } from './items.ts';
+
+/** A block of reasoning in chat completions: `reasoning.text`, `reasoning.summary`, `reasoning.encrypted`. */
+export interface ReasoningDetail {
+  type?: string;
+  text?: string | null;
+  summary?: string | null;
+  data?: string | null;
+  signature?: string | null;
+  format?: string | null;
+  id?: string | null;
+  index?: number | null;
+}
+
+/**
+ * Writes a reasoning item as blocks: its summary, its text with the signature on the last block, its encrypted content.
+ *
+ * @param first the `index` of the first block
+ * @see docs/reference/wires.md, docs/reference/chat-completions.md#reasoning
+ */
+export function writeReasoningDetails(item: ReasoningItem, first = 0): ReasoningDetail[] {
+  const details: ReasoningDetail[] = [];
+  const format = item.format ?? null;
+  const id = item.id ?? null;
+  for (const { text } of item.summary ?? []) details.push({ type: 'reasoning.summary', summary: text, format, id });
+  const parts = item.content ?? [];
+  parts.forEach(({ text }, index) => {
+    const signature = index === parts.length - 1 ? (item.signature ?? null) : null;
+    details.push({ type: 'reasoning.text', text, signature, format, id });
+  });
+  if (item.signature && parts.length === 0) {
+    details.push({ type: 'reasoning.text', text: '', signature: item.signature, format, id });
+  }
+  if (item.encrypted_content) details.push({ type: 'reasoning.encrypted', data: item.encrypted_content, format, id });
+  return details.map((detail, index) => ({ ...detail, index: first + index }));
+}

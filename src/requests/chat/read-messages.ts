@@ -1,0 +1,207 @@
+import type {
+  CarriedItem,
+  CustomToolCallItem,
+  FunctionCallItem,
+  InputItem,
+  MessageItem,
+  MessagePart,
+  OutputTextPart,
+  ReasoningItem,
+  ToolOutputPart,
+} from '../../domain/items.ts';
+import { readDataUrl } from '../../domain/data-url.ts';
+import { readAssistantParts, readUserParts } from './read-parts.ts';
+import { readReasoningBlocks } from './read-reasoning.ts';
+import type { AssistantMessage, ChatRequestMessage } from './schema/messages.ts';
+
+/** The place in the body that an item comes from. */
+export interface ItemOrigin {
+  /** `messages[2]`, `messages[2].tool_calls[0]`. */
+  path: string;
+  kind: 'message' | 'call' | 'custom_call' | 'legacy_call' | 'output' | 'reasoning' | 'image';
+}
+
+/** Notes what the reader of messages finds. Each is absent if no caller needs it. */
+export interface MessageNotes {
+  /** Receives the origin of each item. */
+  origins?: ItemOrigin[];
+  /** Called for a field that has no place in the items. */
+  onIgnored?: (path: string, field: string) => void;
+}
+
+/**
+ * Reads messages as input items. One assistant message becomes several items, in the order in which a model writes them:
+ * reasoning, generated images, text, calls.
+ *
+ * @see docs/reference/chat-completions.md#messages
+ */
+export const readMessages = (messages: readonly ChatRequestMessage[], notes: MessageNotes = {}): InputItem[] =>
+  new MessagesReader(notes).read(messages);
+
+class MessagesReader {
+  private readonly notes: MessageNotes;
+  private readonly items: InputItem[] = [];
+  /** Ids of the calls of custom tools. Most conversations have none. */
+  private customCalls: Set<string> | undefined;
+  /** Function name → id of its last call, for messages of the role `function`. */
+  private legacyCalls: Map<string, string> | undefined;
+
+  constructor(notes: MessageNotes) {
+    this.notes = notes;
+  }
+
+  read(messages: readonly ChatRequestMessage[]): InputItem[] {
+    for (let index = 0; index < messages.length; index++) {
+      const message = messages[index]!;
+      switch (message.role) {
+        case 'assistant':
+          this.readAssistant(message, index);
+          break;
+        case 'tool':
+          this.add(
+            {
+              type: this.customCalls?.has(message.tool_call_id) ? 'custom_tool_call_output' : 'function_call_output',
+              call_id: message.tool_call_id,
+              output:
+                typeof message.content === 'string'
+                  ? message.content
+                  : (readUserParts(message.content) as ToolOutputPart[]), // a wire rejects what it cannot carry
+            },
+            index,
+            'output',
+          );
+          break;
+        case 'function':
+          this.add(
+            {
+              type: 'function_call_output',
+              call_id: this.legacyCalls?.get(message.name) ?? legacyId(message.name, index),
+              output: message.content ?? '',
+            },
+            index,
+            'output',
+          );
+          break;
+        default: {
+          const { role, content, name } = message;
+          const item: MessageItem = {
+            type: 'message',
+            role,
+            content: typeof content === 'string' ? content : readUserParts(content),
+          };
+          if (name) item.name = name;
+          this.add(item, index, 'message');
+        }
+      }
+    }
+    return this.items;
+  }
+
+  private add(item: InputItem, index: number, kind: ItemOrigin['kind'], within = ''): void {
+    this.items.push(item);
+    this.notes.origins?.push({ path: `messages[${index}]${within}`, kind });
+  }
+
+  private readAssistant(message: AssistantMessage, index: number): void {
+    for (const item of this.readReasoning(message, index)) this.add(item, index, 'reasoning');
+    for (const [at, { image_url: image }] of message.images?.entries() ?? []) {
+      this.add(readImage(image.url), index, 'image', `.images[${at}]`);
+    }
+    const text = readText(message);
+    if (text) this.add(text, index, 'message');
+    this.readCalls(message, index);
+  }
+
+  /** `reasoning_details` contains the text of `reasoning`, so it takes precedence. */
+  private readReasoning(message: AssistantMessage, index: number): ReasoningItem[] {
+    const { reasoning_details: details, reasoning, reasoning_content: content } = message;
+    if (details && details.length > 0) {
+      const { items, hasUnknown } = readReasoningBlocks(details);
+      if (hasUnknown) this.notes.onIgnored?.(`messages[${index}]`, 'reasoning_details');
+      return items;
+    }
+    const plain = reasoning || content;
+    return plain ? [{ type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: plain }] }] : [];
+  }
+
+  private readCalls({ tool_calls: calls, function_call: legacy }: AssistantMessage, index: number): void {
+    if (calls) {
+      for (let at = 0; at < calls.length; at++) {
+        const call = calls[at]!;
+        const within = this.notes.origins ? `.tool_calls[${at}]` : '';
+        if (call.type === 'custom') {
+          this.customCalls ??= new Set();
+          this.customCalls.add(call.id);
+          const { name, input } = call.custom;
+          const item: CustomToolCallItem = { type: 'custom_tool_call', call_id: call.id, name, input };
+          this.add(item, index, 'custom_call', within);
+        } else {
+          const { name, arguments: text } = call.function;
+          const item: FunctionCallItem = { type: 'function_call', call_id: call.id, name, arguments: text };
+          this.add(item, index, 'call', within);
+        }
+      }
+    }
+    if (legacy) {
+      const id = legacyId(legacy.name, index);
+      this.legacyCalls ??= new Map();
+      this.legacyCalls.set(legacy.name, id);
+      this.add(
+        { type: 'function_call', call_id: id, name: legacy.name, arguments: legacy.arguments },
+        index,
+        'legacy_call',
+        '.function_call',
+      );
+    }
+  }
+}
+
+/** The older format has no ids. The same messages always get the same ids, so that prompt caches work. */
+const legacyId = (name: string, index: number): string => `call_${index}_${name}`;
+
+/** @returns undefined if the message has only reasoning or calls */
+function readText(message: AssistantMessage): MessageItem | undefined {
+  const { content, refusal, annotations, name, model } = message;
+  const isEmpty = !content && !refusal;
+  if (isEmpty && (message.tool_calls?.length || message.function_call || message.images?.length)) return undefined;
+  if (isEmpty && (message.reasoning_details?.length || message.reasoning || message.reasoning_content))
+    return undefined;
+  const item: MessageItem = { type: 'message', role: 'assistant' };
+  if (!refusal && !annotations?.length && typeof content === 'string') item.content = content;
+  else item.content = readAssistantContent(message);
+  if (name) item.name = name;
+  if (model) (item as { model?: string }).model = model;
+  return item;
+}
+
+function readAssistantContent({ content, refusal, annotations }: AssistantMessage): MessagePart[] {
+  const parts: MessagePart[] =
+    typeof content === 'string' ? (content === '' ? [] : [{ type: 'output_text', text: content }]) : [];
+  if (Array.isArray(content)) parts.push(...readAssistantParts(content));
+  if (annotations?.length) {
+    let text = parts.find((part): part is OutputTextPart => part.type === 'output_text');
+    if (!text) {
+      text = { type: 'output_text', text: '' };
+      parts.unshift(text);
+    }
+    text.annotations = annotations.map(flattenAnnotation);
+  }
+  if (refusal) parts.push({ type: 'refusal', refusal });
+  return parts;
+}
+
+type Annotation = NonNullable<AssistantMessage['annotations']>[number];
+
+/** Chat completions nest the fields of a citation. Other kinds have the same shape in both APIs. */
+function flattenAnnotation(annotation: Annotation): object {
+  if (annotation.type !== 'url_citation') return annotation;
+  const { url, title, content, start_index: start = 0, end_index: end = 0 } = annotation.url_citation;
+  const flat = { type: 'url_citation', url, title: title ?? '', start_index: start, end_index: end };
+  return content ? { ...flat, content } : flat;
+}
+
+function readImage(url: string): CarriedItem {
+  const data = readDataUrl(url);
+  const item: CarriedItem = { type: 'image_generation_call', status: 'completed' };
+  return data?.isBase64 ? { ...item, result: data.data } : { ...item, result: null, url }; // choice 59
+}

@@ -1,0 +1,53 @@
+import type { Static } from 'typebox';
+import type { CacheControl, InputFilePart, InputImagePart, InputPart, MessagePart } from '../../domain/items.ts';
+import type { answerPart, chatPart } from './schema/parts.ts';
+
+type UserPart = Static<typeof chatPart>;
+type AssistantPart = Static<typeof answerPart>;
+
+/** Reads the parts of a message that the model reads. Each part becomes one part. */
+export const readUserParts = (parts: readonly UserPart[]): InputPart[] => parts.map(readUserPart);
+
+/** Reads the parts of an assistant message. */
+export const readAssistantParts = (parts: readonly AssistantPart[]): MessagePart[] =>
+  parts.map((part): MessagePart => {
+    if (part.type === 'refusal') return { type: 'refusal', refusal: part.refusal };
+    if (part.type !== 'text') return readUserPart(part);
+    return withMark({ type: 'output_text', text: part.text }, part);
+  });
+
+function readUserPart(part: UserPart): InputPart {
+  switch (part.type) {
+    case 'text':
+      return withMark({ type: 'input_text', text: part.text }, part);
+    case 'image_url': {
+      const { url, detail } = part.image_url;
+      const image: InputImagePart = { type: 'input_image', image_url: url };
+      if (detail) image.detail = detail;
+      return withMark(image, part);
+    }
+    case 'file': {
+      const { file_data: data, file_id: id, filename } = part.file;
+      const file: InputFilePart = { type: 'input_file' };
+      if (data) file[isLink(data) ? 'file_url' : 'file_data'] = data;
+      if (id) file.file_id = id;
+      if (filename) file.filename = filename;
+      return withMark(file, part);
+    }
+    case 'input_audio':
+      return withMark({ type: 'input_audio', input_audio: part.input_audio }, part);
+    case 'video_url':
+      return withMark({ type: 'input_video', video_url: part.video_url.url }, part);
+  }
+}
+
+const isLink = (data: string): boolean => /^https?:/i.test(data);
+
+/** Copies the mark of a prompt cache. */
+function withMark<Part extends MessagePart>(
+  part: Part,
+  { cache_control: mark }: { cache_control?: CacheControl | null },
+): Part {
+  if (mark) (part as { cache_control?: CacheControl }).cache_control = mark;
+  return part;
+}

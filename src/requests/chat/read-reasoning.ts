@@ -1,0 +1,93 @@
+import { type ReasoningFormat, type ReasoningItem, isReasoningFormat } from '../../domain/items.ts';
+import type { AssistantMessage } from './schema/messages.ts';
+
+type Detail = NonNullable<AssistantMessage['reasoning_details']>[number];
+
+/** A reasoning item while its blocks are read. */
+interface OpenReasoning {
+  item: ReasoningItem;
+  format: string | undefined;
+  /** Type and `index` of the last block. */
+  last: string;
+}
+
+/**
+ * Reads the blocks of reasoning of an assistant message. Blocks with one `id` are one item. Blocks without an id belong
+ * to the item in progress until it has its signature or its encrypted content. Pieces of a streamed block, which have
+ * one `index`, are joined: some clients return them as they arrived.
+ *
+ * @returns the items, and whether a block has an unknown type and was left out
+ * @see docs/reference/chat-completions.md#reasoning
+ */
+export function readReasoningBlocks(details: readonly Detail[]): { items: ReasoningItem[]; hasUnknown: boolean } {
+  const items: ReasoningItem[] = [];
+  let open: OpenReasoning | undefined;
+  let hasUnknown = false;
+  for (const detail of details) {
+    if (!blockTypes.has(detail.type)) {
+      hasUnknown = true;
+      continue;
+    }
+    const id = detail.id ?? undefined;
+    const format = detail.format ?? undefined;
+    if (!open || !belongsTo(open, detail, id, format)) {
+      const item: ReasoningItem = id === undefined ? { type: 'reasoning' } : { type: 'reasoning', id };
+      open = { item, format: undefined, last: '' };
+      item.summary = [];
+      items.push(item);
+    }
+    addBlock(open, detail);
+    if (format !== undefined && open.format === undefined) {
+      open.format = format;
+      open.item.format = readFormat(format);
+    }
+  }
+  return { items, hasUnknown };
+}
+
+const blockTypes: ReadonlySet<string> = new Set(['reasoning.text', 'reasoning.summary', 'reasoning.encrypted']);
+
+const readFormat = (format: string): ReasoningFormat => (isReasoningFormat(format) ? format : 'unknown');
+
+function belongsTo(
+  { item, format: known, last }: OpenReasoning,
+  detail: Detail,
+  id: string | undefined,
+  format: string | undefined,
+): boolean {
+  if (id !== item.id) return false;
+  if (known !== undefined && format !== undefined && known !== format) return false;
+  if (id !== undefined) return true;
+  if (last === placeOf(detail)) return true;
+  if (detail.type === 'reasoning.encrypted') return !item.encrypted_content;
+  return !item.encrypted_content && !item.signature;
+}
+
+const placeOf = ({ type, index }: Detail): string => (typeof index === 'number' ? `${type} ${index}` : '');
+
+function addBlock(open: OpenReasoning, detail: Detail): void {
+  const { item } = open;
+  const place = placeOf(detail);
+  const isPiece = place !== '' && place === open.last;
+  open.last = place;
+  switch (detail.type) {
+    case 'reasoning.text': {
+      const { text, signature } = detail;
+      item.content ??= [];
+      const part = item.content.at(-1);
+      if (isPiece && part) part.text += text ?? '';
+      else if (text) item.content.push({ type: 'reasoning_text', text });
+      if (signature) item.signature = signature;
+      if (item.content.length === 0) delete item.content;
+      break;
+    }
+    case 'reasoning.summary': {
+      const part = item.summary!.at(-1);
+      if (isPiece && part) part.text += detail.summary;
+      else item.summary!.push({ type: 'summary_text', text: detail.summary });
+      break;
+    }
+    case 'reasoning.encrypted':
+      item.encrypted_content = isPiece ? (item.encrypted_content ?? '') + detail.data : detail.data;
+  }
+}
