@@ -74,7 +74,9 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
           memory: bodyShare,
         }),
       respond: (run, begun) =>
-        settings.stream ? streamResponse(run, reply, { accepted, headers: begun }) : bufferResponse(run, reply, accepted),
+        settings.stream
+          ? streamResponse(run, reply, { accepted, headers: begun })
+          : bufferResponse(run, reply, accepted),
       rename: accepted.rename,
     };
   }

@@ -1,5 +1,7 @@
+import { chatSchema } from '../../requests/chat/schema.ts';
 import { imageSchema } from '../../requests/images/schema.ts';
 import { requestSchema } from '../../requests/responses/schema.ts';
+import { completionObject } from '../bodies/completion.ts';
 import { imageList, responseObject } from '../bodies/response.ts';
 import type { Operations } from '../operation.ts';
 import { named } from '../schema-writer.ts';
@@ -29,6 +31,22 @@ export const inferenceOperations: Operations = {
       description: 'The response. With `stream: true` an event stream that ends with `[DONE]`.',
       schema: responseObject,
       stream: 'Server-sent events. `data` of each is an object with `type` and `sequence_number`.',
+    },
+  },
+  'POST /api/v1/chat/completions': {
+    tag: 'Inference',
+    summary: 'Create a chat completion',
+    description:
+      'The OpenAI chat completions format with the fields of routing. Unknown top-level fields are ignored and named in `X-Router-Dropped-Fields`.',
+    headers: runHeaders,
+    body: {
+      schema: named('ChatCompletionRequest', chatSchema),
+      example: { model: 'simulator/echo', messages: [{ role: 'user', content: 'Hello!' }] },
+    },
+    response: {
+      description: 'The completion. With `stream: true` an event stream that ends with `[DONE]`.',
+      schema: completionObject,
+      stream: 'Server-sent events. `data` of each is a `chat.completion.chunk`.',
     },
   },
   'POST /api/v1/images': {
