@@ -147,6 +147,10 @@ describe('the running gateway', () => {
     await request('POST', '/api/v1/responses', { body: metadata });
     await request('POST', '/api/v1/responses', { body: { ...metadata, user: 5 }, status: 400 });
     await request('POST', '/api/v1/responses', { body: { ...metadata, stream: true } });
+    const chat = { model: 'simulator/echo', messages: [{ role: 'user', content: 'Hello' }] };
+    await request('POST', '/api/v1/chat/completions', { body: chat });
+    await request('POST', '/api/v1/chat/completions', { body: { ...chat, user: 5 }, status: 400 });
+    await request('POST', '/api/v1/chat/completions', { body: { ...chat, stream: true } });
     await request('POST', '/api/v1/images', { body: { model: 'simulator/image', prompt: 'A circle', size: '64x64' } });
     const listed = (await request('GET', '/api/v1/generations')) as unknown as { data: { id: string }[] };
     const query = `?id=${listed.data[0]!.id}`;
