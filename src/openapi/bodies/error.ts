@@ -10,6 +10,10 @@ export const errorEnvelope = named(
     error: Type.Object({
       code: Type.Integer({ description: 'The HTTP status.' }),
       message: text,
+      type: Type.Optional(Type.String({ description: 'Only of chat completions: `metadata.error_type`.' })),
+      param: Type.Optional(
+        Type.Union([text, Type.Null()], { description: 'Only of chat completions: the first invalid field.' }),
+      ),
       metadata: Type.Object(
         {
           error_type: Type.String({ description: 'The stable detail, such as `invalid_request`.' }),
