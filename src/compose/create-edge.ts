@@ -17,6 +17,9 @@ import { canUse, listRows } from '../routing/model-rows.ts';
 import { writeChatError } from '../api/chat-completions/errors.ts';
 import { createChatHandler } from '../api/chat-completions/handler.ts';
 import { createOpenApiHandler } from '../api/openapi/handler.ts';
+import { writeMessagesError } from '../api/messages/errors.ts';
+import { createCountTokensHandler } from '../api/messages/count-tokens.ts';
+import { createMessagesHandler } from '../api/messages/handler.ts';
 import { createResponsesHandler } from '../api/responses/handler.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import type { ModelRoutingContext } from '../management/workspaces/find-unknown-models.ts';
@@ -116,7 +119,6 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     onDroppedFields: (served: PartlyServed) => droppedFieldsLog.note(served),
     keepAliveMs: () => config().server.keep_alive_comment_ms,
   };
-
   const everyText = {
     ...everyRun,
     pipeline,
@@ -129,6 +131,9 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       createResponse: createResponsesHandler(everyText),
       createChatCompletion: createChatHandler(everyText),
       writeChatError,
+      createMessage: createMessagesHandler(everyText),
+      countTokens: createCountTokensHandler(everyText),
+      writeMessagesError,
       createImage: createImagesHandler({
         ...everyRun,
         pipeline: imagePipeline,

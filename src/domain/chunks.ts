@@ -1,4 +1,5 @@
 import type { OutputItem, ReasoningFormat } from './items.ts';
+import type { NativeEnd, NativeStart } from './native.ts';
 import type { Usage } from './usage.ts';
 
 /** The name of an item on a wire that has items of its own. */
@@ -27,6 +28,7 @@ export type Chunk =
   | ItemChunk
   | PartChunk
   | PartDoneChunk
+  | PartEndChunk
   | RelayChunk
   | ItemDoneChunk
   | ItemSuspendedChunk
@@ -39,6 +41,8 @@ export interface StartChunk {
   /** The model that the provider reports. */
   model?: string;
   settings?: ReportedSettings;
+  /** For a client of the same format. */
+  native?: NativeStart;
 }
 /** Settings that the provider reports as used, under their names in the response object. Absent: not reported. */
 export interface ReportedSettings {
@@ -136,6 +140,10 @@ export interface PartDoneChunk {
   /** Its `content_index` or `summary_index`. Absent: the part in progress. */
   index?: number;
 }
+/** The part in progress of a message without a key ends. The next text begins another part. */
+export interface PartEndChunk {
+  type: 'part_end';
+}
 /** An event of a native wire that the builder does not create itself. Ids, indexes and the number are replaced. */
 export interface RelayChunk {
   type: 'relay';
@@ -179,15 +187,19 @@ export interface FinishChunk {
   fields?: Record<string, unknown>;
   /** Names of fields that the provider sent and this wire cannot carry. Listed as `params.dropped_upstream_fields`. */
   dropped?: string[];
+  /** For a client of the same format. */
+  native?: NativeEnd;
 }
 export type FinishReason = 'stop' | 'tool_calls' | 'length' | 'content_filter';
 
 /** Whether the provider ended regularly, but the response is not complete. */
 export const isIncomplete = ({ reason }: FinishChunk): boolean => reason === 'length' || reason === 'content_filter';
 
+const hidden: ReadonlySet<Chunk['type']> = new Set(['start', 'debug', 'step_end', 'part_end']);
+
 /** Whether the chunk becomes events. */
 export function isVisible(chunk: Chunk): boolean {
-  return chunk.type !== 'start' && chunk.type !== 'debug' && chunk.type !== 'step_end';
+  return !hidden.has(chunk.type);
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { NativeRequest } from './native.ts';
 import type { CacheControl, InputItem, ReasoningEffort, Tool, ToolChoice } from './items.ts';
 
 /**
@@ -20,6 +21,8 @@ export interface OtherSettings {
   /** Whether the response has log probabilities, even without alternatives (`top_logprobs`). */
   logprobs?: boolean;
   min_p?: number;
+  /** What the request says in the format of a wire, beyond the fields here. */
+  native?: NativeRequest;
   prediction?: Record<string, unknown>;
   prompt_cache_retention?: string;
   repetition_penalty?: number;

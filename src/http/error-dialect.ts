@@ -13,5 +13,6 @@ export interface ErrorResponse {
  * route: a missing key, a body that is too large or not JSON, a shutdown.
  *
  * @param thrown anything; a value other than a GatewayError is a 500
+ * @param requestId the id in `X-Request-Id`
  */
-export type ErrorDialect = (thrown: unknown, routerMetadata?: RouterMetadata) => ErrorResponse;
+export type ErrorDialect = (thrown: unknown, routerMetadata?: RouterMetadata, requestId?: string) => ErrorResponse;

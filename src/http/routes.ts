@@ -64,6 +64,8 @@ export interface Route {
 type HandlerName =
   | 'createResponse'
   | 'createChatCompletion'
+  | 'createMessage'
+  | 'countTokens'
   | 'createImage'
   | 'listImageModels'
   | 'listImageEndpoints'
@@ -148,6 +150,7 @@ export interface Handlers extends Record<HandlerName, Route['handler']> {
   imageBodyLimit: number;
   writeImageError: ErrorDialect;
   writeChatError: ErrorDialect;
+  writeMessagesError: ErrorDialect;
 }
 
 /** The table of routes. */
@@ -160,6 +163,20 @@ export function listRoutes(handlers: Handlers): Route[] {
       permission: 'inference',
       errors: handlers.writeChatError,
       handler: handlers.createChatCompletion,
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/messages',
+      permission: 'inference',
+      errors: handlers.writeMessagesError,
+      handler: handlers.createMessage,
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/messages/count_tokens',
+      permission: 'inference',
+      errors: handlers.writeMessagesError,
+      handler: handlers.countTokens,
     },
     {
       method: 'POST',

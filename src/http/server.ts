@@ -130,7 +130,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     });
     try {
       if (permission !== 'none') {
-        request.caller = options.authenticate(request.headers.authorization, request.raw.socket);
+        request.caller = options.authenticate(readAuthorization(request.headers), request.raw.socket);
         checkPermission(permission, request.caller);
         if (isOffered?.() === false) throw new GatewayError('not_found', 'This gateway does not offer this route.');
         if (isGlobal) checkHost(request.headers.host, options.regionalHosts());
@@ -210,6 +210,11 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   return app;
 }
 
+/** Clients of the Messages API send the key in a header of its own. The usual header has precedence. */
+function readAuthorization({ authorization, 'x-api-key': key }: FastifyRequest['headers']): string | undefined {
+  return authorization === undefined && typeof key === 'string' && key !== '' ? `Bearer ${key}` : authorization;
+}
+
 /** Rejects compressed bodies. @throws {GatewayError} */
 function rejectEncoding(encoding: string | undefined): void {
   if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity') return;
@@ -257,7 +262,7 @@ const bodyLimitOf = (request: FastifyRequest, { bodyLimit }: EdgeOptions): BodyL
 
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
   const { errors = writeErrorEnvelope } = settingOf(request);
-  const response = errors(readEdgeError(thrown), request.routerMetadata);
+  const response = errors(readEdgeError(thrown), request.routerMetadata, request.id);
   if (response.status >= 500) {
     const error =
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
@@ -318,9 +323,14 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
     credentials: false,
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     allowedHeaders: [
+      'anthropic-beta',
+      'anthropic-dangerous-direct-browser-access',
+      'anthropic-version',
       'authorization',
       'content-type',
       'idempotency-key',
+      'x-anthropic-beta',
+      'x-api-key',
       'x-session-id',
       'http-referer',
       'x-title',
@@ -336,6 +346,7 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
       ...clientHeaders,
     ],
     exposedHeaders: [
+      'request-id',
       'x-generation-id',
       'x-request-id',
       'retry-after',

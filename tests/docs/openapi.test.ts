@@ -151,6 +151,10 @@ describe('the running gateway', () => {
     await request('POST', '/api/v1/chat/completions', { body: chat });
     await request('POST', '/api/v1/chat/completions', { body: { ...chat, user: 5 }, status: 400 });
     await request('POST', '/api/v1/chat/completions', { body: { ...chat, stream: true } });
+    await request('POST', '/api/v1/messages', { body: chat });
+    await request('POST', '/api/v1/messages', { body: { ...chat, top_k: 'a' }, status: 400 });
+    await request('POST', '/api/v1/messages', { body: { ...chat, stream: true } });
+    await request('POST', '/api/v1/messages/count_tokens', { body: chat });
     await request('POST', '/api/v1/images', { body: { model: 'simulator/image', prompt: 'A circle', size: '64x64' } });
     const listed = (await request('GET', '/api/v1/generations')) as unknown as { data: { id: string }[] };
     const query = `?id=${listed.data[0]!.id}`;

@@ -184,6 +184,8 @@ class GuardingSink implements RevisingSink {
         return this.endAll();
       case 'finish':
         return this.takeFinish(chunk);
+      case 'part_end':
+        return; // a text that is split must not escape the filters
     }
     this.ready.push(chunk);
   }

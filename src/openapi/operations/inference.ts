@@ -1,7 +1,9 @@
 import { chatSchema } from '../../requests/chat/schema.ts';
 import { imageSchema } from '../../requests/images/schema.ts';
+import { messagesSchema } from '../../requests/messages/schema.ts';
 import { requestSchema } from '../../requests/responses/schema.ts';
 import { completionObject } from '../bodies/completion.ts';
+import { messageError, messageObject, tokenCount } from '../bodies/message.ts';
 import { imageList, responseObject } from '../bodies/response.ts';
 import type { Operations } from '../operation.ts';
 import { named } from '../schema-writer.ts';
@@ -48,6 +50,32 @@ export const inferenceOperations: Operations = {
       schema: completionObject,
       stream: 'Server-sent events. `data` of each is a `chat.completion.chunk`.',
     },
+  },
+  'POST /api/v1/messages': {
+    tag: 'Inference',
+    summary: 'Create a message',
+    description: 'The Anthropic Messages format with the fields of routing. Every model serves it.',
+    headers: runHeaders,
+    body: {
+      schema: named('MessagesRequest', messagesSchema),
+      example: { model: 'simulator/echo', max_tokens: 100, messages: [{ role: 'user', content: 'Hello!' }] },
+    },
+    response: {
+      description: 'The message. With `stream: true` an event stream that ends with `message_stop`.',
+      schema: messageObject,
+      stream: 'Server-sent events: `message_start`, blocks of content, `message_delta` and `message_stop`.',
+    },
+    error: messageError,
+  },
+  'POST /api/v1/messages/count_tokens': {
+    tag: 'Inference',
+    summary: 'Estimate the input tokens of a message',
+    body: {
+      schema: named('MessagesRequest', messagesSchema),
+      example: { model: 'simulator/echo', messages: [{ role: 'user', content: 'Hello!' }] },
+    },
+    response: { description: 'The estimate. No provider is called.', schema: tokenCount },
+    error: messageError,
   },
   'POST /api/v1/images': {
     tag: 'Inference',

@@ -44,10 +44,12 @@ export class AttemptNotes implements Sink<Chunk> {
         break;
       case 'start':
         if (chunk.model !== undefined) this.attempt.upstreamModel = cleanName(chunk.model, this.provider);
+        if (chunk.native) this.attempt.native = { start: chunk.native };
         break;
       case 'finish':
         this.clean(chunk);
         this.attempt.finish = chunk;
+        if (chunk.native) this.attempt.native = { ...this.attempt.native, end: chunk.native };
         if (chunk.dropped) this.attempt.droppedUpstreamFields = chunk.dropped;
         break;
     }

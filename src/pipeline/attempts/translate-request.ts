@@ -4,7 +4,7 @@ import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import { hasServerItems, Needs } from '../../routing/needs.ts';
 import type { TextAttempt } from '../run/attempt.ts';
-import { fitRequest } from './fit-request.ts';
+import { fitToWire } from './fit-to-wire.ts';
 import { inlineUrls, type MediaSource, noMediaSource } from './inline-urls.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import { inspectNew } from '../run/inspect-input.ts';
@@ -56,7 +56,7 @@ function writeFitted(
   const text = getTextWire(wire);
   const { provider, upstreamModel } = endpoint;
   const name = `${endpoint.model} at ${provider.name}`;
-  const { request: fitted, changed } = fitRequest(given, endpoint, isAlias);
+  const { request: fitted, changed } = fitToWire(given, endpoint, wire.id, isAlias);
   const { tools, input } = given;
   attempt.hasLateTools = tools !== undefined && input.some(({ type }) => type === 'additional_tools');
   const translate = (request: ResponseRequest): UpstreamRequest => {

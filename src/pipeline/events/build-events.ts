@@ -332,6 +332,9 @@ export class EventBuilder {
       case 'part':
         this.addPart(chunk.key, chunk.part);
         break;
+      case 'part_end':
+        if (this.current?.wire.type === 'message') this.writer.closePart(this.current);
+        break;
       case 'part_done':
         this.finishPart(chunk);
         break;

@@ -2,6 +2,7 @@ import type { FinishChunk } from '../../domain/chunks.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { ImageDigest } from '../../domain/image-digest.ts';
 import type { EncodedImage, ImageFinishChunk } from '../../domain/images.ts';
+import type { NativeOutput } from '../../domain/native.ts';
 import type { Usage } from '../../domain/usage.ts';
 import type { InFlightRequest } from '../../metering/journal.ts';
 import type { Endpoint } from '../../providers/provider.ts';
@@ -59,6 +60,8 @@ export interface TextAttempt extends Attempt {
   counted: Usage | undefined;
   /** Whether the input adds tools to those in `tools`. */
   hasLateTools: boolean;
+  /** What the provider reported in the client's own format. Undefined for a client of another format. */
+  native: NativeOutput | undefined;
 }
 
 /** An image whose digest the content log keeps. */
@@ -110,6 +113,7 @@ export const createTextAttempt = (endpoint: Endpoint, turn: AttemptTurn): TextAt
   kept: undefined,
   counted: undefined,
   hasLateTools: false,
+  native: undefined,
 });
 
 export const createImageAttempt = (endpoint: Endpoint, turn: AttemptTurn, memory: ByteShare): ImageAttempt => ({

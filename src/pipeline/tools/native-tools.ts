@@ -1,5 +1,6 @@
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import type { Tool, ToolChoice } from '../../domain/items.ts';
+import { isNativePart, NATIVE_FIELD } from '../../domain/native.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { OfferedServerTool } from './planned-call.ts';
 
@@ -16,11 +17,20 @@ export function useNativeTools(
 ): ResponseRequest {
   let adapted = request;
   for (const [name, { tool, parameters, hosted }] of offered) {
-    const native = tool.native?.(parameters, endpoint, hosted);
+    const native = tool.native?.(parameters, endpoint, hosted) ?? findOfFormat(request, endpoint, tool.type);
     if (native) adapted = replaceFunction(adapted, name, native);
     if (tool.adaptInput) adapted = { ...adapted, input: tool.adaptInput(adapted.input, native !== undefined) };
   }
   return adapted;
+}
+
+/** Finds the tool of the provider that a client of the same format has named, which means this tool. */
+function findOfFormat({ native }: ResponseRequest, endpoint: EndpointFacts, type: string): Tool | undefined {
+  const given = native?.tools[type];
+  if (!given) return undefined;
+  const own = `anthropic:${String(given['type'])}`;
+  if (!endpoint.carries?.({ what: 'tool', type: own })) return undefined;
+  return { type: own, [NATIVE_FIELD]: given } as unknown as Tool; // `HostedTool` lists the types of one provider only
 }
 
 function replaceFunction(request: ResponseRequest, name: string, native: Tool): ResponseRequest {
@@ -39,6 +49,7 @@ function replaceFunction(request: ResponseRequest, name: string, native: Tool): 
 
 /** The interface forces a search by the `preview` word only. */
 function forceTool({ type }: Tool): ToolChoice {
+  if (isNativePart({ type })) return { type } as unknown as ToolChoice; // as above
   if (type === 'shell' || type === 'local_shell') return { type: 'shell' };
   return type === 'image_generation' || type === 'apply_patch' ? { type } : { type: 'web_search_preview' };
 }

@@ -1,5 +1,7 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import type { OutputItem } from '../../domain/items.ts';
+import { NATIVE_FIELD } from '../../domain/native.ts';
+import { parseObject } from '../../domain/parse-object.ts';
 import { OpenCall, takeCallId } from '../kit/open-call.ts';
 import { invalidUpstreamData } from '../kit/invalid-data.ts';
 import { readCitation } from './citations.ts';
@@ -28,11 +30,19 @@ export class BlockReader {
   private textLength = 0;
   private textStart = 0;
   private search: Search | undefined;
+  /** The block in progress that is passed on unchanged, and the pieces of its input. */
+  private kept: ResponseBlock | undefined;
+  private keptInput = '';
   private readonly searches = new Map<string, Search>();
 
   constructor(readerContext: ReaderContext, dropped: Set<string>) {
     this.readerContext = readerContext;
     this.dropped = dropped;
+  }
+
+  /** Whether the client has the same format. */
+  private get keeps(): boolean {
+    return this.readerContext.keepsBlocks === true;
   }
 
   get isText(): boolean {
@@ -64,13 +74,16 @@ export class BlockReader {
         this.openCall(block, chunks);
         break;
       case 'server_tool_use':
-        this.openSearch(block);
+        if (this.keeps) this.kept = { ...block };
+        else this.openSearch(block);
         break;
       case 'web_search_tool_result':
-        this.addResults(block, chunks);
+        if (this.keeps) this.kept = { ...block };
+        else this.addResults(block, chunks);
         break;
       default:
-        this.dropped.add(`content[] (${String(type)})`);
+        if (this.keeps) this.kept = { ...block };
+        else this.dropped.add(`content[] (${String(type)})`);
     }
   }
 
@@ -98,13 +111,14 @@ export class BlockReader {
         this.citations.push(delta.citation);
         break;
       default:
-        this.dropped.add(`content[].${String(delta.type)}`);
+        if (!this.kept || !appendDelta(this.kept, delta)) this.dropped.add(`content[].${String(delta.type)}`);
     }
   }
 
   private addInput(json: string, index: unknown, chunks: Chunk[]): void {
     const call = this.calls.get(index);
     if (call) call.push(json, chunks);
+    else if (this.kept) this.keptInput += json;
     else if (this.search) this.search.input += json;
   }
 
@@ -127,10 +141,14 @@ export class BlockReader {
       case 'text':
         for (const citation of this.citations) {
           const cited = { start: this.textStart, end: this.textLength };
-          const annotation = readCitation(citation, cited, this.dropped);
+          const annotation = readCitation(citation, cited, this.dropped, this.keeps);
           if (annotation) chunks.push({ type: 'annotation', annotation });
         }
         this.citations = [];
+        if (this.keeps) {
+          chunks.push({ type: 'part_end' }); // the client gets the blocks as they are
+          this.textLength = 0;
+        }
         break;
       case 'thinking':
         if (this.signature === '') break;
@@ -142,7 +160,18 @@ export class BlockReader {
         this.search = undefined;
         break;
     }
+    if (this.kept) this.addKept(this.kept, chunks);
     this.kind = '';
+  }
+
+  /** Adds a block that only the format has as an item of its own. */
+  private addKept(block: ResponseBlock, chunks: Chunk[]): void {
+    const input = this.keptInput === '' ? undefined : parseObject(this.keptInput);
+    if (input) block.input = input;
+    this.kept = undefined;
+    this.keptInput = '';
+    const item = { type: `anthropic:${String(block.type)}`, block };
+    this.addItem(`block-${this.items}`, item, {}, chunks);
   }
 
   private addThought(text: unknown, chunks: Chunk[]): void {
@@ -177,7 +206,12 @@ export class BlockReader {
     }
     this.textLength = 0;
     const callId = takeCallId(id, this.callIds);
-    const call = new OpenCall(this.readerContext.tools, { callId, name }, chunks);
+    const native = this.keeps ? restOf(block) : undefined;
+    const call = new OpenCall(
+      this.readerContext.tools,
+      { callId, name, ...(native && { fields: { [NATIVE_FIELD]: native } }) },
+      chunks,
+    );
     this.calls.set(this.index, call);
     // A stream starts with an empty object, followed by its pieces.
     if (typeof input === 'object' && input !== null && Object.keys(input).length > 0) {
@@ -214,6 +248,18 @@ export class BlockReader {
     const item = { type: 'web_search_call', id: `ws_${id}`, action };
     this.addItem(id, item, failure ? { status: 'failed' } : {}, chunks);
   }
+}
+
+/** Returns the fields of a call that only the format has. */
+function restOf({ type: _type, id: _id, name: _name, input: _input, ...rest }: ResponseBlock): object | undefined {
+  return Object.keys(rest).length > 0 ? rest : undefined;
+}
+
+/** Appends the texts of a delta of an unknown kind. @returns whether it has any */
+function appendDelta(block: ResponseBlock, { type: _, ...fields }: Record<string, unknown>): boolean {
+  const texts = Object.entries(fields).filter(([, value]) => typeof value === 'string');
+  for (const [name, text] of texts) block[name] = `${String(block[name] ?? '')}${String(text)}`;
+  return texts.length > 0;
 }
 
 function queryOf(search: Search | undefined): string {

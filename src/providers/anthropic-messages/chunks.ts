@@ -1,4 +1,4 @@
-import type { Chunk, FinishReason } from '../../domain/chunks.ts';
+import type { Chunk, FinishReason, StartChunk } from '../../domain/chunks.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
 import { DeltaFrames } from '../kit/frame-template.ts';
@@ -6,6 +6,7 @@ import type { Frame, Reader } from '../wire.ts';
 import { parseEvent, invalidUpstreamData } from '../kit/invalid-data.ts';
 import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
 import { BlockReader } from './blocks.ts';
+import { NativeEnding, restOf } from './native-ending.ts';
 import { type Counts, readServiceTier, readStopDetails, readStopReason, readUsage } from './usage.ts';
 import type { ResponseBlock, ResponseMessage, ReaderContext } from './wire.ts';
 
@@ -46,9 +47,12 @@ class MessageReader implements Reader {
   private ended = false;
   private readonly frames = new DeltaFrames();
   private kept = 0;
+  /** Absent if the client has another format. */
+  private readonly ending: NativeEnding | undefined;
 
   constructor(readerContext: ReaderContext) {
     this.blocks = new BlockReader(readerContext, this.dropped);
+    if (readerContext.keepsBlocks) this.ending = new NativeEnding();
   }
 
   read({ data }: Frame): Chunk[] {
@@ -68,10 +72,14 @@ class MessageReader implements Reader {
 
   start(message: ResponseMessage): Chunk[] {
     this.count(message.usage);
-    for (const name in message) if (!known.has(name) && message[name]) this.dropped.add(name);
+    const { ending } = this;
+    if (ending) ending.start(message);
+    else for (const name in message) if (!known.has(name) && message[name]) this.dropped.add(name);
     this.stopDetails = message.stop_details;
     const { model } = message;
-    return [typeof model === 'string' && model !== '' ? { type: 'start', model } : { type: 'start' }];
+    const chunk: StartChunk = typeof model === 'string' && model !== '' ? { type: 'start', model } : { type: 'start' };
+    if (ending) chunk.native = { usage: { ...this.counts }, fields: restOf(message, known) };
+    return [chunk];
   }
 
   readBlock(block: unknown, chunks: Chunk[]): void {
@@ -83,12 +91,14 @@ class MessageReader implements Reader {
   stop(reason: unknown, chunks: Chunk[]): void {
     if (typeof reason !== 'string') throw invalidUpstreamData('The provider ended its message without a reason.');
     this.ended = true;
-    const read: FinishReason = readStopReason(reason, this.dropped);
+    const { ending } = this;
+    const read: FinishReason = readStopReason(reason, ending ? new Set() : this.dropped);
     this.blocks.end(chunks, read === 'length');
-    const refusal = readStopDetails(this.stopDetails, this.dropped);
+    const refusal = ending ? undefined : readStopDetails(this.stopDetails, this.dropped);
     if (refusal !== undefined) chunks.push({ type: 'refusal', delta: refusal });
     const finish: Chunk = { type: 'finish', reason: read };
-    const counts = readUsage(this.counts, this.dropped);
+    if (ending) finish.native = ending.finish(reason, this.stopDetails, this.counts);
+    const counts = readUsage(this.counts, ending ? new Set() : this.dropped);
     if (counts) finish.usage = counts;
     const tier = readServiceTier(this.counts);
     if (tier !== undefined) finish.serviceTier = tier;
@@ -128,7 +138,8 @@ class MessageReader implements Reader {
         this.hasCounted = true;
         this.stopReason = delta.stop_reason ?? this.stopReason;
         this.stopDetails = delta.stop_details ?? this.stopDetails;
-        for (const name in delta) if (!known.has(name) && delta[name]) this.dropped.add(name);
+        if (this.ending) this.ending.add(delta, event);
+        else for (const name in delta) if (!known.has(name) && delta[name]) this.dropped.add(name);
         break;
       }
       case 'message_stop':

@@ -1,3 +1,5 @@
+import { NATIVE_FIELD } from '../../domain/native.ts';
+
 /** A range of the message's text. */
 export interface TextRange {
   start: number;
@@ -9,14 +11,17 @@ export interface TextRange {
  *
  * @param cited the block's range in its message, in UTF-16 units
  * @param dropped receives the type of a citation that the interface does not know
+ * @param keeps whether the annotation contains the citation, for a client of the same format
  * @see docs/reference/items.md#annotations
  */
 export function readCitation(
   citation: unknown,
   cited: TextRange,
   dropped: Set<string>,
+  keeps = false,
 ): Record<string, unknown> | undefined {
   const source = (citation ?? {}) as Record<string, unknown>;
+  const native = keeps ? { [NATIVE_FIELD]: source } : undefined;
   const excerpt = typeof source.cited_text === 'string' ? { content: source.cited_text } : undefined;
   switch (source.type) {
     case 'web_search_result_location':
@@ -28,6 +33,7 @@ export function readCitation(
         start_index: cited.start,
         end_index: cited.end,
         ...excerpt,
+        ...native,
       };
     case 'char_location':
     case 'page_location':
@@ -38,8 +44,10 @@ export function readCitation(
         filename: String(source.document_title ?? ''),
         index: cited.end,
         ...excerpt,
+        ...native,
       };
     default:
+      if (native) return { type: String(source.type), ...native };
       dropped.add(`content[].citations[] (${source.type})`);
       return undefined;
   }

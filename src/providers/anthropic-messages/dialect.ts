@@ -10,6 +10,10 @@ export const dialectSchema = Type.Object(
       default: [],
       description: 'Features for the header `anthropic-beta`, in addition to those that a request needs.',
     }),
+    forward_betas: Type.Boolean({
+      default: true,
+      description: 'Send the features that a client names in the header `anthropic-beta`.',
+    }),
     max_tokens: Type.Integer({
       default: 0,
       minimum: 0,

@@ -15,7 +15,8 @@ export const anthropicMessages = {
   readError: readUpstreamError,
   text: defineTextWire({
     carries: ({ what, type }, dialect) =>
-      (what === 'native_search' || (what === 'tool' && searchTypes.has(type))) && readDialect(dialect).native_search,
+      type.startsWith('anthropic:') ||
+      ((what === 'native_search' || (what === 'tool' && searchTypes.has(type))) && readDialect(dialect).native_search),
     writeRequest,
     createReader,
     readWhole,

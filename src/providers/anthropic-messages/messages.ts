@@ -20,7 +20,7 @@ import {
   writeOtherItem,
 } from '../kit/replay.ts';
 import { upstreamName } from '../kit/tool-box.ts';
-import { type MessagesDraft, writeParts } from './parts.ts';
+import { type MessagesDraft, nativeFields, writeParts } from './parts.ts';
 import type { Block, Source, Turn } from './wire.ts';
 
 /** The format of reasoning items whose opaque fields are sent back to this provider. */
@@ -98,6 +98,7 @@ function writeItem(draft: MessagesDraft, conversation: WireConversation, item: I
       const { role, content } = item as MessageItem;
       const blocks = writeParts(draft, content, `input[${index}].content`);
       if (role === 'user' || role === 'assistant') conversation.add(role, blocks);
+      else if (draft.keepsNative && role === 'system' && conversation.turns.length > 0) conversation.add(role, blocks);
       else addSystem(draft, conversation, blocks, place);
       return;
     }
@@ -115,7 +116,7 @@ function writeItem(draft: MessagesDraft, conversation: WireConversation, item: I
       const { call_id: callId, output } = item as FunctionCallOutputItem | CustomToolCallOutputItem;
       dropUnknown(draft, item, itemFields.output, place);
       const content = typeof output === 'string' ? output : writeParts(draft, output, `input[${index}].output`);
-      conversation.addResult({ type: 'tool_result', tool_use_id: callId, content });
+      conversation.addResult({ type: 'tool_result', tool_use_id: callId, content, ...nativeFields(draft, item) });
       return;
     }
     case 'agent_message': {
@@ -166,5 +167,5 @@ function writeReasoning(draft: MessagesDraft, item: ReasoningItem, place: () => 
 function writeCall(draft: MessagesDraft, item: FunctionCallItem | CustomToolCallItem, place: () => string): Block {
   const { call_id: id, name, namespace } = item;
   const input = item.type === 'custom_tool_call' ? { input: item.input } : readArguments(draft, item, place);
-  return { type: 'tool_use', id, name: upstreamName(name, namespace), input };
+  return { type: 'tool_use', id, name: upstreamName(name, namespace), input, ...nativeFields(draft, item) };
 }

@@ -1,6 +1,8 @@
 import { type CacheControl, type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
 import { isDataUrl, readDataUrl, typeOfName } from '../../domain/data-url.ts';
+import { isNativePart, type NativePart, readNative } from '../../domain/native.ts';
 import { type Draft, dropUnknown, refuse, refuseBecause, refuseKind } from '../kit/draft.ts';
+import { CompoundBlocks } from './compound-blocks.ts';
 import type { Dialect } from './dialect.ts';
 import type { Block, CacheMark, Source } from './wire.ts';
 
@@ -37,19 +39,27 @@ export function writeParts(
 ): Block[] {
   if (typeof parts === 'string') return parts === '' ? [] : [{ type: 'text', text: parts }];
   const blocks: Block[] = [];
+  const compound = draft.keepsNative ? new CompoundBlocks(blocks) : undefined;
   for (let index = 0; index < (parts?.length ?? 0); index++) {
     const part = parts![index]!;
     const place = () => `${path}[${index}]`;
+    if (draft.keepsNative && isNativePart(part)) {
+      blocks.push((part as NativePart).block as Block);
+      continue;
+    }
     if (!isKnownPart(part)) throw refuseKind(draft, place(), 'part', (part as { type: string }).type);
     dropUnknown(draft, part, known[part.type], place);
-    const block = writePart(draft, part, place);
+    const block = writePart(draft, part, place) ?? (compound && readNative(part)?.['place'] ? emptyText() : undefined);
     if (block === undefined) continue;
     const mark = readMark(draft, part);
     if (mark) block.cache_control = mark;
-    blocks.push(block);
+    if (compound?.add(block, readNative(part)) !== true) blocks.push(block);
   }
   return blocks;
 }
+
+/** A field of a block of several texts may be empty. */
+const emptyText = (): Block => ({ type: 'text', text: '' });
 
 function writePart(draft: MessagesDraft, part: Part, place: () => string): Block | undefined {
   switch (part.type) {
@@ -83,6 +93,10 @@ function writePart(draft: MessagesDraft, part: Part, place: () => string): Block
       throw refuse(draft, place(), part.type === 'input_audio' ? 'Audio' : 'Video');
   }
 }
+
+/** Returns the fields of a block that only the format has, if the client has the same format. */
+export const nativeFields = (draft: Draft, item: object): Readonly<Record<string, unknown>> | undefined =>
+  draft.keepsNative ? readNative(item) : undefined;
 
 /** Reads a cache mark. A breakpoint of the other dialect gets the provider's default lifetime of five minutes. */
 function readMark(draft: MessagesDraft, part: object): CacheMark | undefined {

@@ -4,6 +4,7 @@ import { dropRest, isSet, refuse } from '../kit/draft.ts';
 import { effortShare, planEffort } from '../kit/effort.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { readDialect, readTraits } from './dialect.ts';
+import { writeGivenSampling, writeNative } from './native.ts';
 import { type WireConversation, writeMessages } from './messages.ts';
 import type { ModelTraits } from './models.ts';
 import type { MessagesDraft } from './parts.ts';
@@ -19,6 +20,7 @@ const settled = new Set([
   ...['max_output_tokens', 'temperature', 'top_p', 'top_k', 'parallel_tool_calls', 'prompt', 'service_tier'],
   ...['cache_control', 'modalities', 'background', 'debug', 'max_tool_calls', 'plugins', 'previous_response_id'],
   ...['provider', 'route', 'safety_identifier', 'session_id', 'stop_server_tools_when', 'store', 'trace', 'user'],
+  ...['native', 'stop'],
 ]);
 
 type Body = Record<string, unknown>;
@@ -26,7 +28,15 @@ type Body = Record<string, unknown>;
 /** Translates a request into the body of `POST /messages`. @see docs/reference/wires.md */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
-  const draft: MessagesDraft = { target, dialect, format: 'messages', dropped: [], betas: new Set(dialect.betas) };
+  const native = request.native?.format === 'anthropic-messages' ? request.native : undefined;
+  const draft: MessagesDraft = {
+    target,
+    dialect,
+    format: 'messages',
+    dropped: [],
+    betas: new Set(dialect.betas),
+    keepsNative: native !== undefined,
+  };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
   const traits = readTraits(dialect, target.upstreamModel);
 
@@ -40,19 +50,23 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (target.stream) body.stream = true;
 
   writeReasoning(draft, body, request, { conversation, traits, isForced });
-  writeSampling(draft, body, request);
+  if (native) writeGivenSampling(body, request);
+  else writeSampling(draft, body, request);
   writeText(draft, body, request, traits);
-  writeTier(draft, body, request.service_tier);
+  if (request.stop && request.stop.length > 0) body.stop_sequences = request.stop;
+  if (native?.fields.speed === undefined) writeTier(draft, body, request.service_tier);
   if (target.endUser !== undefined) body.metadata = { user_id: target.endUser };
   if (request.cache_control) {
     if (dialect.cache_control) body.cache_control = request.cache_control;
     else draft.dropped.push('cache_control');
   }
-  limitMarks(draft, conversation.system, conversation.turns, body.cache_control === undefined ? 4 : 3);
+  if (native) writeNative(draft, body, request, native, traits);
+  else limitMarks(draft, conversation.system, conversation.turns, body.cache_control === undefined ? 4 : 3);
   if (request.modalities?.includes('image')) throw refuse(draft, 'modalities', 'A wish for images');
   dropRest(draft, request, settled);
 
   const readerContext: ReaderContext = { summarizes: traits.summarizes };
+  if (native) readerContext.keepsBlocks = true;
   if (box.offered) readerContext.tools = box.offered;
   const written: UpstreamRequest<ReaderContext> = { path: '/messages', body, dropped: draft.dropped, readerContext };
   if (draft.betas.size > 0) written.headers = { 'anthropic-beta': [...draft.betas].join(',') };

@@ -1,5 +1,6 @@
 import { searchTypes, type Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { readNative } from '../../domain/native.ts';
 import { dropUnknown } from '../kit/draft.ts';
 import { addTools, type FlatTool, planTools, ToolBox } from '../kit/tool-box.ts';
 import type { WireConversation } from './messages.ts';
@@ -22,34 +23,37 @@ export function writeTools(
   const box = new ToolBox();
   const native: object[] = [];
   const takeOther = (tool: Tool, place: () => string): boolean => {
-    const written = draft.dialect.native_search ? writeSearch(draft, tool, place) : undefined;
+    const given = draft.keepsNative ? readNative(tool) : undefined;
+    const written = given ?? (draft.dialect.native_search ? writeSearch(draft, tool, place) : undefined);
     if (written) native.push(written);
     return written !== undefined;
   };
   if (request.tools) addTools(draft, box, { tools: request.tools, path: 'tools', takeOther });
   for (const list of conversation.additionalTools) addTools(draft, box, { ...list, replaces: true, takeOther });
-  const asked = native.length > 0 && isSearchChoice(request.tool_choice) ? undefined : request.tool_choice;
+  const forced = findForced(native, request.tool_choice);
+  const asked = forced === undefined ? request.tool_choice : undefined;
   const plan = planTools(draft, box, asked);
   const tools = [...plan.tools.map((tool) => writeTool(draft, tool)), ...native];
   const choice = writeChoice(
     draft,
     request,
-    plan.choice ?? (asked === request.tool_choice ? undefined : 'search'),
+    plan.choice ?? (forced === undefined ? undefined : { name: forced }),
     tools.length,
   );
   return { tools, choice, box, isForced: choice?.type === 'any' || choice?.type === 'tool' };
 }
 
-function writeTool({ dialect, dropped, target }: MessagesDraft, tool: FlatTool): object {
+function writeTool({ dialect, dropped, target, keepsNative }: MessagesDraft, tool: FlatTool): object {
+  if (tool.native?.type !== undefined) return tool.native; // a tool of the client whose schema the models know
   const written: Record<string, unknown> = { name: tool.name };
   if (tool.description) written.description = tool.description;
   written.input_schema = tool.parameters ?? { type: 'object', properties: {} };
   if (tool.strict !== undefined) {
-    if (dialect.strict_tools) written.strict = tool.strict;
+    if (dialect.strict_tools || keepsNative) written.strict = tool.strict;
     else if (tool.strict) dropped.push(`tools.${tool.name}.strict`);
   }
   if (dialect.eager_input && target.stream) written.eager_input_streaming = true;
-  return written;
+  return Object.assign(written, tool.native);
 }
 
 const domainFields = ['allowed_domains', 'blocked_domains', 'excluded_domains'];
@@ -74,13 +78,22 @@ function writeSearch(draft: MessagesDraft, tool: Tool, place: () => string): obj
   return written;
 }
 
+/** Returns the name of the provider's tool that a choice forces. */
+function findForced(native: readonly object[], choice: unknown): string | undefined {
+  const { type } = (choice ?? {}) as { type?: string };
+  const forced = (native as { type?: string; name?: string }[]).find(
+    (tool) => `anthropic:${tool.type}` === type || (isSearchChoice(choice) && tool.name === 'web_search'),
+  );
+  return forced?.name;
+}
+
 const isSearchChoice = (choice: unknown): boolean =>
   typeof choice === 'object' && choice !== null && searchTypes.has((choice as { type: string }).type);
 
 function writeChoice(
   draft: MessagesDraft,
   request: ResponseRequest,
-  choice: 'auto' | 'none' | 'required' | 'search' | { name: string } | undefined,
+  choice: 'auto' | 'none' | 'required' | { name: string } | undefined,
   count: number,
 ): WrittenTools['choice'] {
   const isSerial = request.parallel_tool_calls === false;
@@ -88,7 +101,7 @@ function writeChoice(
     if (isSerial) draft.dropped.push('parallel_tool_calls');
     return undefined;
   }
-  const name = choice === 'search' ? 'web_search' : typeof choice === 'object' ? choice.name : undefined;
+  const name = typeof choice === 'object' ? choice.name : undefined;
   if (name === undefined && choice === undefined && !isSerial) return undefined;
   const type = name !== undefined ? 'tool' : choice === 'required' ? 'any' : choice === 'none' ? 'none' : 'auto';
   const written: NonNullable<WrittenTools['choice']> = name === undefined ? { type } : { type, name };

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 import { itemTypes, partTypes, toolTypes } from '../../domain/items.ts';
+import { NATIVE_FIELD } from '../../domain/native.ts';
 import { findNearestName } from '../../domain/nearest-name.ts';
 import type { Target } from '../wire.ts';
 
@@ -10,6 +11,8 @@ export interface Draft {
   format: string;
   /** Paths of omitted fields, for the metadata. */
   dropped: string[];
+  /** Whether the wire writes the fields of its own format that a client of that format has sent. */
+  keepsNative?: boolean;
 }
 
 /**
@@ -69,7 +72,7 @@ export function refuseReference({ target }: Draft, path: string, id: unknown): G
  */
 export function dropUnknown(draft: Draft, object: object, known: ReadonlySet<string>, place: () => string): void {
   for (const key in object) {
-    if (known.has(key)) continue;
+    if (known.has(key) || (key === NATIVE_FIELD && draft.keepsNative)) continue;
     if (saysSomething(object[key as keyof typeof object])) draft.dropped.push(`${place()}.${key}`);
   }
 }

@@ -8,6 +8,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../domain/items.ts';
+import { readNative } from '../../domain/native.ts';
 import { type Draft, dropUnknown, refuse, refuseBecause, refuseKind } from './draft.ts';
 
 /*
@@ -26,6 +27,8 @@ export interface FlatTool {
   /** JSON Schema. Absent if the function has no parameters. */
   parameters?: Record<string, unknown>;
   strict?: boolean;
+  /** What only the format of the wire can say. Absent for requests of other formats. */
+  native?: Readonly<Record<string, unknown>>;
 }
 
 /** The tool that a name upstream refers to. */
@@ -142,7 +145,9 @@ function addTool(
       `${place()}.name: two tools would be called ${name} at ${draft.target.endpoint}.`,
     );
   }
-  box.tools.set(name, tool.type === 'custom' ? flattenCustom(name, tool, group) : flattenFunction(name, tool, group));
+  const flat = tool.type === 'custom' ? flattenCustom(name, tool, group) : flattenFunction(name, tool, group);
+  const native = draft.keepsNative ? readNative(tool) : undefined;
+  box.tools.set(name, native ? { ...flat, native } : flat);
   if (tool.type === 'custom' || group !== undefined) {
     box.offered ??= new Map();
     box.offered.set(name, { name: tool.name, kind: tool.type, namespace: group?.name });

@@ -1,0 +1,24 @@
+import type { FastifyRequest } from 'fastify';
+import type { RequestHints } from '../../requests/request-hints.ts';
+import { readFormatHeaders } from '../../requests/messages/format-headers.ts';
+import { checkMessagesBody, citeBody, readMessagesRequest } from '../../requests/messages/request.ts';
+import type { RenameFields } from '../../requests/rename-fields.ts';
+import type { ParsedRequest } from '../../requests/responses/request.ts';
+import { checkAccepted } from '../responses/accept-request.ts';
+import { withNames } from '../serve-text.ts';
+
+/**
+ * Reads a request of the Messages API.
+ *
+ * @throws {GatewayError} `invalid_request` and `unprocessable`, with the paths of the body
+ */
+export function acceptMessage(
+  { headers, body, rawBody }: Pick<FastifyRequest, 'headers' | 'body' | 'rawBody'>,
+  hints: RequestHints,
+): { read: ParsedRequest; rename: RenameFields } {
+  const { betas } = readFormatHeaders(headers);
+  const checked = checkMessagesBody(body);
+  const rename = citeBody(() => JSON.parse(String(rawBody)));
+  const read = withNames(rename, () => checkAccepted(readMessagesRequest(checked, betas, hints), hints));
+  return { read, rename };
+}

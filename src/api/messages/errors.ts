@@ -1,0 +1,61 @@
+import type { ErrorDialect } from '../../http/error-dialect.ts';
+import { writeErrorEnvelope } from '../../http/error-envelope.ts';
+
+/** The words of the format by status. @see docs/reference/messages.md#errors */
+const typesByStatus: ReadonlyMap<number, string> = new Map([
+  [401, 'authentication_error'],
+  [402, 'billing_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [408, 'timeout_error'],
+  [413, 'request_too_large'],
+  [429, 'rate_limit_error'],
+  [524, 'timeout_error'],
+  [529, 'overloaded_error'],
+]);
+
+const typeOfStatus = (status: number): string =>
+  typesByStatus.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+
+/** The words of the format for the `error_type` of a failed response. */
+const typesByWord: ReadonlyMap<string, string> = new Map([
+  ['invalid_request', 'invalid_request_error'],
+  ['context_length_exceeded', 'invalid_request_error'],
+  ['content_policy_violation', 'invalid_request_error'],
+  ['authentication', 'authentication_error'],
+  ['payment_required', 'billing_error'],
+  ['permission_denied', 'permission_error'],
+  ['not_found', 'not_found_error'],
+  ['rate_limit_exceeded', 'rate_limit_error'],
+  ['timeout', 'timeout_error'],
+  ['provider_overloaded', 'overloaded_error'],
+  ['payload_too_large', 'request_too_large'],
+  ['unprocessable', 'invalid_request_error'],
+]);
+
+/** @param errorType of the gateway */
+export const errorTypeOf = (errorType: string): string => typesByWord.get(errorType) ?? 'api_error';
+
+/** Writes errors in the envelope of the Messages API, with the additions of the gateway. */
+export const writeMessagesError: ErrorDialect = (thrown, routerMetadata, requestId) => {
+  const { status, headers, body } = writeErrorEnvelope(thrown, routerMetadata);
+  const { message, metadata: all, availability } = body.error;
+  const { error_type: errorType, ...metadata } = all;
+  return {
+    status,
+    headers: requestId === undefined ? headers : { ...headers, 'request-id': requestId },
+    body: {
+      type: 'error',
+      error: {
+        type: typeOfStatus(status),
+        message,
+        error_type: errorType,
+        code: status,
+        metadata,
+        ...(availability && { availability }),
+      },
+      ...(requestId !== undefined && { request_id: requestId }),
+      ...(body.router_metadata && { router_metadata: body.router_metadata }),
+    },
+  };
+};

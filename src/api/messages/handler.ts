@@ -1,0 +1,37 @@
+import type { Route } from '../../http/routes.ts';
+import type { Run } from '../../pipeline/run/run.ts';
+import { readMessagesInput } from '../../requests/messages/request.ts';
+import { type AcceptedText, createTextHandler, type TextParts } from '../serve-text.ts';
+import { acceptMessage } from './accept-message.ts';
+import type { MessageFacts } from './message-events.ts';
+import { foldMessage, MessageFormat } from './message-format.ts';
+
+/** `POST /messages`. */
+export function createMessagesHandler(parts: TextParts): Route['handler'] {
+  const handle = createTextHandler(parts, (request, hints): AcceptedText => {
+    const { read, rename } = acceptMessage(request, hints);
+    const factsOf = (run: Run) => readMessageFacts(run, request.id, rename);
+    return {
+      read,
+      readItems: readMessagesInput,
+      openFormat: (run) => new MessageFormat(factsOf(run)),
+      writeWhole: (response, run) => JSON.stringify(foldMessage(response, factsOf(run))),
+      rename,
+    };
+  });
+  return (request, reply) => {
+    reply.header('request-id', request.id);
+    return handle(request, reply);
+  };
+}
+
+function readMessageFacts(run: Run, requestId: string, rename: MessageFacts['rename']): MessageFacts {
+  const attempt = () => run.steps.at(-1)?.attempts.at(-1);
+  return {
+    requestId,
+    rename,
+    estimateInput: () => Math.ceil(attempt()?.sent.tokens ?? 0),
+    readStart: () => attempt()?.native?.start,
+    readEnd: () => attempt()?.native?.end,
+  };
+}

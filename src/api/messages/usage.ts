@@ -1,0 +1,37 @@
+import type { WireUsage } from '../../domain/usage.ts';
+import type { MessageUsage } from './wire.ts';
+
+/**
+ * Writes the usage of a response in the terms of the format: its input tokens exclude those of the cache.
+ *
+ * @param native the counts of the provider, if it has the same format
+ * @param tier the tier that served, in the terms of the interface
+ * @see docs/reference/messages.md#usage
+ */
+export function writeMessageUsage(
+  usage: WireUsage | null,
+  native: Readonly<Record<string, unknown>> | undefined,
+  tier: string | null,
+): MessageUsage {
+  const { input_tokens: input = 0, input_tokens_details: details, output_tokens: output = 0 } = usage ?? {};
+  const read = details?.cached_tokens ?? 0;
+  const stored = details?.cache_write_tokens ?? 0;
+  const reasoning = usage?.output_tokens_details.reasoning_tokens ?? 0;
+  const searches = usage?.server_tool_use_details?.web_search_requests ?? 0;
+  const written: MessageUsage = {
+    ...native,
+    input_tokens: Math.max(0, input - read - stored),
+    cache_creation_input_tokens: stored,
+    cache_read_input_tokens: read,
+    output_tokens: output,
+  };
+  if (searches > 0) written['server_tool_use'] ??= { web_search_requests: searches };
+  if (reasoning > 0) written['output_tokens_details'] ??= { thinking_tokens: reasoning };
+  if (tier) written['service_tier'] = tier === 'default' ? 'standard' : tier;
+  if (usage) {
+    written['cost'] = usage.cost;
+    if (usage.cost_details) written['cost_details'] = usage.cost_details;
+    written['is_byok'] = usage.is_byok;
+  }
+  return written;
+}

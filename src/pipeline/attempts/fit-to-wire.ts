@@ -1,0 +1,24 @@
+import type { EndpointFacts } from '../../domain/endpoint.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+import { fitRequest } from './fit-request.ts';
+import { leaveOutNative } from './leave-out-native.ts';
+
+/**
+ * Fits a request to an endpoint and its wire: leaves out what only the format of the client can say, then what the
+ * endpoint does not accept.
+ *
+ * @param isAlias whether an alias named the model
+ * @returns the request, and the names of the omitted and changed fields
+ * @throws {GatewayError} `invalid_request` if reasoning is turned off on a model that always reasons
+ */
+export function fitToWire(
+  given: ResponseRequest,
+  endpoint: EndpointFacts,
+  wire: string,
+  isAlias: boolean,
+): { request: ResponseRequest; changed: readonly string[] } {
+  const { request: own, dropped } = leaveOutNative(given, wire);
+  // A client of another format does not know which models can turn their reasoning off.
+  const { request, changed } = fitRequest(own, endpoint, isAlias || given.native !== undefined);
+  return { request, changed: dropped.length === 0 ? changed : [...dropped, ...changed] };
+}

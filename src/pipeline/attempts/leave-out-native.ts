@@ -1,0 +1,110 @@
+import { type InputItem, partHolders, type Tool } from '../../domain/items.ts';
+import { isNativePart, NATIVE_FIELD, type NativePart, type NativeRequest, readNative } from '../../domain/native.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
+
+const nothing: readonly string[] = [];
+
+/**
+ * Removes what only the format of the client can say, for an endpoint whose wire has another format.
+ *
+ * @returns the paths of what the model misses. Content that the model needs stays, so that the wire rejects it
+ * @see docs/reference/messages.md#other-models
+ */
+export function leaveOutNative(
+  request: ResponseRequest,
+  wire: string,
+): { request: ResponseRequest; dropped: readonly string[] } {
+  const { native, ...rest } = request;
+  if (!native || native.format === wire) return { request, dropped: nothing };
+  const removal = new Removal();
+  removal.noteRequest(native);
+  const input = request.input.flatMap((item, index) => removal.writeItem(item, `input[${index}]`));
+  const tools = request.tools?.map((tool, index) => removal.writeTool(tool, `tools[${index}]`));
+  return { request: { ...rest, input, ...(tools && { tools }) }, dropped: removal.dropped };
+}
+
+/** Top-level fields whose meaning the request of the gateway contains. */
+const translated: ReadonlySet<string> = new Set(['output_format', 'speed']);
+
+/** Their members that the request of the gateway contains. */
+const translatedMembers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['thinking', new Set(['type', 'budget_tokens'])],
+  ['output_config', new Set(['effort', 'format'])],
+]);
+
+/** Fields of blocks and tools that the gateway needs only to write the block again. */
+const structural: ReadonlySet<string> = new Set(['place', 'title', 'type', 'name']);
+
+/** The beginning of a text of the system prompt that a coding agent adds for the provider's billing. */
+const attribution = 'x-anthropic-billing-header';
+
+class Removal {
+  readonly dropped: string[] = [];
+  private hasMarks = false;
+
+  noteRequest({ fields, betas }: NativeRequest): void {
+    for (const [name, value] of Object.entries(fields)) {
+      const members = translatedMembers.get(name);
+      if (translated.has(name)) continue;
+      if (!members) this.dropped.push(name);
+      else
+        for (const member of Object.keys(value as object))
+          if (!members.has(member)) this.dropped.push(`${name}.${member}`);
+    }
+    if (betas.length > 0) this.dropped.push(`anthropic-beta (${betas.join(', ')})`);
+  }
+
+  /** Caching changes only the cost, so it is named once. */
+  private noteFields(native: Readonly<Record<string, unknown>> | undefined, path: string): void {
+    if (!native) return;
+    const { settings } = (native['place'] ?? {}) as { settings?: Record<string, unknown> };
+    for (const [name, value] of Object.entries({ ...settings, ...native })) {
+      if (structural.has(name) || name === 'isText' || value === null || value === false) continue;
+      if (name !== 'cache_control') this.dropped.push(`${path}.${name}`);
+      else if (!this.hasMarks) {
+        this.hasMarks = true;
+        this.dropped.push('cache_control');
+      }
+    }
+  }
+
+  private withoutField<Value extends object>(value: Value, path: string): Value {
+    if (!(NATIVE_FIELD in value)) return value;
+    this.noteFields(readNative(value), path);
+    const { [NATIVE_FIELD]: _, ...rest } = value;
+    return rest as Value;
+  }
+
+  writeTool(tool: Tool, path: string): Tool {
+    if (isNativePart(tool)) return tool; // the wire rejects it
+    const native = readNative(tool);
+    if (native?.['type'] === undefined) return this.withoutField(tool, path);
+    const { [NATIVE_FIELD]: _, ...rest } = tool as Tool & Record<string, unknown>;
+    return rest as Tool;
+  }
+
+  /** @returns nothing if no content is left */
+  writeItem(item: InputItem, path: string): InputItem[] {
+    const own = this.withoutField(item, path);
+    const field = partHolders.get(item.type);
+    const parts = field && (own as Record<string, unknown>)[field];
+    if (!field || !Array.isArray(parts)) return [own];
+    const written = (parts as { type: string; text?: unknown }[]).flatMap((part, index): object[] => {
+      const place = `${path}.${field}[${index}]`;
+      if (isToolBlock(part) || isAttribution(own, part)) {
+        this.dropped.push(`${place} (${isNativePart(part) ? String(part.block['type']) : attribution})`);
+        return [];
+      }
+      return isNativePart(part) ? [part] : [this.withoutField(part, place)];
+    });
+    if (written.length === 0 && parts.length > 0 && own.type === 'message') return [];
+    return [{ ...own, [field]: written } as InputItem];
+  }
+}
+
+/** Whether a part is a call or a result of a tool that the provider ran. The text that followed contains the result. */
+const isToolBlock = (part: { type: string }): part is NativePart =>
+  isNativePart(part) && /^anthropic:(?:server_tool_use|mcp_tool_use|mcp_tool_listing|.*_tool_result)$/.test(part.type);
+
+const isAttribution = (item: InputItem, { text }: { text?: unknown }): boolean =>
+  item.type === 'message' && item.role === 'system' && typeof text === 'string' && text.startsWith(attribution);

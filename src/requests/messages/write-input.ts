@@ -1,0 +1,144 @@
+import type { InputItem, OutputItem } from '../../domain/items.ts';
+import { NATIVE_FIELD } from '../../domain/native.ts';
+import type { PathNotes } from './path-notes.ts';
+import type { MessagesBody } from './schema.ts';
+import { openSeal, readRedacted, readThinking } from './seal.ts';
+import { type AnyBlock, addBlock, type PartList } from './write-parts.ts';
+
+type Item = Record<string, unknown> & { type: string };
+
+/**
+ * Writes `system` and `messages` as the input of a request. Pure, so that a parked input can be written again.
+ *
+ * @param notes receives the paths of the body for those of the input
+ */
+export function writeMessagesInput(body: Pick<MessagesBody, 'system' | 'messages'>, notes?: PathNotes): InputItem[] {
+  const writer = new InputWriter(notes);
+  if (Array.isArray(body.system)) writer.addMessage('system', body.system as AnyBlock[], 'system');
+  for (const [index, { role, content }] of body.messages.entries()) {
+    writer.addMessage(role, content as string | AnyBlock[], `messages[${index}].content`);
+  }
+  return writer.items as InputItem[]; // each has the shape of its kind
+}
+
+/** The name of the server whose tools are those of the gateway, in blocks. choice 617 */
+export const ownServer = 'router';
+
+class InputWriter {
+  readonly items: Item[] = [];
+  private readonly notes: PathNotes | undefined;
+  private list: PartList | undefined;
+
+  constructor(notes: PathNotes | undefined) {
+    this.notes = notes;
+  }
+
+  addMessage(role: 'user' | 'assistant' | 'system', content: string | readonly AnyBlock[], path: string): void {
+    this.list = undefined;
+    if (typeof content === 'string') {
+      this.addItem({ type: 'message', role, content }, path);
+      return;
+    }
+    const results = role === 'assistant' ? indexResults(content) : undefined;
+    for (const [index, block] of content.entries()) {
+      const place = `${path}[${index}]`;
+      if (role === 'system' || !this.addOwn(block, place, results)) this.addToMessage(role, block, place, index);
+    }
+    if (content.length === 0) this.addItem({ type: 'message', role, content: [] }, path);
+  }
+
+  private addItem(item: Item, path: string): void {
+    this.notes?.add(`input[${this.items.length}]`, path);
+    this.items.push(item);
+  }
+
+  private addToMessage(role: string, block: AnyBlock, path: string, index: number): void {
+    if (!this.list) {
+      const at = this.items.length;
+      const textType = role === 'assistant' ? 'output_text' : 'input_text';
+      this.list = { parts: [], path: `input[${at}].content`, notes: this.notes, textType };
+      this.addItem({ type: 'message', role, content: this.list.parts }, path.replace(/\[\d+\]$/, ''));
+    }
+    addBlock(this.list, block, path, index);
+  }
+
+  /** Adds a block that is an item of its own. @returns whether it is one */
+  private addOwn(block: AnyBlock, path: string, results: ReadonlyMap<unknown, AnyBlock> | undefined): boolean {
+    const item = this.readItem(block, path, results);
+    if (item === undefined) return false;
+    this.list = undefined;
+    if (item !== hidden) this.addItem(item, path);
+    return true;
+  }
+
+  private readItem(
+    block: AnyBlock,
+    path: string,
+    results: ReadonlyMap<unknown, AnyBlock> | undefined,
+  ): Item | undefined {
+    switch (block.type) {
+      case 'thinking':
+        return readThinking(String(block['thinking']), block['signature'] as string | undefined) as unknown as Item;
+      case 'redacted_thinking':
+        return readRedacted(String(block['data'])) as unknown as Item;
+      case 'tool_use': {
+        const { id, name, input, type: _, ...rest } = block;
+        const call = { type: 'function_call', call_id: id, name, arguments: JSON.stringify(input) };
+        return withRest(call, rest);
+      }
+      case 'tool_result':
+        return this.readResult(block, path);
+      case 'server_tool_use':
+      case 'mcp_tool_use':
+        return results && readOwnCall(results.get(block['id']));
+      default:
+        return results && isResult(block) && results.get(block['tool_use_id']) === undefined ? hidden : undefined;
+    }
+  }
+
+  private readResult(block: AnyBlock, path: string): Item {
+    const { tool_use_id: id, content, type: _, ...rest } = block;
+    let output: unknown = content ?? '';
+    if (Array.isArray(content)) {
+      const at = `input[${this.items.length}].output`;
+      const list: PartList = { parts: [], path: at, notes: this.notes, textType: 'input_text' };
+      for (const [index, part] of (content as AnyBlock[]).entries()) {
+        addBlock(list, part, `${path}.content[${index}]`, index);
+      }
+      output = list.parts;
+    }
+    return withRest({ type: 'function_call_output', call_id: id, output }, rest);
+  }
+}
+
+/** A block that another one has already been read with. */
+const hidden: Item = { type: '' };
+
+const isResult = ({ type }: AnyBlock): boolean => type.endsWith('_tool_result');
+
+/** Adds fields that have a value, for the native wire. */
+function withRest(item: Item, rest: Record<string, unknown>): Item {
+  const kept = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null && value !== false);
+  return kept.length === 0 ? item : { ...item, [NATIVE_FIELD]: Object.fromEntries(kept) };
+}
+
+/** Indexes the results of tools that ran before the response ended. Those that are read with their call are removed. */
+function indexResults(content: readonly AnyBlock[]): Map<unknown, AnyBlock> {
+  const results = new Map<unknown, AnyBlock>();
+  for (const block of content) if (isResult(block)) results.set(block['tool_use_id'], block);
+  for (const block of content) {
+    if (block.type !== 'server_tool_use' && block.type !== 'mcp_tool_use') continue;
+    if (readOwnCall(results.get(block['id']))) results.delete(block['id']);
+  }
+  return results;
+}
+
+/** Reads a call of a server tool of the gateway from its result. @returns undefined for one of the provider */
+function readOwnCall(result: AnyBlock | undefined): Item | undefined {
+  const content = Array.isArray(result?.['content']) ? (result['content'] as Record<string, unknown>[]) : [];
+  for (const { text, encrypted_content: sealed } of content) {
+    const item = openSeal(String(sealed ?? text ?? ''));
+    if (item) return item as OutputItem;
+  }
+  return undefined;
+}

@@ -1,0 +1,151 @@
+import type { Tool, ToolChoice } from '../../domain/items.ts';
+import { NATIVE_FIELD } from '../../domain/native.ts';
+import { clientTools } from './client-tools.ts';
+import type { PathNotes } from './path-notes.ts';
+import type { MessagesBody } from './schema.ts';
+import { familyOf } from './schema/tools.ts';
+
+type Body = Pick<MessagesBody, 'tools' | 'tool_choice' | 'mcp_servers'>;
+type AnyTool = Record<string, unknown> & { type?: string };
+
+/** The tools of a request in the shape of the pipeline. */
+export interface TranslatedTools {
+  tools: Tool[] | undefined;
+  choice: ToolChoice | undefined;
+  /** Whether the model must not call several tools at once. */
+  isSerial: boolean;
+  /** Server tools as the client named them, by the type of the gateway's tool. */
+  native: Record<string, AnyTool>;
+}
+
+/** Translates the tools of a checked body. */
+export function translateTools(
+  { tools, tool_choice: choice, mcp_servers: servers }: Body,
+  notes?: PathNotes,
+): TranslatedTools {
+  const written: Tool[] = [];
+  const native: Record<string, AnyTool> = {};
+  const add = (tool: object, path: string): void => {
+    notes?.add(`tools[${written.length}]`, path);
+    written.push(tool as Tool); // `writeTool` returns the shape of its kind
+  };
+  for (const [index, tool] of ((tools ?? []) as AnyTool[]).entries()) {
+    if (tool.type === 'mcp_toolset') continue;
+    const added = writeTool(tool);
+    add(added, `tools[${index}]`);
+    if (added.type.startsWith('router:') && added.type !== tool.type) native[added.type] = tool;
+  }
+  for (const [index, server] of (servers ?? []).entries()) {
+    const toolset = (tools as AnyTool[] | null | undefined)?.find(
+      (tool) => tool.type === 'mcp_toolset' && tool['mcp_server_name'] === server.name,
+    );
+    add(writeServer(server, toolset), `mcp_servers[${index}]`);
+  }
+  return {
+    tools: written.length > 0 ? written : undefined,
+    choice: choice ? writeChoice(choice, (tools ?? []) as AnyTool[]) : undefined,
+    isSerial: choice?.type !== 'none' && choice?.disable_parallel_tool_use === true,
+    native,
+  };
+}
+
+type WrittenTool = { type: string; [field: string]: unknown };
+
+function writeTool(tool: AnyTool): WrittenTool {
+  const { type } = tool;
+  if (type === undefined || type === 'custom') return writeFunction(tool);
+  const family = familyOf(type);
+  switch (family) {
+    case 'web_search': {
+      const { allowed_domains: allowed, blocked_domains: blocked, max_uses: maxUses, user_location: location } = tool;
+      return {
+        type: 'web_search',
+        ...(allowed || blocked
+          ? {
+              filters: {
+                ...(allowed ? { allowed_domains: allowed } : {}),
+                ...(blocked ? { blocked_domains: blocked } : {}),
+              },
+            }
+          : {}),
+        ...(maxUses ? { max_uses: maxUses } : {}),
+        ...(location ? { user_location: location } : {}),
+        [NATIVE_FIELD]: tool,
+      };
+    }
+    case 'web_fetch': {
+      const names = ['allowed_domains', 'blocked_domains', 'max_uses', 'max_content_tokens'];
+      const parameters = Object.fromEntries(names.flatMap((name) => (tool[name] ? [[name, tool[name]]] : [])));
+      return { type: 'router:web_fetch', parameters };
+    }
+    case 'code_execution':
+      return { type: 'router:code_interpreter' };
+    case 'tool_search_tool_regex':
+    case 'tool_search_tool_bm25':
+      return { type: 'router:tool_search' };
+    case 'bash':
+    case 'text_editor':
+    case 'memory': {
+      const { name, description, parameters } = clientTools.get(family)!;
+      const given = typeof tool['name'] === 'string' ? tool['name'] : name;
+      return { type: 'function', name: given, description, parameters, [NATIVE_FIELD]: tool };
+    }
+    case undefined:
+      return tool as WrittenTool; // a tool of the gateway
+    default:
+      return { type: `anthropic:${type}`, [NATIVE_FIELD]: tool };
+  }
+}
+
+function writeFunction(tool: AnyTool): WrittenTool {
+  const { type: _, name, description, input_schema: parameters, strict, defer_loading: isDeferred, ...rest } = tool;
+  const written: WrittenTool = { type: 'function', name, parameters };
+  if (typeof description === 'string') written['description'] = description;
+  if (typeof strict === 'boolean') written['strict'] = strict;
+  if (isDeferred === true) written['defer_loading'] = true;
+  const kept = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
+  if (kept.length > 0) written[NATIVE_FIELD] = Object.fromEntries(kept);
+  return written;
+}
+
+type Server = NonNullable<NonNullable<Body['mcp_servers']>[number]>;
+
+/** The two places that name the tools of a server: the older one beside its address, the newer one in `tools`. */
+function writeServer(server: Server, toolset: AnyTool | undefined): object {
+  const allowed = server.tool_configuration?.allowed_tools ?? listEnabled(toolset);
+  return {
+    type: 'mcp',
+    server_label: server.name,
+    server_url: server.url,
+    require_approval: 'never',
+    ...(server.authorization_token ? { authorization: server.authorization_token } : {}),
+    ...(allowed ? { allowed_tools: allowed } : {}),
+  };
+}
+
+/** Returns the tools that a toolset allows, if it does not allow all. */
+function listEnabled(toolset: AnyTool | undefined): string[] | undefined {
+  const { default_config: every, configs } = (toolset ?? {}) as {
+    default_config?: { enabled?: boolean } | null;
+    configs?: Record<string, { enabled?: boolean }> | null;
+  };
+  if (every?.enabled !== false) return undefined;
+  return Object.entries(configs ?? {}).flatMap(([name, { enabled }]) => (enabled ? [name] : []));
+}
+
+function writeChoice(choice: NonNullable<Body['tool_choice']>, tools: readonly AnyTool[]): ToolChoice {
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+      return choice.type;
+    case 'any':
+      return 'required';
+    case 'tool': {
+      const named = tools.find((tool) => tool['name'] === choice.name);
+      const type = named && writeTool(named).type;
+      if (type === 'web_search') return { type: 'web_search_preview' };
+      if (type?.startsWith('router:')) return { type: type as `router:${string}` };
+      return { type: 'function', name: choice.name };
+    }
+  }
+}
