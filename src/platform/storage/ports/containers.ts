@@ -1,6 +1,9 @@
 /** Bytes as text, one character from U+0000 to U+00FF for each. Paths of a container need not be UTF-8. */
 export type ByteText = string;
 
+/** Containers with such an id keep the files of interns. Callers cannot name them, and they are kept without a use. */
+export const INTERN_CONTAINER_PREFIX = 'intern:';
+
 /** A container of a workspace. Its files are saved; what runs in it is a lease. */
 export interface ContainerRecord {
   /** Random. A container that is created again under the same id has another key. */
@@ -168,7 +171,7 @@ export interface ContainerStore {
   findContainer(workspaceId: string, id: string): Promise<ContainerRecord | undefined>;
   /** Lists by id. */
   listContainers(query: { workspaceId: string; after?: string | undefined; limit: number }): Promise<ContainerRecord[]>;
-  /** Lists containers that no tool has opened since then and that have no lease. */
+  /** Lists containers that no tool has opened since then and that have no lease, except those of interns. */
   listUnusedContainers(query: { beforeMs: number; nowMs: number; limit: number }): Promise<ContainerRecord[]>;
   /**
    * Deletes a container and its leases; `deleteOrphans` deletes its files.

@@ -1,5 +1,12 @@
 import { type Selectable, sql } from 'kysely';
-import type { ContainerLease, ContainerRecord, LeaseRefusal, NewLease, StopRequest } from '../ports/containers.ts';
+import {
+  type ContainerLease,
+  type ContainerRecord,
+  INTERN_CONTAINER_PREFIX,
+  type LeaseRefusal,
+  type NewLease,
+  type StopRequest,
+} from '../ports/containers.ts';
 import { type Integer, readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 import { serializeChanges } from './revisions.ts';
@@ -91,6 +98,7 @@ export async function listUnusedContainers(
     .selectFrom('containers')
     .selectAll()
     .where('used_at_ms', '<', BigInt(Math.round(beforeMs)))
+    .where('id', 'not like', `${INTERN_CONTAINER_PREFIX}%`)
     .where((eb) => eb.not(hasLease('containers.key', nowMs)))
     .orderBy('used_at_ms')
     .limit(limit)

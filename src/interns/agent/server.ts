@@ -1,0 +1,84 @@
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AgentEvent, InteractionAnswer, RunRequest } from './events.ts';
+import { SessionStore } from './sessions.ts';
+import type { AgentSettings } from './settings.ts';
+import { Turn } from './turn.ts';
+
+const MAX_BODY = 1024 * 1024;
+
+/** Serves the control endpoints. @see docs/reference/intern-runtimes.md#endpoints */
+export function createAgentServer(settings: AgentSettings): Server {
+  const sessions = new SessionStore(settings.home);
+  const consents = new Map<string, 'allow' | 'reject'>();
+  let turn: Turn | undefined;
+
+  async function run(request: RunRequest, response: ServerResponse): Promise<void> {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    const emit = (event: AgentEvent): void => void response.write(`${JSON.stringify(event)}\n`);
+    const current = new Turn(request, { settings, sessions, consents, emit });
+    turn = current;
+    response.on('close', () => current.cancel());
+    try {
+      emit(await current.run());
+    } finally {
+      turn = undefined;
+      response.end();
+    }
+  }
+
+  async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, , name, id, action, question] = (request.url ?? '').split('/');
+    const reply = (status: number, body: unknown): void => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body));
+    };
+    if (!request.url?.startsWith('/.headgate/')) {
+      return reply(404, { message: 'This agent has no pages. Talk to it at /chat/completions.' });
+    }
+    if (!hasToken(request, settings.token)) return reply(401, { message: 'The token is wrong.' });
+    if (request.method === 'GET' && name === 'health') return reply(200, { status: 'ok' });
+    if (request.method !== 'POST' || name !== 'runs') return reply(404, { message: 'There is no such endpoint.' });
+    const body = await readBody(request);
+    if (id === undefined) {
+      if (turn) return reply(409, { message: 'A run is in progress.' });
+      return run(body as unknown as RunRequest, response); // from the gateway
+    }
+    if (turn?.request.run_id !== id) return reply(404, { message: 'There is no such run.' });
+    if (action === 'cancel') {
+      turn.cancel();
+      return reply(202, {});
+    }
+    if (action === 'input') return turn.steer(String(body.text)) ? reply(202, {}) : reply(409, { message: 'The run ends.' });
+    if (action === 'interactions') {
+      const isPending = turn.interactions.settle(String(question), body.answer as InteractionAnswer);
+      return isPending ? reply(200, {}) : reply(409, { message: 'The question is not pending.' });
+    }
+    return reply(404, { message: 'There is no such endpoint.' });
+  }
+
+  return createServer((request, response) => {
+    route(request, response).catch((error: Error) => {
+      process.stdout.write(`request failed: ${error.message}\n`);
+      if (!response.headersSent) response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ message: error.message }));
+    });
+  });
+}
+
+function hasToken({ headers }: IncomingMessage, token: string): boolean {
+  const expected = Buffer.from(`Bearer ${token}`);
+  const given = Buffer.from(headers.authorization ?? '');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > MAX_BODY) throw new Error('The body is too large.');
+    pieces.push(piece);
+  }
+  return JSON.parse(Buffer.concat(pieces).toString() || '{}');
+}

@@ -1,0 +1,130 @@
+import { type IncomingMessage, request } from 'node:http';
+import { connectToPort } from '../../platform/sandbox/connect-port.ts';
+import type { Sandbox } from '../../platform/sandbox/sandbox.ts';
+import type { AgentEvent, InteractionAnswer, RunRequest } from '../agent/events.ts';
+
+/** The port of agents. Each sandbox has a network of its own. */
+export const AGENT_PORT = 8790;
+/** Requests with this prefix are the gateway's alone. */
+export const CONTROL_PREFIX = '/.headgate/';
+
+/** Longest event. */
+const MAX_LINE = 4 * 1024 * 1024;
+const MAX_REPLY = 65_536;
+
+/** An agent that cannot be reached, or does not keep the contract. */
+export class AgentError extends Error {
+  /** `unreachable`: no connection, or it ended. `rejected`: another status than the contract has. */
+  readonly problem: 'unreachable' | 'rejected';
+  readonly status: number | undefined;
+
+  constructor(problem: AgentError['problem'], message: string, status?: number, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'AgentError';
+    this.problem = problem;
+    this.status = status;
+  }
+}
+
+/** Calls the control endpoints of an agent in a sandbox. @see docs/reference/intern-runtimes.md#endpoints */
+export class AgentClient {
+  private readonly sandbox: Pick<Sandbox, 'start'>;
+  private readonly token: string;
+
+  constructor(sandbox: Pick<Sandbox, 'start'>, token: string) {
+    this.sandbox = sandbox;
+    this.token = token;
+  }
+
+  /** @throws {AgentError} */
+  async checkHealth(signal: AbortSignal): Promise<void> {
+    const { status } = await this.call('GET', 'health', undefined, signal);
+    if (status === 200) return;
+    throw new AgentError('rejected', `The health check of the agent responded with ${status}.`, status);
+  }
+
+  /** Starts a run, and yields its events. @throws {AgentError} */
+  async *run(run: RunRequest, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+    const response = await this.send('POST', 'runs', run, signal);
+    if (response.statusCode !== 200) {
+      const message = await readReply(response);
+      throw new AgentError('rejected', `The agent rejected the run: ${message}`, response.statusCode);
+    }
+    response.setEncoding('utf8');
+    let rest = '';
+    try {
+      for await (const piece of response as AsyncIterable<string>) {
+        const lines = (rest + piece).split('\n');
+        rest = lines.pop()!;
+        for (const line of lines) if (line !== '') yield JSON.parse(line) as AgentEvent; // readers check what they use
+        if (rest.length > MAX_LINE) throw new Error('a line is too long');
+      }
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw new AgentError('unreachable', 'The connection to the agent ended during the run.', undefined, { cause });
+    }
+  }
+
+  /** @returns whether the run took the text */
+  steer(runId: string, text: string, signal: AbortSignal): Promise<boolean> {
+    return this.post(`runs/${runId}/input`, { text }, signal);
+  }
+
+  /** @returns whether the question was pending */
+  answer(runId: string, id: string, answer: InteractionAnswer, signal: AbortSignal): Promise<boolean> {
+    return this.post(`runs/${runId}/interactions/${encodeURIComponent(id)}`, { answer }, signal);
+  }
+
+  /** @returns whether the run exists */
+  cancel(runId: string, signal: AbortSignal): Promise<boolean> {
+    return this.post(`runs/${runId}/cancel`, {}, signal);
+  }
+
+  private async post(path: string, body: unknown, signal: AbortSignal): Promise<boolean> {
+    const { status, message } = await this.call('POST', path, body, signal);
+    if (status < 300) return true;
+    if (status === 404 || status === 409) return false;
+    throw new AgentError('rejected', `The agent responded with ${status}: ${message}`, status);
+  }
+
+  private async call(method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal) {
+    const response = await this.send(method, path, body, signal);
+    return { status: response.statusCode ?? 0, message: await readReply(response) };
+  }
+
+  private async send(method: string, path: string, body: unknown, signal: AbortSignal): Promise<IncomingMessage> {
+    const stream = await connectToPort(this.sandbox, AGENT_PORT);
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const response = Promise.withResolvers<IncomingMessage>();
+    const outgoing = request(
+      {
+        ...{ method, path: `${CONTROL_PREFIX}${path}`, createConnection: () => stream, signal },
+        headers: {
+          host: 'localhost',
+          authorization: `Bearer ${this.token}`,
+          connection: 'close',
+          ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+        },
+      },
+      response.resolve,
+    );
+    outgoing.on('error', (cause) => {
+      stream.destroy();
+      const failed = new AgentError('unreachable', 'The agent does not accept requests.', undefined, { cause });
+      response.reject(signal.aborted ? signal.reason : failed);
+    });
+    outgoing.end(text);
+    return response.promise;
+  }
+}
+
+/** Reads the message of a reply. */
+async function readReply(response: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const piece of response) if (text.length < MAX_REPLY) text += piece;
+  try {
+    return String((JSON.parse(text) as { message?: unknown }).message ?? '').slice(0, 500);
+  } catch {
+    return text.slice(0, 500);
+  }
+}

@@ -1,0 +1,37 @@
+import { GATEWAY_NODE } from '../../platform/sandbox/sandbox.ts';
+import type { BootFile } from './agent-files.ts';
+
+/** Where an agent finds what the gateway wrote for it. It is not saved. */
+export const BOOT_FOLDER = '/tmp/headgate';
+export const INSTRUCTIONS_PATH = `${BOOT_FOLDER}/instructions.md`;
+/** Exit code of a sandbox without Node. */
+export const NO_NODE = 78;
+
+/** The command of the built-in agent, whose heap is small. */
+export const builtinCommand = [
+  'node',
+  '--max-old-space-size=192',
+  '--max-semi-space-size=1',
+  `${BOOT_FOLDER}/agent/main.js`,
+];
+
+/**
+ * Returns the script that reads files from its standard input, one after another, and then becomes the agent. The agent
+ * writes its log to standard output.
+ */
+export function writeBootScript(files: readonly BootFile[], command: readonly string[]): string {
+  const folders = [...new Set(files.map(({ path }) => path.split('/').slice(0, -1).join('/')))];
+  return [
+    `umask 077; rm -rf ${BOOT_FOLDER}; mkdir -p ${BOOT_FOLDER}/bin || exit 1`,
+    ...folders.map((folder) => `mkdir -p ${quote(`${BOOT_FOLDER}/${folder}`)}`),
+    ...files.map(({ path, content }) => `head -c ${content.length} >${quote(`${BOOT_FOLDER}/${path}`)} || exit 1`),
+    `[ -x ${GATEWAY_NODE} ] && ln -s ${GATEWAY_NODE} ${BOOT_FOLDER}/bin/node`,
+    `export PATH=${BOOT_FOLDER}/bin:$PATH`,
+    ...(command[0] === 'node' ? [`command -v node >/dev/null || exit ${NO_NODE}`] : []),
+    'umask 022',
+    `exec ${command.map(quote).join(' ')} </dev/null 2>&1`,
+  ].join('\n');
+}
+
+/** Quotes a text for a shell. */
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

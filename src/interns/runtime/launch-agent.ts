@@ -1,0 +1,92 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Intern } from '../../domain/intern.ts';
+import type { Sandbox, SandboxProcess } from '../../platform/sandbox/sandbox.ts';
+import { AGENT_PORT, AgentClient } from './agent-client.ts';
+import { readAgentFiles, readOperatorFiles } from './agent-files.ts';
+import { builtinCommand, INSTRUCTIONS_PATH, NO_NODE, writeBootScript } from './boot-script.ts';
+import type { LogRing } from './log-ring.ts';
+import { GATEWAY_URL, type RuntimeProgram, type RuntimeTimes } from './runtime-parts.ts';
+
+/** The key that an agent sends. The gateway replaces it, so the agent never has the real one. */
+export const KEY_PLACEHOLDER = 'headgate-intern';
+const POLL_MS = 50;
+
+export interface Launch {
+  sandbox: Sandbox;
+  intern: Intern;
+  /** Of the control endpoints. */
+  token: string;
+  program: RuntimeProgram | undefined;
+  logs: LogRing;
+  times: RuntimeTimes;
+}
+
+/** Starts the agent in its sandbox, and waits until it accepts requests. @throws {Error} whose message is for the caller */
+export async function launchAgent(launch: Launch, signal: AbortSignal): Promise<SandboxProcess> {
+  const { sandbox, intern, program, token, logs } = launch;
+  const files = [
+    { path: 'instructions.md', content: Buffer.from(intern.instructions ?? '') },
+    ...(program ? readOperatorFiles(program.files) : readAgentFiles()),
+  ];
+  const started = await sandbox.start({
+    command: writeBootScript(files, program?.command ?? builtinCommand),
+    environment: {
+      HEADGATE_BASE_URL: GATEWAY_URL,
+      HEADGATE_API_KEY: KEY_PLACEHOLDER,
+      HEADGATE_INSTRUCTIONS: INSTRUCTIONS_PATH,
+      HEADGATE_INTERN_ID: intern.id,
+      HEADGATE_INTERN_NAME: intern.name,
+      HEADGATE_TOKEN: token,
+      PORT: String(AGENT_PORT),
+      ...(intern.model !== null && { HEADGATE_MODEL: intern.model }),
+    },
+  });
+  started.stream.on('data', (bytes: Buffer) => logs.write(bytes));
+  started.stream.on('error', () => {}); // its end says more
+  started.stream.write(Buffer.concat(files.map(({ content }) => content)));
+  try {
+    await awaitHealth(started, launch, signal);
+  } catch (error) {
+    await started.kill().catch(() => {}); // the sandbox has ended
+    throw error;
+  }
+  return started;
+}
+
+/** @throws {Error} if it ended or does not accept requests in time */
+async function awaitHealth(started: SandboxProcess, { sandbox, token, logs, times }: Launch, signal: AbortSignal) {
+  let exit: string | undefined;
+  started.exited.then(
+    (code) => {
+      exit = explainExit(code, logs);
+    },
+    (error: Error) => {
+      exit = error.message;
+    },
+  );
+  const agent = new AgentClient(sandbox, token);
+  for (const untilMs = performance.now() + times.startMs; ; ) {
+    signal.throwIfAborted();
+    if (exit !== undefined) throw new Error(exit);
+    try {
+      return await agent.checkHealth(AbortSignal.any([signal, AbortSignal.timeout(times.checkMs)]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (performance.now() > untilMs) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new Error(`The agent did not accept requests within ${times.startMs / 1000} s: ${reason}`, {
+          cause: error,
+        });
+      }
+      await pause(POLL_MS);
+    }
+  }
+}
+
+function explainExit(code: number, logs: LogRing): string {
+  if (code === NO_NODE) {
+    return 'The image of the sandbox has no Node.js, which the agent needs. Set tools.sandbox.docker.image to an image with Node.js 20 or later.';
+  }
+  const last = logs.text.trimEnd().split('\n').slice(-3).join(' | ').slice(-500);
+  return `The agent ended with code ${code}${last === '' ? '.' : `: ${last}`}`;
+}

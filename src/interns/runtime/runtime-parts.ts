@@ -1,0 +1,82 @@
+import type { Socket } from 'node:net';
+import type { Intern } from '../../domain/intern.ts';
+import type { Bus } from '../../platform/bus/bus.ts';
+import type { Objects } from '../../platform/objects/objects.ts';
+import type { SandboxDriver, SandboxLimits, SandboxNetwork } from '../../platform/sandbox/sandbox.ts';
+import type { ContainerStore } from '../../platform/storage/ports/containers.ts';
+import type { WriteLog } from '../../platform/telemetry/log-messages.ts';
+
+/** The name under which agents reach the API of the gateway through the egress proxy. It exists nowhere else. */
+export const GATEWAY_HOST = 'gateway.internal';
+/** The base URL of the API for agents. */
+export const GATEWAY_URL = `http://${GATEWAY_HOST}/api/v1`;
+
+/** An agent that an operator runs in place of the built-in one. */
+export interface RuntimeProgram {
+  command: readonly string[];
+  /** Files of the host that the agent needs. They are copied into the sandbox before it starts. */
+  files: readonly string[];
+}
+
+export interface RuntimeSettings {
+  limits: SandboxLimits;
+  /** Undefined: the built-in agent. */
+  program: RuntimeProgram | undefined;
+  /** Hosts that agents can reach besides the gateway and those of their secrets. */
+  allowedDomains: readonly string[];
+}
+
+/** The way out of one intern. */
+export interface InternEgress extends SandboxNetwork {
+  close(): Promise<void>;
+}
+
+/** Opens the way out of an intern. Connections to `GATEWAY_HOST` go to the gateway itself. */
+export type OpenInternEgress = (request: {
+  intern: Intern;
+  name: string;
+  allowedDomains: readonly string[];
+  connectGateway: () => Promise<Socket>;
+}) => Promise<InternEgress>;
+
+export interface RuntimeParts {
+  /** Undefined: no intern can run, because of `problem`. */
+  driver: SandboxDriver | undefined;
+  problem: string | undefined;
+  store: ContainerStore;
+  objects: Objects;
+  settings: () => RuntimeSettings;
+  bus: Pick<Bus, 'publish' | 'subscribe'>;
+  openEgress: OpenInternEgress;
+  /** Opens a connection to this gateway, on which requests have the key of the intern. */
+  connectGateway: (apiKey: string) => Promise<Socket>;
+  /** Where other processes of the gateway find this one. */
+  address: string;
+  now: () => number;
+  log: WriteLog;
+  /** Times of tests. */
+  times?: Partial<RuntimeTimes>;
+}
+
+export interface RuntimeTimes {
+  /** Time for an agent to accept requests after its start. */
+  startMs: number;
+  /** Time between two checks of an agent, and of one check. */
+  healthMs: number;
+  checkMs: number;
+  /** First pause before an agent is started again. It doubles. */
+  restartMs: number;
+  /** Time between two saves of the home folder. */
+  saveMs: number;
+  /** Time that a person has to answer. */
+  interactionMs: number;
+}
+
+export const runtimeTimes: RuntimeTimes = {
+  startMs: 60_000,
+  healthMs: 30_000,
+  checkMs: 10_000,
+  restartMs: 1000,
+  saveMs: 300_000,
+  interactionMs: 300_000,
+};
