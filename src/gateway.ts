@@ -238,7 +238,7 @@ async function assemble(
   );
   resources.defer(shareMemory({ health, sticky, bus }).close);
   const outbound = createGatewayOutbound(config, log);
-  const containers = await openContainers(
+  const opened = await openContainers(
     {
       ...{ config, store: storage.containers, files, dataDir, file, bus, log, outbound, driver: sandboxDriver },
       numbers: telemetry.sandboxes,
@@ -276,7 +276,7 @@ async function assemble(
       files,
       passages: storage.passages,
       outbound,
-      containers: replaced ?? containers,
+      containers: replaced ?? opened.containers,
       accounting,
       accounts,
       modules: modules.plugins,

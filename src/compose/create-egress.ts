@@ -47,7 +47,7 @@ export function createEgress(
     created ??= createCertificateAuthority();
     return created;
   };
-  return async ({ name, workspaceId, allowedDomains, release }) => {
+  return async ({ name, workspaceId, allowedDomains, release, ownHost }) => {
     const secrets = release && {
       release,
       authority: getAuthority(),
@@ -55,7 +55,9 @@ export function createEgress(
     };
     const proxySocket = join(openFolder(), `${randomBytes(16).toString('hex')}.sock`);
     const proxy = await openEgressProxy({
-      ...{ socketPath: proxySocket, allowedDomains, counts, connect: outbound.connectTo, secrets },
+      ...{ socketPath: proxySocket, allowedDomains, counts, secrets },
+      connect: (host, port, signal) =>
+        host === ownHost?.name ? ownHost.connect() : outbound.connectTo(host, port, signal),
       report: (refusal) => log('egress refused', { sandbox: name, workspace_id: workspaceId, ...refusal }),
     });
     const trustBundle = secrets && writeTrustBundle(secrets.authority);

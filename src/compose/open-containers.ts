@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import type { ContainerSettings } from '../containers/container-parts.ts';
+import type { ContainerSettings, OpenEgress } from '../containers/container-parts.ts';
 import { createContainers, type RunningContainers } from '../containers/create-containers.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { sweepContainers } from '../management/containers/sweep-containers.ts';
@@ -8,12 +8,20 @@ import { nanoUsdOf } from '../metering/cost.ts';
 import type { Bus } from '../platform/bus/bus.ts';
 import { repeatHourly } from '../platform/hourly.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
-import type { SandboxDriver } from '../platform/sandbox/sandbox.ts';
+import type { SandboxDriver, SandboxLimits } from '../platform/sandbox/sandbox.ts';
 import type { ContainerStore } from '../platform/storage/ports/containers.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { SandboxNumbers } from '../platform/telemetry/sandbox-numbers.ts';
 import { createEgress } from './create-egress.ts';
 import { createSandboxDriver } from './create-sandbox-driver.ts';
+
+/** The containers of workspaces, and what the runtime of interns shares with them. */
+export interface OpenedContainers {
+  containers: RunningContainers;
+  driver: SandboxDriver | undefined;
+  problem: string | undefined;
+  openEgress: OpenEgress | undefined;
+}
 
 export interface OpenContainersParts {
   config: () => Config;
@@ -38,12 +46,13 @@ const DAY_MS = 86_400_000;
 export async function openContainers(
   parts: OpenContainersParts,
   resources: AsyncDisposableStack,
-): Promise<RunningContainers> {
+): Promise<OpenedContainers> {
   const { config, store, files, dataDir, file, bus, log, numbers, cleans, outbound } = parts;
   const chosen = parts.driver
     ? { driver: parts.driver }
     : await createSandboxDriver({ config: config(), dataDir, file });
   const driver = 'driver' in chosen ? chosen.driver : undefined;
+  const problem = 'problem' in chosen ? chosen.problem : undefined;
   const now = currentTimeMs;
   if (driver) {
     resources.defer(() => driver.close().catch((error: unknown) => log('sandbox stop failed', { err: error })));
@@ -56,7 +65,7 @@ export async function openContainers(
   const openEgress = hasNetwork ? createEgress(egress, resources) : undefined;
   const containers = createContainers({
     ...{ driver, store, files, bus, log, now, objects: files.objects, openEgress },
-    problem: 'problem' in chosen ? chosen.problem : undefined,
+    problem,
     settings: () => readContainerSettings(config()),
     counts: numbers,
   });
@@ -71,19 +80,23 @@ export async function openContainers(
     );
     resources.defer(sweep.close);
   }
-  return containers;
+  return { containers, driver, problem, openEgress };
 }
 
-function readContainerSettings({ tools: { sandbox } }: Config): ContainerSettings {
+/** Returns the limits of sandboxes that start now. */
+export const readSandboxLimits = ({ tools: { sandbox } }: Config): SandboxLimits => ({
+  memoryBytes: sandbox.memory,
+  cpus: sandbox.cpus,
+  processes: sandbox.processes,
+  diskBytes: sandbox.disk,
+  diskEntries: sandbox.files,
+  temporaryBytes: sandbox.temporary,
+});
+
+function readContainerSettings(config: Config): ContainerSettings {
+  const { sandbox } = config.tools;
   return {
-    limits: {
-      memoryBytes: sandbox.memory,
-      cpus: sandbox.cpus,
-      processes: sandbox.processes,
-      diskBytes: sandbox.disk,
-      diskEntries: sandbox.files,
-      temporaryBytes: sandbox.temporary,
-    },
+    limits: readSandboxLimits(config),
     maxRunning: sandbox.max_running,
     maxRunningTotal: sandbox.max_running_total,
     idleMs: sandbox.idle_seconds * 1000,

@@ -845,9 +845,21 @@ const interns = Type.Object({
         description: 'The program in the sandbox and its arguments.',
         minItems: 1,
       }),
+      files: Type.Array(Type.String({ minLength: 1 }), {
+        description:
+          'Files of the host that the agent needs. They are copied to `/tmp/headgate/files` before it starts.',
+        default: [],
+        maxItems: 100,
+      }),
     }),
     { description: 'Agents of the operator, by name.', default: {} },
   ),
+  allowed_domains: Type.Array(Type.String({ minLength: 1 }), {
+    description:
+      'Hosts that every intern can reach at the ports 80 and 443, besides those of its secrets: names and globs. `*`: every public host.',
+    default: [],
+    maxItems: 1000,
+  }),
   max_per_member: Type.Integer({
     description: 'Maximum number of interns of a member.',
     default: 200,

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { FileParts } from '../management/files/parts.ts';
 import type { Bus } from '../platform/bus/bus.ts';
 import type { SecretRelease } from '../platform/egress/secret-release.ts';
@@ -14,6 +15,8 @@ export type OpenEgress = (sandbox: {
   allowedDomains: readonly string[];
   /** The secrets of the sandbox. Absent: it has none. */
   release?: SecretRelease;
+  /** A host of the gateway's own, to which connections are opened in another way. */
+  ownHost?: { name: string; connect: () => Promise<Socket> };
 }) => Promise<OpenedEgress>;
 
 export interface OpenedEgress extends SandboxNetwork {

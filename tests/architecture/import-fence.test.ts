@@ -30,7 +30,7 @@ const rules: Rules = {
     access: 'platform metering catalog routing',
     pipeline: 'platform:types metering routing providers tools:types',
     management: 'schema platform metering catalog routing access requests guardrails vault',
-    interns: 'platform pipeline',
+    interns: 'platform containers management', // homes are saved as those of containers
     exchanges: 'catalog routing providers pipeline',
     http: 'pipeline schema',
     openapi: 'schema requests management http', // describes routes and bodies

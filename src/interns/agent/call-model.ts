@@ -141,7 +141,10 @@ async function readFailure(response: IncomingMessage): Promise<ModelError> {
   } catch {
     // not JSON: a message of the proxy
   }
-  return new ModelError(message ?? `The gateway responded with ${status}: ${text.slice(0, 500)}`, retryableStatuses.has(status));
+  return new ModelError(
+    message ?? `The gateway responded with ${status}: ${text.slice(0, 500)}`,
+    retryableStatuses.has(status),
+  );
 }
 
 /** Finds the message in an error envelope, an error event or a failed response. */

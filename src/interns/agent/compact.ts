@@ -40,7 +40,8 @@ export function describeItems(items: readonly Item[]): string {
   const text = items
     .map(({ type, role, content, name, arguments: sent, output }) => {
       if (type === 'function_call') return `call ${name}: ${sent}`;
-      if (type === 'function_call_output') return `result: ${typeof output === 'string' ? output : JSON.stringify(output)}`;
+      if (type === 'function_call_output')
+        return `result: ${typeof output === 'string' ? output : JSON.stringify(output)}`;
       return role === undefined ? '' : `${role}: ${typeof content === 'string' ? content : JSON.stringify(content)}`;
     })
     .filter((line) => line !== '')

@@ -31,9 +31,9 @@ export interface QuestionField {
 }
 
 /** The answer of a person: an offered option or `cancel`, or the values of the fields. */
-export type InteractionAnswer = PermissionOption | 'cancel' | QuestionAnswer;
+export type InteractionReply = PermissionOption | 'cancel' | QuestionReply;
 
-export interface QuestionAnswer {
+export interface QuestionReply {
   action: 'accept' | 'decline' | 'cancel';
   content?: Record<string, unknown> | undefined;
 }

@@ -1,4 +1,4 @@
-import type { AgentInteraction, InteractionAnswer, PermissionOption } from './events.ts';
+import type { AgentInteraction, InteractionReply, PermissionOption } from './events.ts';
 
 /** The person has cancelled a question, and with it the run. */
 export class CancelledError extends Error {
@@ -10,11 +10,11 @@ export class CancelledError extends Error {
 
 /** The question of a run that waits for its answer: one at a time. */
 export class Interactions {
-  private pending: { id: string; answer: PromiseWithResolvers<InteractionAnswer> } | undefined;
+  private pending: { id: string; answer: PromiseWithResolvers<InteractionReply> } | undefined;
 
   /** Waits for the answer to a question. @throws the reason of the signal */
-  async open(interaction: AgentInteraction, signal: AbortSignal): Promise<InteractionAnswer> {
-    const answer = Promise.withResolvers<InteractionAnswer>();
+  async open(interaction: AgentInteraction, signal: AbortSignal): Promise<InteractionReply> {
+    const answer = Promise.withResolvers<InteractionReply>();
     const stop = (): void => answer.reject(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     this.pending = { id: interaction.id, answer };
@@ -27,7 +27,7 @@ export class Interactions {
   }
 
   /** @returns whether the question was pending */
-  settle(id: string, answer: InteractionAnswer): boolean {
+  settle(id: string, answer: InteractionReply): boolean {
     if (this.pending?.id !== id) return false;
     this.pending.answer.resolve(answer);
     return true;

@@ -3,9 +3,9 @@
  * Node and of this folder.
  */
 import { createAgentServer } from './server.ts';
-import { readSettings } from './settings.ts';
+import { readAgentSettings } from './settings.ts';
 
-const settings = readSettings(process.env);
+const settings = readAgentSettings(process.env);
 const server = createAgentServer(settings);
 server.keepAliveTimeout = 60_000;
 server.requestTimeout = 0;

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AgentEvent, InteractionAnswer, RunRequest } from './events.ts';
+import type { AgentEvent, InteractionReply, RunRequest } from './events.ts';
 import { SessionStore } from './sessions.ts';
 import type { AgentSettings } from './settings.ts';
-import { Turn } from './turn.ts';
+import { AgentTurn } from './turn.ts';
 
 const MAX_BODY = 1024 * 1024;
 
@@ -11,12 +11,12 @@ const MAX_BODY = 1024 * 1024;
 export function createAgentServer(settings: AgentSettings): Server {
   const sessions = new SessionStore(settings.home);
   const consents = new Map<string, 'allow' | 'reject'>();
-  let turn: Turn | undefined;
+  let turn: AgentTurn | undefined;
 
   async function run(request: RunRequest, response: ServerResponse): Promise<void> {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' });
     const emit = (event: AgentEvent): void => void response.write(`${JSON.stringify(event)}\n`);
-    const current = new Turn(request, { settings, sessions, consents, emit });
+    const current = new AgentTurn(request, { settings, sessions, consents, emit });
     turn = current;
     response.on('close', () => current.cancel());
     try {
@@ -49,9 +49,10 @@ export function createAgentServer(settings: AgentSettings): Server {
       turn.cancel();
       return reply(202, {});
     }
-    if (action === 'input') return turn.steer(String(body.text)) ? reply(202, {}) : reply(409, { message: 'The run ends.' });
+    if (action === 'input')
+      return turn.steer(String(body.text)) ? reply(202, {}) : reply(409, { message: 'The run ends.' });
     if (action === 'interactions') {
-      const isPending = turn.interactions.settle(String(question), body.answer as InteractionAnswer);
+      const isPending = turn.interactions.settle(String(question), body.answer as InteractionReply);
       return isPending ? reply(200, {}) : reply(409, { message: 'The question is not pending.' });
     }
     return reply(404, { message: 'There is no such endpoint.' });

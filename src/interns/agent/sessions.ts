@@ -20,11 +20,11 @@ export class SessionStore {
     this.folder = join(home, '.headgate', 'sessions');
   }
 
-  async open(id: string): Promise<Session> {
+  async open(id: string): Promise<AgentSession> {
     await mkdir(this.folder, { recursive: true });
     const path = join(this.folder, `${createHash('sha256').update(id).digest('hex')}.jsonl`);
     const text = await readFile(path, 'utf8').catch(() => ''); // a new session
-    const session = new Session(path, readItems(text), Buffer.byteLength(text));
+    const session = new AgentSession(path, readItems(text), Buffer.byteLength(text));
     if (text === '') await this.removeOldest();
     else await session.replace(session.items);
     return session;
@@ -42,7 +42,7 @@ export class SessionStore {
 }
 
 /** A conversation. What was added is on the disk before it is used. */
-export class Session {
+export class AgentSession {
   private readonly path: string;
   items: Item[];
   private bytes: number;

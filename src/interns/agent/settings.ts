@@ -16,7 +16,7 @@ export interface AgentSettings {
 }
 
 /** Reads the environment, and removes the token from it, so that commands do not inherit it. */
-export function readSettings(environment: NodeJS.ProcessEnv): AgentSettings {
+export function readAgentSettings(environment: NodeJS.ProcessEnv): AgentSettings {
   const need = (name: string): string => {
     const value = environment[name];
     if (!value) throw new Error(`The variable ${name} is not set.`);

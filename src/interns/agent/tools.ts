@@ -46,7 +46,12 @@ export const toolDefinitions = [
     'Asks the person a question and waits for the answer. Use it only if you cannot go on without it.',
     {
       message: text('The question.'),
-      options: { type: 'array', items: { type: 'string' }, maxItems: 20, description: 'Possible answers, if they are few.' },
+      options: {
+        type: 'array',
+        items: { type: 'string' },
+        maxItems: 20,
+        description: 'Possible answers, if they are few.',
+      },
     },
     ['message'],
   ),
@@ -55,7 +60,7 @@ export const toolDefinitions = [
 /** Tools that need the consent of the person in the mode `manual`. */
 export const approvalTools: ReadonlySet<string> = new Set(['shell', 'write_file', 'edit_file']);
 
-export interface ToolCall {
+export interface AgentCall {
   name: string;
   arguments: Record<string, unknown>;
   home: string;
@@ -63,7 +68,7 @@ export interface ToolCall {
 }
 
 /** Runs a tool. Its mistakes are results, so that the model can correct them. @throws the reason of the signal */
-export async function runTool(call: ToolCall): Promise<string> {
+export async function runTool(call: AgentCall): Promise<string> {
   try {
     return cut(await perform(call));
   } catch (error) {
@@ -72,7 +77,7 @@ export async function runTool(call: ToolCall): Promise<string> {
   }
 }
 
-async function perform({ name, arguments: given, home, signal }: ToolCall): Promise<string> {
+async function perform({ name, arguments: given, home, signal }: AgentCall): Promise<string> {
   const read = (field: string): string => {
     const value = given[field];
     if (typeof value !== 'string') throw new Error(`${field} must be a string.`);
@@ -148,9 +153,12 @@ function runCommand(command: string, home: string, timeoutMs: number, signal: Ab
     const finish = (exit: string): void => {
       clearTimeout(timer);
       signal.removeEventListener('abort', cancel);
-      if (signal.aborted) return reject(signal.reason);
       child.stdout.destroy();
       child.stderr.destroy();
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
       const errors = output.stderr === '' ? '' : `\n[stderr]\n${output.stderr}`;
       resolve(`${output.stdout}${errors}\n[${end || exit}]`.trim());
     };

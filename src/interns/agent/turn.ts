@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { callModel, type Item, type ModelResponse } from './call-model.ts';
 import { describeItems, splitConversation, SUMMARY_PROMPT, writeSummary } from './compact.ts';
-import type { AgentEnd, AgentEvent, AgentUsage, RunRequest } from './events.ts';
+import type { AgentEnd, AgentEvent, AgentInteraction, AgentUsage, InteractionReply, RunRequest } from './events.ts';
 import { CancelledError, Interactions, permissionOptions } from './interactions.ts';
-import { completeCalls, type Session, type SessionStore } from './sessions.ts';
+import { completeCalls, type AgentSession, type SessionStore } from './sessions.ts';
 import type { AgentSettings } from './settings.ts';
 import { approvalTools, runTool, toolDefinitions } from './tools.ts';
 
@@ -21,7 +21,7 @@ export interface TurnParts {
 }
 
 /** A run: the prompt of a person, and everything that the model does about it. */
-export class Turn {
+export class AgentTurn {
   readonly request: RunRequest;
   readonly interactions = new Interactions();
   private readonly parts: TurnParts;
@@ -49,7 +49,7 @@ export class Turn {
   /** Runs until the model makes no more calls. */
   async run(): Promise<AgentEnd> {
     const { sessions } = this.parts;
-    let session: Session | undefined;
+    let session: AgentSession | undefined;
     try {
       session = await sessions.open(this.request.session_id);
       await session.add([message(this.request.input)]);
@@ -83,7 +83,7 @@ export class Turn {
   }
 
   /** @returns the calls of tools */
-  private async callModel(session: Session): Promise<Item[]> {
+  private async callModel(session: AgentSession): Promise<Item[]> {
     await this.compact(session);
     const { settings, emit } = this.parts;
     const response = await callModel(settings, {
@@ -106,7 +106,7 @@ export class Turn {
   }
 
   /** Replaces the earlier part of a long conversation by a summary. Without one, only the latest part stays. */
-  private async compact(session: Session): Promise<void> {
+  private async compact(session: AgentSession): Promise<void> {
     const split = splitConversation(session.items);
     if (!split) return;
     let summary = '';
@@ -160,29 +160,30 @@ export class Turn {
   /** @throws {CancelledError} if the person cancels the run */
   private async isAllowed(name: string, given: Record<string, unknown>): Promise<boolean> {
     if (this.request.approval_mode !== 'manual' || !approvalTools.has(name)) return true;
-    const { consents, emit } = this.parts;
+    const { consents } = this.parts;
     const key = `${this.request.session_id}\n${name}`;
     const consent = consents.get(key);
     if (consent) return consent === 'allow';
     const operation = `${name}: ${String(given.command ?? given.path ?? '')}`.slice(0, 4000);
-    const interaction = { id: createCallId(), kind: 'permission', operation, options: permissionOptions } as const;
-    emit({ type: 'interaction', interaction: { ...interaction, options: [...permissionOptions] } });
-    const answer = await this.interactions.open({ ...interaction }, this.cancellation.signal);
+    const options = [...permissionOptions];
+    const answer = await this.question({ id: createCallId(), kind: 'permission', operation, options });
     if (answer === 'cancel' || typeof answer !== 'string') throw new CancelledError();
     if (answer === 'allow_always') consents.set(key, 'allow');
     if (answer === 'reject_always') consents.set(key, 'reject');
     return answer.startsWith('allow');
   }
 
+  private question(interaction: AgentInteraction): Promise<InteractionReply> {
+    this.parts.emit({ type: 'interaction', interaction });
+    return this.interactions.open(interaction, this.cancellation.signal);
+  }
+
   private async ask({ message: question, options }: Record<string, unknown>): Promise<string> {
     const choices = Array.isArray(options) ? options.map(String).slice(0, 20) : [];
-    const field = { name: 'answer', type: 'string', required: true } as const;
-    const interaction = {
-      ...{ id: createCallId(), kind: 'elicitation', message: String(question ?? '').slice(0, 4000) },
-      fields: [{ ...field, ...(choices.length > 0 && { options: choices }) }],
-    } as const;
-    this.parts.emit({ type: 'interaction', interaction: { ...interaction, fields: [...interaction.fields] } });
-    const answer = await this.interactions.open({ ...interaction, fields: [] }, this.cancellation.signal);
+    const answer = await this.question({
+      ...{ id: createCallId(), kind: 'elicitation' as const, message: String(question ?? '').slice(0, 4000) },
+      fields: [{ name: 'answer', type: 'string', required: true, ...(choices.length > 0 && { options: choices }) }],
+    });
     if (typeof answer === 'string' || answer.action === 'cancel') throw new CancelledError();
     if (answer.action === 'decline') return 'The person does not want to answer.';
     return String(answer.content?.answer ?? '');

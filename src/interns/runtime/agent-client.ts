@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { connectToPort } from '../../platform/sandbox/connect-port.ts';
 import type { Sandbox } from '../../platform/sandbox/sandbox.ts';
-import type { AgentEvent, InteractionAnswer, RunRequest } from '../agent/events.ts';
+import type { AgentEvent, InteractionReply, RunRequest } from '../agent/events.ts';
 
 /** The port of agents. Each sandbox has a network of its own. */
 export const AGENT_PORT = 8790;
@@ -71,7 +71,7 @@ export class AgentClient {
   }
 
   /** @returns whether the question was pending */
-  answer(runId: string, id: string, answer: InteractionAnswer, signal: AbortSignal): Promise<boolean> {
+  answer(runId: string, id: string, answer: InteractionReply, signal: AbortSignal): Promise<boolean> {
     return this.post(`runs/${runId}/interactions/${encodeURIComponent(id)}`, { answer }, signal);
   }
 

@@ -8,7 +8,7 @@ import type { LogRing } from './log-ring.ts';
 import { GATEWAY_URL, type RuntimeProgram, type RuntimeTimes } from './runtime-parts.ts';
 
 /** The key that an agent sends. The gateway replaces it, so the agent never has the real one. */
-export const KEY_PLACEHOLDER = 'headgate-intern';
+export const KEY_PLACEHOLDER = 'headgate-intern-placeholder';
 const POLL_MS = 50;
 
 export interface Launch {

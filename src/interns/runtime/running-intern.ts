@@ -16,8 +16,8 @@ import { LogRing } from './log-ring.ts';
 import { type InternEgress, type RuntimeParts, type RuntimeTimes, runtimeTimes } from './runtime-parts.ts';
 import { LOG_PATH, writeFile } from './write-file.ts';
 
-/** Restarts without a success between them, after which an intern is lost. */
-const MAX_RESTARTS = 6;
+/** Restarts without a success between them, after which the lifecycle starts everything again. */
+const MAX_RESTARTS = 3;
 /** Failed health checks in a row after which an agent is started again. */
 const MAX_FAILED_CHECKS = 3;
 const LAST_SAVE_MS = 30_000;
@@ -45,7 +45,7 @@ export class RunningIntern {
   private ended: Promise<void> | undefined;
   private failures = 0;
   private failedChecks = 0;
-  private timers: NodeJS.Timeout[] = [];
+  private saving: NodeJS.Timeout | undefined;
   /** Why it is not started again. */
   lostBecause: string | undefined;
   /** Called when the agent has ended, and before it is started again. */
@@ -89,10 +89,7 @@ export class RunningIntern {
     });
     await this.openSandbox(signal);
     await this.startAgent(signal);
-    this.timers = [
-      setInterval(() => void this.watchHealth(), this.times.healthMs).unref(),
-      setInterval(() => void this.save().catch(() => {}), this.times.saveMs).unref(),
-    ];
+    this.saving = setInterval(() => void this.save().catch(() => {}), this.times.saveMs).unref(); // `save` reports it
   }
 
   /** Saves the home folder. */
@@ -115,7 +112,7 @@ export class RunningIntern {
   }
 
   private async end(saves: boolean): Promise<void> {
-    for (const timer of this.timers) clearInterval(timer);
+    clearInterval(this.saving);
     if (saves) await withTimeout(LAST_SAVE_MS, this.save()).catch(() => {}); // `save` has reported it
     this.stopping.abort(new Error('The intern was stopped.'));
     this.onAgentEnd?.();
@@ -162,15 +159,24 @@ export class RunningIntern {
     );
   }
 
-  private async watchHealth(): Promise<void> {
+  /**
+   * Checks the agent, and starts it again if it does not respond repeatedly.
+   *
+   * @returns why the intern is lost; undefined: it works, or is being started again
+   */
+  async checkHealth(signal: AbortSignal): Promise<string | undefined> {
     const current = this.process;
-    if (!current || this.ended) return;
+    if (current && !this.ended) await this.check(current, signal);
+    return this.lostBecause;
+  }
+
+  private async check(current: SandboxProcess, signal: AbortSignal): Promise<void> {
     try {
-      await this.agent.checkHealth(AbortSignal.any([this.stopping.signal, AbortSignal.timeout(this.times.checkMs)]));
+      await this.agent.checkHealth(AbortSignal.any([signal, AbortSignal.timeout(this.times.checkMs)]));
       this.failedChecks = 0;
       this.failures = 0;
     } catch (error) {
-      if (this.ended || this.process !== current || ++this.failedChecks < MAX_FAILED_CHECKS) return;
+      if (signal.aborted || this.ended || this.process !== current || ++this.failedChecks < MAX_FAILED_CHECKS) return;
       this.logs.note(`the runtime does not respond and is started again: ${String(error)}`);
       await current.kill().catch(() => {}); // its end starts it again
     }

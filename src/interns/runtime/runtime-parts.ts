@@ -61,8 +61,7 @@ export interface RuntimeParts {
 export interface RuntimeTimes {
   /** Time for an agent to accept requests after its start. */
   startMs: number;
-  /** Time between two checks of an agent, and of one check. */
-  healthMs: number;
+  /** Time of one check of an agent. */
   checkMs: number;
   /** First pause before an agent is started again. It doubles. */
   restartMs: number;
@@ -74,7 +73,6 @@ export interface RuntimeTimes {
 
 export const runtimeTimes: RuntimeTimes = {
   startMs: 60_000,
-  healthMs: 30_000,
   checkMs: 10_000,
   restartMs: 1000,
   saveMs: 300_000,

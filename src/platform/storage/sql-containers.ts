@@ -14,6 +14,7 @@ import {
   acquireLease,
   deleteContainerRow,
   findContainerRow,
+  findContainerRows,
   listContainerRows,
   listExistingContainers,
   listLeases,
@@ -30,6 +31,7 @@ import type { Database } from './tables/database.ts';
 export const createContainerStore = (db: Database): ContainerStore => ({
   useContainer: (workspaceId, id, newKey, atMs) => useContainer(db, workspaceId, id, newKey, atMs),
   findContainer: (workspaceId, id) => findContainerRow(db, workspaceId, id),
+  findContainers: (id) => findContainerRows(db, id),
   listContainers: (query) => listContainerRows(db, query),
   listUnusedContainers: (query) => listUnusedContainers(db, query),
   deleteContainer: (key, unused) => deleteContainerRow(db, key, unused),

@@ -113,7 +113,8 @@ export function testContainers(pair: () => StoragePair): void {
       const workspaceId = await addWorkspace();
       const [old, running] = [await useNew(workspaceId, 'old', 5), await useNew(workspaceId, 'running', 6)];
       await useNew(workspaceId, 'new', 10);
-      await useNew(workspaceId, 'intern:a', 1); // kept as long as the intern
+      const kept = await useNew(workspaceId, `intern:${workspaceId}`, 1); // as long as the intern
+      expect(await containers.findContainers(`intern:${workspaceId}`)).toEqual([kept]);
       await containers.acquireLease(createLease(running.key, { startedAtMs: 7, untilMs: 20 }));
       const list = async (nowMs: number) => {
         const found = await containers.listUnusedContainers({ beforeMs: 10, nowMs, limit: 1000 });

@@ -169,6 +169,8 @@ export interface ContainerStore {
    */
   useContainer(workspaceId: string, id: string, newKey: string, atMs: number): Promise<ContainerRecord | undefined>;
   findContainer(workspaceId: string, id: string): Promise<ContainerRecord | undefined>;
+  /** Lists the containers with an id in all workspaces. */
+  findContainers(id: string): Promise<ContainerRecord[]>;
   /** Lists by id. */
   listContainers(query: { workspaceId: string; after?: string | undefined; limit: number }): Promise<ContainerRecord[]>;
   /** Lists containers that no tool has opened since then and that have no lease, except those of interns. */

@@ -79,6 +79,11 @@ export async function findContainerRow(
   return row && readContainer(row);
 }
 
+export async function findContainerRows(db: Database, id: string): Promise<ContainerRecord[]> {
+  const rows = await db.selectFrom('containers').selectAll().where('id', '=', writeTextColumn(id)).execute();
+  return rows.map(readContainer);
+}
+
 /** Lists by id. */
 export async function listContainerRows(
   db: Database,

@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Connections of a gateway to itself. */
+export interface OwnSocket {
+  /** Opens a connection on which every request has this key, whatever it sends. */
+  connect(apiKey: string): Promise<Socket>;
+  /** @returns the key of a connection; undefined: requests on it have their own */
+  findKey(connection: object): string | undefined;
+  /** Sets the receiver of connections, once there is a server. */
+  serve(receive: (connection: Socket) => void): void;
+}
+
+/** Opens a socket in a folder that only the gateway can enter. */
+export async function openOwnSocket(resources: AsyncDisposableStack): Promise<OwnSocket> {
+  const folder = mkdtempSync(join(Buffer.byteLength(tmpdir()) > 60 ? '/tmp' : tmpdir(), 'headgate-own-'));
+  chmodSync(folder, 0o700);
+  const path = join(folder, 'api.sock');
+  const keys = new WeakMap<object, string>();
+  const sockets = new Set<Socket>();
+  let receive: ((connection: Socket) => void) | undefined;
+  let accepting: ((connection: Socket) => void) | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+  const server = createServer((connection) => {
+    sockets.add(connection.once('close', () => sockets.delete(connection)));
+    connection.on('error', () => {}); // both ends notice it
+    if (receive && accepting) accepting(connection);
+    else connection.destroy();
+  });
+  server.listen(path);
+  await once(server, 'listening');
+  resources.defer(async () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** One at a time, so that each end is known to belong to the other. */
+  async function open(apiKey: string): Promise<Socket> {
+    const accepted = new Promise<Socket>((resolve) => {
+      accepting = resolve;
+    });
+    const client = connect(path);
+    await once(client, 'connect');
+    const connection = await accepted;
+    keys.set(connection, apiKey);
+    receive!(connection);
+    return client;
+  }
+
+  return {
+    connect(apiKey) {
+      const opened = turn.then(() => open(apiKey));
+      turn = opened.catch(() => {}); // its caller has the error
+      return opened;
+    },
+    findKey: (connection) => keys.get(connection),
+    serve(receiver) {
+      receive = receiver;
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import type { Config } from '../config/schema.ts';
+import { currentTimeMs } from '../domain/clock.ts';
+import { createRuntime, type LocalRuntime } from '../interns/runtime/create-runtime.ts';
+import { GATEWAY_HOST, type OpenInternEgress, type RuntimeSettings } from '../interns/runtime/runtime-parts.ts';
+import type { Bus } from '../platform/bus/bus.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import type { ContainerStore } from '../platform/storage/ports/containers.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+import { type OpenedContainers, readSandboxLimits } from './open-containers.ts';
+import type { OwnSocket } from './open-own-socket.ts';
+
+export interface OpenRuntimeParts extends Pick<OpenedContainers, 'driver' | 'problem' | 'openEgress'> {
+  config: () => Config;
+  store: ContainerStore;
+  objects: Objects;
+  bus: Bus;
+  log: WriteLog;
+  own: OwnSocket;
+}
+
+/** Opens the runtime of interns of this process. @param resources collects the resources to close at the end */
+export function openRuntime(parts: OpenRuntimeParts, resources: AsyncDisposableStack): LocalRuntime {
+  const { config, driver, problem, store, objects, bus, log, own } = parts;
+  const openEgress: OpenInternEgress = async ({ intern, name, allowedDomains, connectGateway }) => {
+    if (!parts.openEgress)
+      throw new Error('Interns need a sandbox with a network, which the simulation does not have.');
+    return parts.openEgress({
+      ...{ name, workspaceId: intern.workspaceId, allowedDomains: [...allowedDomains, GATEWAY_HOST] },
+      ownHost: { name: GATEWAY_HOST, connect: connectGateway },
+    });
+  };
+  const runtime = createRuntime({
+    ...{ driver, problem, store, objects, bus, log, openEgress, now: currentTimeMs },
+    settings: () => readRuntimeSettings(config()),
+    connectGateway: own.connect,
+    address: `process:${process.pid}`,
+  });
+  resources.defer(() => runtime.close());
+  return runtime;
+}
+
+function readRuntimeSettings(config: Config): RuntimeSettings {
+  const { runtime, runtimes, allowed_domains: allowedDomains } = config.interns;
+  return { limits: readSandboxLimits(config), allowedDomains, program: runtimes[runtime] };
+}

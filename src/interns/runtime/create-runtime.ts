@@ -1,0 +1,94 @@
+import { LeaseKeeper } from '../../containers/leases.ts';
+import type { Intern } from '../../domain/intern.ts';
+import { deleteContainer } from '../../management/containers/sweep-containers.ts';
+import type { InternRuntime } from '../ports.ts';
+import { nameHome, openHome } from './intern-home.ts';
+import { RunningIntern } from './running-intern.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
+import { InternRuns } from './runs.ts';
+
+/** A running intern of this process, with its runs. */
+export interface LiveIntern {
+  running: RunningIntern;
+  runs: InternRuns;
+}
+
+/** The runtime of the interns that this process owns. */
+export interface LocalRuntime extends InternRuntime {
+  /** @returns undefined if this process does not run the intern */
+  find(internId: string): LiveIntern | undefined;
+  readonly running: number;
+  /** Saves and stops all interns of this process. */
+  close(): Promise<void>;
+}
+
+/** Time between two looks at a driver that did not work. */
+const PROBE_AGAIN_MS = 10_000;
+
+/** Creates the runtime of a process. @see docs/reference/intern-runtimes.md */
+export function createRuntime(parts: RuntimeParts): LocalRuntime {
+  const leases = new LeaseKeeper(parts);
+  const live = new Map<string, LiveIntern>();
+  let probe: Promise<string | undefined> | undefined;
+  let probedAt = Number.NEGATIVE_INFINITY;
+
+  async function checkDriver(): Promise<void> {
+    const { driver, problem = 'No sandbox can run here (tools.sandbox.driver).' } = parts;
+    if (!driver) throw new Error(problem);
+    if ((await probe) !== undefined && performance.now() - probedAt > PROBE_AGAIN_MS) probe = undefined;
+    if (!probe) {
+      probedAt = performance.now();
+      probe = driver.probe().catch((error: unknown) => `The sandbox driver ${driver.kind} failed: ${String(error)}`);
+    }
+    const found = await probe;
+    if (found !== undefined) throw new Error(found);
+  }
+
+  async function end(internId: string, saves: boolean): Promise<void> {
+    const found = live.get(internId);
+    if (!found) return;
+    found.runs.close();
+    await found.running.stop(saves);
+    if (live.get(internId) === found) live.delete(internId);
+  }
+
+  return {
+    find: (internId) => live.get(internId),
+    get running() {
+      return live.size;
+    },
+    async prepareHome(intern) {
+      await checkDriver();
+      await openHome(parts, intern);
+    },
+    async start(intern, credentials, signal) {
+      await end(intern.id, true);
+      const running = new RunningIntern({ ...parts, intern, credentials, leases });
+      const runs = new InternRuns(running, parts);
+      running.onAgentEnd = () => runs.fail();
+      live.set(intern.id, { running, runs });
+      try {
+        await running.start(signal);
+      } catch (error) {
+        await end(intern.id, false);
+        throw error;
+      }
+      return { address: parts.address };
+    },
+    async checkHealth(intern: Intern, signal) {
+      const found = live.get(intern.id);
+      return found ? found.running.checkHealth(signal) : 'The runtime of the intern is not running.';
+    },
+    stop: (internId) => end(internId, true),
+    abandon: (internId) => end(internId, false),
+    async destroy(internId) {
+      await end(internId, false);
+      const { store } = parts;
+      for (const { key } of await store.findContainers(nameHome(internId))) await deleteContainer(parts, key);
+    },
+    async close() {
+      await Promise.all([...live.keys()].map((internId) => end(internId, true)));
+      leases.close();
+    },
+  };
+}

@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto';
+import type { AgentEvent, AgentInteraction, InteractionReply } from '../agent/events.ts';
+import { AgentError } from './agent-client.ts';
+import { readPersonReply } from './read-person-reply.ts';
+import { RunError } from './run-error.ts';
+import type { RunningIntern } from './running-intern.ts';
+import { type RuntimeParts, runtimeTimes } from './runtime-parts.ts';
+
+/** Events of a run without a reader that are kept. */
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+/** Answered and expired questions that are remembered. */
+const MAX_REMEMBERED = 200;
+const CONTROL_MS = 10_000;
+
+/** Receives a run. */
+export interface RunReader {
+  event(event: AgentEvent): void;
+  /** The run has ended without the event `end`. */
+  failed(error: RunError): void;
+}
+
+export interface NewRun {
+  sessionId: string;
+  input: string;
+  mode: 'self-drive' | 'manual';
+  /** Ends the run. */
+  deadlineMs: number;
+  reader: RunReader | undefined;
+}
+
+/** A run in progress. */
+interface OpenRun {
+  id: string;
+  sessionId: string;
+  cancellation: AbortController;
+  reader: RunReader | undefined;
+  /** Events that no reader has received. */
+  kept: AgentEvent[];
+  keptBytes: number;
+  pending: { interaction: AgentInteraction; timer: NodeJS.Timeout } | undefined;
+  deadline: NodeJS.Timeout;
+  isOver: boolean;
+}
+
+/** The runs of one intern: one at a time. */
+export class InternRuns {
+  private readonly running: RunningIntern;
+  private readonly interactionMs: number;
+  private current: OpenRun | undefined;
+  private readonly settled = new Set<string>();
+
+  constructor(running: RunningIntern, { times }: Pick<RuntimeParts, 'times'>) {
+    this.running = running;
+    this.interactionMs = { ...runtimeTimes, ...times }.interactionMs;
+  }
+
+  get isBusy(): boolean {
+    return this.current !== undefined;
+  }
+
+  /** @throws {RunError} `busy` if a run is in progress */
+  start({ sessionId, input, mode, deadlineMs, reader }: NewRun): { detach: () => void } {
+    if (this.current)
+      throw new RunError('busy', 'The intern is working on another message. Try again later.', { retryable: true });
+    const run: OpenRun = {
+      ...{ id: randomUUID(), sessionId, cancellation: new AbortController(), reader },
+      ...{ kept: [], keptBytes: 0, pending: undefined, isOver: false },
+      deadline: setTimeout(
+        () => this.endRun(run, new RunError('run_ended', 'The run took too long and was ended.')),
+        deadlineMs,
+      ),
+    };
+    run.deadline.unref();
+    this.current = run;
+    void this.follow(run, { run_id: run.id, session_id: sessionId, input, approval_mode: mode });
+    return { detach: () => this.detach(run, reader) };
+  }
+
+  /**
+   * Adds a message to the run of its session.
+   *
+   * @returns false if there is none
+   * @throws {RunError} `busy` if another session has a run
+   */
+  async steer(sessionId: string | undefined, text: string): Promise<boolean> {
+    const { current } = this;
+    if (!current) return false;
+    if (
+      current.sessionId === sessionId &&
+      (await this.call((signal) => this.running.agent.steer(current.id, text, signal)))
+    )
+      return true;
+    if (this.current !== current) return false;
+    throw new RunError('busy', 'The intern is working on another message. Try again later.', { retryable: true });
+  }
+
+  /** Answers a question, and reads the rest of its run. @throws {RunError} */
+  async answer(
+    interactionId: string,
+    sessionId: string,
+    content: string,
+    reader: RunReader,
+  ): Promise<{ detach: () => void }> {
+    const { current } = this;
+    const pending = current?.pending;
+    if (!current || !pending || pending.interaction.id !== interactionId || current.sessionId !== sessionId) {
+      if (this.settled.has(`${sessionId}\n${interactionId}`)) {
+        throw new RunError('interaction_not_pending', 'The question was answered before, or its time has passed.');
+      }
+      if (current && !pending)
+        throw new RunError('busy', 'The intern is working. Try again later.', { retryable: true });
+      throw new RunError('interaction_unknown', 'The intern has not asked this question in this session.');
+    }
+    const answer: InteractionReply = readPersonReply(pending.interaction, content);
+    clearTimeout(pending.timer);
+    current.pending = undefined;
+    this.remember(current, interactionId);
+    current.reader = reader;
+    const isTaken = await this.call((signal) => this.running.agent.answer(current.id, interactionId, answer, signal));
+    if (!isTaken) {
+      current.reader = undefined;
+      throw new RunError('interaction_not_pending', 'The agent does not wait for this answer any more.');
+    }
+    this.replay(current);
+    return { detach: () => this.detach(current, reader) };
+  }
+
+  /** Ends the run because its agent has ended. */
+  fail(): void {
+    const { current } = this;
+    if (current)
+      this.endRun(
+        current,
+        new RunError('stream_severed', 'The agent of the intern ended during the run.', { retryable: true }),
+      );
+  }
+
+  close(): void {
+    const { current } = this;
+    if (current) this.endRun(current, new RunError('run_ended', 'The intern was stopped.'));
+  }
+
+  /** The client has disconnected: a run that streams is cancelled, a run that waits for an answer goes on. */
+  private detach(run: OpenRun, reader: RunReader | undefined): void {
+    if (run.isOver || run.reader !== reader || !reader) return;
+    run.reader = undefined;
+    if (!run.pending) this.endRun(run, new RunError('run_ended', 'The client has disconnected.'));
+  }
+
+  private async follow(run: OpenRun, request: Parameters<RunningIntern['agent']['run']>[0]): Promise<void> {
+    try {
+      let end: AgentEvent | undefined;
+      for await (const event of this.running.agent.run(request, run.cancellation.signal)) {
+        if (run.isOver) return;
+        if (event.type === 'end') end = event;
+        else this.pass(run, event);
+      }
+      if (!end) throw new AgentError('unreachable', 'The agent ended the run without a result.');
+      this.finish(run);
+      this.deliver(run, end);
+    } catch (error) {
+      this.endRun(run, explainFailure(error));
+    } finally {
+      void this.running.save().catch(() => {}); // reported by `save`
+    }
+  }
+
+  private pass(run: OpenRun, event: AgentEvent): void {
+    if (event.type === 'interaction') {
+      const { interaction } = event;
+      const expire = (): void => {
+        this.remember(run, interaction.id);
+        this.endRun(run, new RunError('run_ended', 'The question was not answered in time.'));
+      };
+      run.pending = { interaction, timer: setTimeout(expire, this.interactionMs).unref() };
+    }
+    this.deliver(run, event);
+  }
+
+  private deliver(run: OpenRun, event: AgentEvent): void {
+    if (run.reader) {
+      run.reader.event(event);
+      if (event.type === 'interaction') run.reader = undefined;
+      return;
+    }
+    run.kept.push(event);
+    run.keptBytes += JSON.stringify(event).length;
+    if (run.keptBytes > MAX_KEPT_BYTES) {
+      this.endRun(
+        run,
+        new RunError('attachment_failed', 'The run produced more output than is kept without a client.'),
+      );
+    }
+  }
+
+  /** Gives a new reader what came before it. */
+  private replay(run: OpenRun): void {
+    run.keptBytes = 0;
+    for (const event of run.kept.splice(0)) this.deliver(run, event);
+  }
+
+  private finish(run: OpenRun): void {
+    run.isOver = true;
+    clearTimeout(run.deadline);
+    clearTimeout(run.pending?.timer);
+    run.pending = undefined;
+    if (this.current === run) this.current = undefined;
+  }
+
+  private endRun(run: OpenRun, error: RunError): void {
+    if (run.isOver) return;
+    this.finish(run);
+    run.cancellation.abort(error);
+    run.reader?.failed(error);
+  }
+
+  private remember(run: OpenRun, interactionId: string): void {
+    this.settled.add(`${run.sessionId}\n${interactionId}`);
+    const [oldest] = this.settled;
+    if (this.settled.size > MAX_REMEMBERED) this.settled.delete(oldest!);
+  }
+
+  private async call<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    try {
+      return await work(AbortSignal.timeout(CONTROL_MS));
+    } catch (error) {
+      throw explainFailure(error);
+    }
+  }
+}
+
+function explainFailure(error: unknown): RunError {
+  if (error instanceof RunError) return error;
+  if (error instanceof AgentError && error.problem === 'rejected') {
+    return new RunError('intern_rejected', error.message, { cause: error });
+  }
+  if (error instanceof AgentError)
+    return new RunError('intern_unreachable', error.message, { retryable: true, cause: error });
+  return new RunError('intern_unreachable', 'The agent of the intern cannot be reached.', {
+    retryable: true,
+    cause: error,
+  });
+}
