@@ -4,11 +4,13 @@
  *
  *     node bench/sandbox.ts                 100 starts, 10 s of requests for each latency
  *     node bench/sandbox.ts --starts 20 --seconds 5
+ *     node bench/sandbox.ts --starts 0 --rounds 3 --attacks 'fork bomb,disk fill'
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { createBubblewrap } from '../src/compose/create-bubblewrap.ts';
@@ -17,7 +19,12 @@ import type { Sandbox, SandboxLimits } from '../src/platform/sandbox/sandbox.ts'
 import { testGateway } from '../src/testing/test-gateway.ts';
 
 const { values: options } = parseArgs({
-  options: { starts: { type: 'string', default: '100' }, seconds: { type: 'string', default: '10' } },
+  options: {
+    starts: { type: 'string', default: '100' },
+    seconds: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '1' },
+    attacks: { type: 'string' },
+  },
 });
 const MIB = 2 ** 20;
 const limits: SandboxLimits = {
@@ -92,28 +99,51 @@ async function measureLatency(): Promise<string> {
   return describe(values.slice(5).toSorted((a, b) => a - b));
 }
 
-console.log(`requests while idle: ${await measureLatency()}`);
-let isOver = false;
+/** Measures requests, and how long the event loop and the CPU of the gateway's process were busy. */
+async function report(name: string): Promise<void> {
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  const used = process.cpuUsage();
+  const latency = await measureLatency();
+  const { system, user } = process.cpuUsage(used);
+  const delay = (part: number) => (delays.percentile(part) / 1e6 - 1).toFixed(1);
+  const busy = ((system + user) / 1e4 / Number(options.seconds)).toFixed(0);
+  console.log(
+    `requests ${name}: ${latency}; event loop late: p99 ${delay(99)} ms, max ${delay(100)} ms; CPU ${busy} %`,
+  );
+}
+
+/** Commands that exhaust something, with their limits. */
+const commands: Record<string, [command: string, own: Partial<SandboxLimits>]> = {
+  'fork bomb': ['bomb() { bomb | bomb & }; bomb; sleep 5', { processes: 256 }],
+  'memory bomb': [`perl -e 'my @a; push @a, "x" x 1_000_000 while 1'`, { memoryBytes: 256 * MIB }],
+  'disk fill': ['for i in $(seq 100000); do head -c 1000000 /dev/zero >f$i; done', {}],
+  'output flood': ['yes & cat /dev/zero >&2', {}],
+  'endless loop': ['while :; do :; done', {}],
+};
+const names = options.attacks?.split(',') ?? ['fork bomb', 'memory bomb', 'disk fill', 'output flood'];
+
 /** Repeats an attack, in a new sandbox whenever one ends. */
-async function attack(command: string, own: Partial<SandboxLimits> = {}): Promise<number> {
+async function attack(name: string, over: AbortSignal): Promise<string> {
+  const [command, own] = commands[name]!;
   let attacks = 0;
-  while (!isOver) {
+  while (!over.aborted) {
     const sandbox = await start(own);
-    await run(sandbox, command, 5000).catch(() => {});
+    await run(sandbox, command, 5000).catch(() => {}); // it exceeds a limit
     await sandbox.stop();
     attacks++;
   }
-  return attacks;
+  return `${name}: ${attacks} sandboxes`;
 }
-const attacks = {
-  'fork bomb': attack('bomb() { bomb | bomb & }; bomb; sleep 5', { processes: 256 }),
-  'memory bomb': attack(`perl -e 'my @a; push @a, "x" x 1_000_000 while 1'`, { memoryBytes: 256 * MIB }),
-  'disk fill': attack('for i in $(seq 100000); do head -c 1000000 /dev/zero >f$i; done'),
-  'output flood': attack('yes & cat /dev/zero >&2'),
-};
-console.log(`requests during attacks: ${await measureLatency()}`);
-isOver = true;
-for (const [name, done] of Object.entries(attacks)) console.log(`${name}: ${await done} sandboxes`);
+
+for (let round = 0; round < Number(options.rounds); round++) {
+  await report('while idle');
+  const over = new AbortController();
+  const attacks = names.map((name) => attack(name, over.signal));
+  await report('during attacks');
+  over.abort();
+  console.log((await Promise.all(attacks)).join(', '));
+}
 await driver.close();
 await gateway.close();
 rmSync(dataDir, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+import { open, type FileHandle } from 'node:fs/promises';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
@@ -13,9 +14,15 @@ import { waitWhileBusy } from './wait-while-busy.ts';
  * hundred), because its text differs with every number of rows. Nearly all entries have default values in the rare
  * columns, which saves 0.5 µs per row.
  *
+ * SQLite would sync each transaction in the thread that serves requests, which waits for a busy disk then. So the
+ * appender syncs the write-ahead log itself, in another thread, before it resolves. Until then, another transaction can
+ * use the connection.
+ *
  * @param db over the same database; its one connection is reserved, so that no other transaction is open
+ * @param path of the database, or `:memory:`
  */
-export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) {
+export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>, path: string) {
+  const log = new WriteAheadLog(path);
   const inserts = new Map<boolean, StatementSync>(); // one for entries with common columns only, one for the others
   let insertLine: StatementSync | undefined;
   let raise: StatementSync | undefined;
@@ -30,8 +37,8 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) 
   const append = (entries: readonly LedgerEntry[], rows: readonly ReturnType<typeof writeCommonColumns>[]): void => {
     raise ??= prepareRaise(database);
     const spent = createSpendingSum();
-    database.exec('begin immediate');
     try {
+      database.exec('pragma synchronous = normal; begin immediate');
       for (const [index, row] of rows.entries()) {
         const entry = entries[index]!; // each has a row
         if (!insert(entry, row)) continue; // it was recorded before
@@ -46,16 +53,50 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>) 
     } catch (error) {
       if (database.isTransaction) database.exec('rollback'); // a full disk ends the transaction itself
       throw error;
+    } finally {
+      database.exec('pragma synchronous = full');
     }
   };
 
-  return async (entries: readonly LedgerEntry[]): Promise<void> => {
+  const appendEntries = async (entries: readonly LedgerEntry[]): Promise<void> => {
     if (entries.length === 0) return;
     const rows = entries.map((entry) =>
       hasCommonColumnsOnly(entry) ? writeCommonColumns(entry) : writeLedgerRow(entry),
     );
     await db.connection().execute(() => waitWhileBusy(() => append(entries, rows)));
+    await log.sync();
   };
+  return { append: appendEntries, close: () => log.close() };
+}
+
+/**
+ * The file of transactions that are not yet in the database. SQLite has no lock on it, so it can be opened again, and
+ * keeps it while the database is open.
+ */
+class WriteAheadLog {
+  readonly #path: string | undefined;
+  #file: Promise<FileHandle> | undefined;
+
+  constructor(path: string) {
+    this.#path = path === ':memory:' ? undefined : `${path}-wal`;
+  }
+
+  async sync(): Promise<void> {
+    if (this.#path === undefined) return;
+    this.#file ??= open(this.#path, 'r+');
+    try {
+      await (await this.#file).datasync();
+    } catch (error) {
+      await this.close(); // the next sync opens it again
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.then((handle) => handle.close()).catch(() => {}); // it did not open
+  }
 }
 
 /**

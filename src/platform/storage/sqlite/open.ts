@@ -34,7 +34,10 @@ export async function openSqliteStorage(path: string): Promise<Storage> {
     throw explain(path, error);
   }
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(database) });
-  return createSqlStorage(db, createEntryAppender(database, db));
+  const appender = createEntryAppender(database, db, path);
+  const storage = await createSqlStorage(db, appender.append);
+  const close = (): Promise<void> => storage.close().finally(() => appender.close());
+  return { ...storage, close };
 }
 
 /** Creates the main file. SQLite gives its side files the same permissions. */

@@ -93,13 +93,16 @@ describe('storage: sqlite alone', () => {
     await storage.migrate();
     await storage.close();
     const database = new DatabaseSync(path, { readBigInts: true });
-    const append = createEntryAppender(database, new Kysely<Tables>({ dialect: createSqliteDialect(database) }));
+    const db = new Kysely<Tables>({ dialect: createSqliteDialect(database) });
+    const { append, close } = createEntryAppender(database, db, path);
     const pages = (database.prepare('pragma page_count').get() as { page_count: bigint }).page_count;
     database.exec(`pragma max_page_count = ${pages}`);
     const entries = Array.from({ length: 400 }, () => createTestEntry());
     await expect(append(entries)).rejects.toThrow('disk is full');
     database.exec('pragma max_page_count = 1000000');
     await append(entries);
+    expect(database.prepare('pragma synchronous').get()).toEqual({ synchronous: 2n }); // full
+    await close();
     database.close();
     expect(ask(path, 'select count(*) as entries from ledger')).toEqual([{ entries: 400 }]);
   });
