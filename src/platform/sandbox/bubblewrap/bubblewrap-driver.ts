@@ -12,12 +12,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { rename } from 'node:fs/promises';
-import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { chooseNetworkRelay, type NetworkRelay } from '../network-relay.ts';
 import { type Sandbox, type SandboxDriver, SandboxError, type SandboxSpec } from '../sandbox.ts';
 import { writeAgent } from './agent.ts';
 import { awaitReady } from './await-ready.ts';
+import { callHost } from './call-host.ts';
 import { BubblewrapSandbox } from './bubblewrap-sandbox.ts';
 import { buildSeccompFilter } from './build-seccomp-filter.ts';
 import { type ControlGroup, type ControlGroupPlace, type ControlGroups, openControlGroups } from './control-groups.ts';
@@ -25,7 +25,7 @@ import { HomeFolder } from './home-folder.ts';
 import { listHiddenPaths } from './list-hidden-paths.ts';
 import { NamedPipes } from './named-pipes.ts';
 import { readStartTime } from './process-tree.ts';
-import { NICENESS, SESSION_SCRIPT, sessionScript } from './session-priority.ts';
+import { SESSION_SCRIPT, sessionScript } from './session-priority.ts';
 import { writeArguments, writeEtc } from './write-arguments.ts';
 
 /**
@@ -230,7 +230,7 @@ export class BubblewrapDriver implements SandboxDriver {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
       throw error;
     }
-    const removal = removeFolder(discarded).finally(() => this.#removals.delete(removal));
+    const removal = callHost('removeFolder', discarded).finally(() => this.#removals.delete(removal));
     this.#removals.add(removal);
   }
 
@@ -247,7 +247,7 @@ export class BubblewrapDriver implements SandboxDriver {
     } catch {
       return;
     }
-    for (const name of names) if (isLeftover(name)) await removeFolder(join(folder, name));
+    for (const name of names) if (isLeftover(name)) await callHost('removeFolder', join(folder, name));
   }
 
   async close(): Promise<void> {
@@ -255,7 +255,7 @@ export class BubblewrapDriver implements SandboxDriver {
     const sandboxes = await Promise.allSettled(this.#running.values());
     await Promise.all(sandboxes.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
     await Promise.all(this.#removals);
-    if (this.#instance !== undefined) await removeFolder(this.#instance);
+    if (this.#instance !== undefined) await callHost('removeFolder', this.#instance);
     this.#instance = undefined;
   }
 }
@@ -268,30 +268,8 @@ function checkFolder(path: string): void {
   throw new SandboxError('unavailable', says);
 }
 
-/** Removing many files must not slow down the gateway. */
-function lowerPriority(pid: number): void {
-  try {
-    setPriority(pid, NICENESS);
-  } catch {
-    // it has ended
-  }
-}
-
 /** Differs between processes, also after a restart of the host. */
 function nameInstance(pid: number): string {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8);
   return `${pid}-${readStartTime(pid) ?? 'ended'}-${boot}`;
-}
-
-/** Removes a folder that no process of a sandbox changes any more. */
-async function removeFolder(folder: string): Promise<void> {
-  const run = async (program: string, ...options: string[]) => {
-    const child = spawn(program, options, { env: { PATH: '/usr/bin:/bin' }, cwd: '/', stdio: 'ignore' });
-    if (child.pid !== undefined) lowerPriority(child.pid);
-    const [code] = (await once(child, 'exit')) as [number | null];
-    return code === 0;
-  };
-  if (await run('rm', '-rf', '--', folder)) return;
-  await run('chmod', '-R', 'u+rwx', '--', folder); // folders that commands made unreadable
-  await run('rm', '-rf', '--', folder);
 }

@@ -17,9 +17,10 @@ import {
   type SandboxProblem,
 } from '../sandbox.ts';
 import { pipeNames, scriptName, writeScript } from './agent.ts';
+import { callHost } from './call-host.ts';
 import type { HomeFolder } from './home-folder.ts';
 import { type NamedPipes, NO_SPACE } from './named-pipes.ts';
-import { isRunning, killSession, readStartTime, sendSignal } from './process-tree.ts';
+import { isRunning, readStartTime, sendSignal } from './process-tree.ts';
 import { openProcessPipes } from './process-pipes.ts';
 import { PipeReader } from './read-pipe.ts';
 import { StatusReader } from './status-reader.ts';
@@ -222,7 +223,7 @@ export class BubblewrapSandbox implements Sandbox {
     const deadlineMs = performance.now() + KILL_GRACE_MS;
     const end = status.exitCode.then(() => true);
     for (let pauseMs = KILL_RETRY_MS; performance.now() < deadlineMs && !this.ended.aborted; pauseMs *= 2) {
-      if (status.waiter !== undefined && !(await killSession(this.#parts.root, status.waiter))) break;
+      if (status.waiter !== undefined && !(await callHost('killSession', this.#parts.root, status.waiter))) break;
       if (await Promise.race([end, pause(pauseMs, false, { ref: false })])) return;
     }
     this.#end('crashed', 'A command could not be started or stopped, so the sandbox was ended.');

@@ -24,7 +24,8 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntryToWrite, SandboxEntry } from '../sandbox.ts';
 import { splitEntryPath } from '../split-entry-path.ts';
-import { findEntries, MAX_TREE_DEPTH, measureTree, type TreeSize } from './find-entries.ts';
+import { callHost } from './call-host.ts';
+import { findEntries, MAX_TREE_DEPTH, type TreeSize } from './find-entries.ts';
 
 /** Opens an entry without access to its content. Node has no name for it. */
 const O_PATH = 0o10_000_000;
@@ -93,12 +94,12 @@ export class HomeFolder {
     for (let walks = 0; walks < MAX_WALKS; walks++) {
       if (!this.#isOpen) throw new Error('the home folder is closed');
       this.#allow(this.#fd, 0o700);
-      const { unreadable, ...size } = await measureTree(this.path, stopAt);
+      const { unreadable, ...size } = await callHost('measureTree', this.path, stopAt);
       const isExceeded = size.bytes > stopAt.bytes || size.entries > stopAt.entries;
       if (isExceeded || unreadable.length === 0 || this.#owner !== undefined) return size;
       for (const path of unreadable) {
         if (turn.isOver) await turn.next();
-        const folder = this.#openFolder(splitPath(path), false);
+        const folder = this.#openFolder(splitPath(Buffer.from(path)), false); // a copy from another thread is no buffer
         if (folder !== undefined) closeSync(folder);
       }
     }

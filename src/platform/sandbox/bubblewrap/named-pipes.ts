@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { SandboxError } from '../sandbox.ts';
+import { callHost } from './call-host.ts';
 import { inputName, pipeNames, scriptName } from './agent.ts';
 
 /** Why a command cannot start. */
@@ -16,7 +15,7 @@ export class NamedPipes {
   readonly #folder: string;
   /** The sandbox has another user, who may write to pipes, but not read what other commands write. */
   readonly #isForOtherUser: boolean;
-  readonly #batches: Promise<void>[] = [];
+  readonly #batches: (Promise<void> | undefined)[] = [];
   #last = -1;
 
   constructor(folder: string, isForOtherUser: boolean) {
@@ -28,14 +27,16 @@ export class NamedPipes {
   /** @returns the number of the next command, whose pipes exist */
   async take(): Promise<number> {
     const number = ++this.#last;
-    if (number % BATCH >= BATCH / 2) this.#prepare(Math.floor(number / BATCH) + 1);
-    await this.#batches[Math.floor(number / BATCH)];
+    const batch = Math.floor(number / BATCH);
+    this.#prepare(batch, number);
+    if (number % BATCH >= BATCH / 2) this.#prepare(batch + 1);
+    await this.#batches[batch];
     return number;
   }
 
   /** Creates the pipe for the standard input of a process. */
   async createInput(number: number): Promise<void> {
-    await makePipes(this.#folder, this.#isForOtherUser ? '644' : '600', [inputName(number)]);
+    await createPipes(this.#folder, this.#isForOtherUser ? '644' : '600', [inputName(number)]);
   }
 
   /** Removes the pipes and the script of a command. Processes that have a pipe open keep it. */
@@ -44,26 +45,26 @@ export class NamedPipes {
     for (const name of names) rmSync(join(this.#folder, name), { force: true });
   }
 
-  #prepare(batch = 0): void {
+  /** @param first number of a command; pipes of earlier ones failed */
+  #prepare(batch = 0, first = batch * BATCH): void {
     if (this.#batches[batch]) return;
-    const created = this.#create(batch);
-    created.catch(() => {}); // `take` reports it, unless the sandbox did not start
+    const created = this.#create(batch, first);
     this.#batches[batch] = created;
+    created.catch(() => {
+      this.#batches[batch] = undefined; // `take` reports it, and the next one tries again
+    });
   }
 
-  async #create(batch: number): Promise<void> {
-    const names = Array.from({ length: BATCH }, (_, index) => Object.values(pipeNames(batch * BATCH + index))).flat();
-    await makePipes(this.#folder, this.#isForOtherUser ? '622' : '600', names);
+  async #create(batch: number, first: number): Promise<void> {
+    const numbers = Array.from({ length: BATCH }, (_, index) => batch * BATCH + index).filter((one) => one >= first);
+    const names = numbers.flatMap((number) => Object.values(pipeNames(number)));
+    await createPipes(this.#folder, this.#isForOtherUser ? '622' : '600', names);
   }
 }
 
 /** @throws {SandboxError} `disk` */
-async function makePipes(folder: string, mode: string, names: readonly string[]): Promise<void> {
-  const child = spawn('mkfifo', ['-m', mode, ...names], {
-    cwd: folder,
-    env: { PATH: '/usr/bin:/bin' },
-    stdio: 'ignore',
-  });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0) throw new SandboxError('disk', NO_SPACE);
+async function createPipes(folder: string, mode: string, names: readonly string[]): Promise<void> {
+  if (await callHost('createPipes', folder, mode, names)) return;
+  for (const name of names) rmSync(join(folder, name), { force: true });
+  throw new SandboxError('disk', NO_SPACE);
 }

@@ -1,18 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import type { SandboxLimits, SandboxProblem } from '../sandbox.ts';
+import { callHost } from './call-host.ts';
 import type { HomeFolder } from './home-folder.ts';
-import {
-  countSockets,
-  innerFolder,
-  type InnerProcess,
-  listInnerProcesses,
-  readProportionalBytes,
-} from './process-tree.ts';
-import { lowerSession } from './session-priority.ts';
 
-const PAGE_BYTES = 4096;
-/** Kernel memory of a socket whose buffers are full. */
-const SOCKET_BYTES = 212_992;
 const MEMORY_CHECK_MS = 100;
 const IDLE_CHECK_MS = 1000;
 const DISK_CHECK_MS = 1000;
@@ -85,21 +75,19 @@ export class Supervisor {
   }
 
   async #watchMemory(): Promise<void> {
-    const startedMs = performance.now();
     const { limits, root, hasMemoryLimit, isBusy } = this.#of;
-    const processes = await listInnerProcesses(root);
-    const tookMs = performance.now() - startedMs; // the rest does not occupy the gateway
-    const usedBytes = hasMemoryLimit ? 0 : await this.#measureMemory(processes);
-    if (usedBytes > limits.memoryBytes) {
+    const use = await callHost('checkProcesses', root, hasMemoryLimit ? undefined : limits.memoryBytes).catch(
+      () => undefined, // the thread has ended; the next check starts another one
+    );
+    if (use && use.memoryBytes > limits.memoryBytes) {
       this.#end('memory', `The sandbox used more than ${limits.memoryBytes} bytes of memory.`);
       return;
     }
-    if ((await countTemporaryFiles(root)) > limits.diskEntries) {
+    if (use && use.temporaryFiles > limits.diskEntries) {
       this.#end('disk', `The sandbox had more than ${limits.diskEntries} files in /tmp or /dev/shm.`);
       return;
     }
-    await this.#lowerSessions(processes);
-    this.#nextMemoryCheckMs = performance.now() + Math.min(MEMORY_BACKOFF * tookMs, IDLE_CHECK_MS);
+    this.#nextMemoryCheckMs = performance.now() + Math.min(MEMORY_BACKOFF * (use?.tookMs ?? 0), IDLE_CHECK_MS);
     this.#repeatMemory(isBusy() ? MEMORY_CHECK_MS : IDLE_CHECK_MS);
   }
 
@@ -109,29 +97,6 @@ export class Supervisor {
       this.#timers.delete('memory');
       void this.#watchMemory();
     });
-  }
-
-  /** choice 492 */
-  async #measureMemory(processes: readonly InnerProcess[]): Promise<number> {
-    const { limits, root } = this.#of;
-    const sockets = countSockets(root) * SOCKET_BYTES;
-    const most = processes.reduce((sum, { residentPages }) => sum + residentPages * PAGE_BYTES, sockets);
-    if (most <= limits.memoryBytes) return most;
-    let sum = sockets;
-    for (const { id, residentPages } of processes) {
-      if (this.#isClosed) break;
-      sum += (await readProportionalBytes(root, id)) ?? residentPages * PAGE_BYTES;
-    }
-    return sum;
-  }
-
-  /** One process of each session stands for it: the leader can have ended. */
-  async #lowerSessions(processes: readonly InnerProcess[]): Promise<void> {
-    const { root } = this.#of;
-    for (const { id } of new Map(processes.map((one) => [one.session, one])).values()) {
-      if (this.#isClosed) break;
-      await lowerSession(`${innerFolder(root)}/${id}`);
-    }
   }
 
   /** Measures the home folder early if the disk fills fast. */
@@ -188,14 +153,4 @@ async function readFreeBytes(path: string): Promise<number> {
   } catch {
     return Number.POSITIVE_INFINITY;
   }
-}
-
-/** Empty files take memory of the kernel, which the size of a file system in memory does not limit. */
-async function countTemporaryFiles(root: number): Promise<number> {
-  let sum = 0;
-  for (const path of ['/tmp', '/dev/shm']) {
-    const found = await statfs(`/proc/${root}/root${path}`).catch(() => undefined); // the sandbox has ended
-    if (found) sum += found.files - found.ffree;
-  }
-  return sum;
 }

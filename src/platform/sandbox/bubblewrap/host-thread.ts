@@ -1,0 +1,17 @@
+import { parentPort } from 'node:worker_threads';
+import { serveThread } from '../thread-calls.ts';
+import { checkProcesses } from './check-processes.ts';
+import { measureTree } from './find-entries.ts';
+import { createPipes, removeFolder } from './host-programs.ts';
+import { killSession } from './process-tree.ts';
+
+/*
+ * The thread for work on the host that takes long while commands use the CPU: the start of a program waits until the
+ * program has the CPU, and the processes of a fork bomb are many.
+ */
+
+const functions = { checkProcesses, killSession, createPipes, measureTree, removeFolder };
+
+export type HostFunctions = typeof functions;
+
+serveThread(parentPort!, functions); // this module is the entry of a worker
