@@ -176,7 +176,7 @@ export interface StepEndChunk {
 export interface FinishChunk {
   type: 'finish';
   reason: FinishReason;
-  /** The provider's own word for the reason, at most 100 characters. Undefined: the wire has none. */
+  /** The provider's own word, if it differs from `reason`. */
   nativeReason?: string;
   /** Undefined: the provider did not report it. */
   usage?: Usage;

@@ -243,7 +243,8 @@ const omitData = (_key: string, value: unknown): unknown =>
 
 const plainParameters = [
   ...(['temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'top_logprobs'] as const),
-  ...(['parallel_tool_calls'] as const),
+  ...(['parallel_tool_calls', 'logit_bias', 'logprobs', 'min_p', 'prediction', 'repetition_penalty', 'seed'] as const),
+  ...(['stop', 'top_a'] as const),
 ] as const;
 
 function listParameters(request: ResponseRequest): string[] {

@@ -30,6 +30,9 @@ export const readChatFacts = (run: Run, output: ChatOutputSettings, rename: Rena
   created: Math.floor(run.startedAtMs / 1000),
   requested: run.request.model ?? run.request.models?.[0] ?? '',
   findProvider: () => committedOf(run)?.endpoint.provider.name,
-  findNativeReason: () => committedOf(run)?.finish?.nativeReason,
+  findNativeReason() {
+    const finish = committedOf(run)?.finish;
+    return finish?.nativeReason ?? finish?.reason;
+  },
   findError: () => run.error,
 });

@@ -58,7 +58,8 @@ export class AttemptNotes implements Sink<Chunk> {
   /** The finish chunk was created for this attempt alone, so it is changed in place. */
   private clean(finish: FinishChunk): void {
     const { provider } = this;
-    const { serviceTier, fields } = finish;
+    const { serviceTier, nativeReason, fields } = finish;
+    if (nativeReason) finish.nativeReason = cleanName(nativeReason, provider);
     if (serviceTier) finish.serviceTier = cleanName(serviceTier, provider);
     const cut = fields ? cleanFields(fields, provider).map((name) => `${name} (cut to 200 characters)`) : [];
     if (finish.dropped || cut.length > 0)

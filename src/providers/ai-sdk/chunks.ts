@@ -190,6 +190,8 @@ class PartReader implements Reader {
     else if (this.sources.length > 0) this.dropped.add('source');
     this.usage = readUsage(part.usage);
     const finish: Chunk = { type: 'finish', reason: this.readReason(part.finishReason) };
+    const { raw } = (part.finishReason ?? {}) as { raw?: unknown };
+    if (typeof raw === 'string') finish.nativeReason = raw;
     if (this.usage) finish.usage = this.usage;
     if (this.dropped.size > 0) finish.dropped = [...this.dropped];
     chunks.push(finish);

@@ -18,7 +18,7 @@ const settled = new Set([
   ...['input', 'model', 'models', 'instructions', 'stream', 'tools', 'tool_choice', 'text', 'reasoning', 'prompt'],
   ...['max_output_tokens', 'temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'modalities'],
   ...['background', 'debug', 'max_tool_calls', 'plugins', 'previous_response_id', 'provider', 'route'],
-  ...['safety_identifier', 'session_id', 'stop_server_tools_when', 'store', 'trace', 'user'],
+  ...['stop', 'seed', 'safety_identifier', 'session_id', 'stop_server_tools_when', 'store', 'trace', 'user'],
 ]);
 
 /**
@@ -51,6 +51,8 @@ export function writeRequest(request: ResponseRequest, target: Target, name: str
   put('temperature', request.temperature);
   put('topP', request.top_p);
   put('topK', request.top_k);
+  put('stopSequences', request.stop);
+  put('seed', request.seed);
   put('frequencyPenalty', request.frequency_penalty);
   put('presencePenalty', request.presence_penalty);
   put('reasoning', readEffort(draft, request, conversation.effort));

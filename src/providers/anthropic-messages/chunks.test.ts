@@ -19,6 +19,7 @@ describe('a streamed message', () => {
     expect(join(chunks, 'text')).toContain('The Rhine rises');
     expect(finishOf(chunks)).toEqual({
       type: 'finish',
+      nativeReason: 'end_turn',
       reason: 'stop',
       serviceTier: 'default',
       usage: {

@@ -96,7 +96,7 @@ class MessageReader implements Reader {
     this.blocks.end(chunks, read === 'length');
     const refusal = ending ? undefined : readStopDetails(this.stopDetails, this.dropped);
     if (refusal !== undefined) chunks.push({ type: 'refusal', delta: refusal });
-    const finish: Chunk = { type: 'finish', reason: read };
+    const finish: Chunk = { type: 'finish', reason: read, nativeReason: reason };
     if (ending) finish.native = ending.finish(reason, this.stopDetails, this.counts);
     const counts = readUsage(this.counts, ending ? new Set() : this.dropped);
     if (counts) finish.usage = counts;

@@ -24,6 +24,7 @@ describe('a streamed response', () => {
     expect(join(chunks, 'text')).toBe('17 × 23 = 391.');
     expect(finishOf(chunks)).toEqual({
       type: 'finish',
+      nativeReason: 'STOP',
       reason: 'stop',
       usage: { inputTokens: 14, outputTokens: 129, totalTokens: 143, cachedTokens: 0, reasoningTokens: 120 },
     });

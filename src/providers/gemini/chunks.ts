@@ -50,6 +50,7 @@ class AnswerReader implements Reader {
   private usage: Record<string, unknown> | undefined;
   private grounding: Record<string, unknown> | undefined;
   private reason: FinishReason | undefined;
+  private nativeReason: string | undefined;
   /** The last event if a template read it. Its counts matter only if no event follows. */
   private unparsed: string | undefined;
 
@@ -119,6 +120,7 @@ class AnswerReader implements Reader {
     if (this.grounding) this.cite(this.grounding, chunks);
     const isCall = this.reason === 'stop' && this.parts.hasCalls;
     const finish: Chunk = { type: 'finish', reason: isCall ? 'tool_calls' : this.reason };
+    if (this.nativeReason !== undefined) finish.nativeReason = this.nativeReason;
     const counts = readUsage(this.usage, this.grounding ? countQueries(this.grounding) : 0);
     if (counts) finish.usage = counts;
     const tier = readTier(this.usage);
@@ -154,6 +156,7 @@ class AnswerReader implements Reader {
     const sources = (candidate.citationMetadata as { citationSources?: unknown } | undefined)?.citationSources;
     if (Array.isArray(sources) && sources.length > 0) this.dropped.add('citationMetadata.citationSources');
     if (typeof candidate.finishReason === 'string') {
+      this.nativeReason = candidate.finishReason;
       this.reason = readFinishReason(candidate.finishReason, candidate.finishMessage, this.dropped);
     }
   }

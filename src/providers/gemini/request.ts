@@ -38,6 +38,9 @@ const settled = new Set([
     'safety_identifier',
     'session_id',
     'stop_server_tools_when',
+    'stop',
+    'seed',
+    'logprobs',
     'store',
     'trace',
     'user',
@@ -122,12 +125,12 @@ function writeSampling({ dropped }: GeminiDraft, config: Body, request: Response
   if (request.top_k === 0)
     dropped.push('top_k (0)'); // 0 means no limit, which the protocol cannot express
   else put('topK', request.top_k);
+  put('stopSequences', request.stop);
+  put('seed', request.seed);
   put('frequencyPenalty', request.frequency_penalty);
   put('presencePenalty', request.presence_penalty);
-  if (request.top_logprobs) {
-    config.responseLogprobs = true;
-    config.logprobs = request.top_logprobs;
-  }
+  if (request.top_logprobs || request.logprobs) config.responseLogprobs = true;
+  if (request.top_logprobs) config.logprobs = request.top_logprobs;
 }
 
 function writeText(draft: GeminiDraft, config: Body, { text }: ResponseRequest): void {

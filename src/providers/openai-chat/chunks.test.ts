@@ -58,7 +58,7 @@ describe('a streamed response', () => {
     ['bored', 'stop', ['finish_reason (bored)']],
   ])('with the finish reason %s ends as %s', (word, reason, dropped) => {
     const chunks = readWhole({ choices: [{ message: { content: 'x' }, finish_reason: word }] }, {});
-    expect(finish(chunks)).toEqual({ type: 'finish', reason, dropped });
+    expect(finish(chunks)).toEqual({ type: 'finish', reason, nativeReason: word, dropped });
   });
 
   it('carries log probabilities with the text they belong to', () => {

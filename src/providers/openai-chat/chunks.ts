@@ -38,6 +38,7 @@ class ChatReader implements Reader {
   private begun = false;
   private streamed = false;
   private reason: FinishReason | undefined;
+  private nativeReason = '';
   private usage: unknown;
   private serviceTier: string | undefined;
   private citations: unknown;
@@ -154,6 +155,7 @@ class ChatReader implements Reader {
       type: 'finish',
       reason: reason === 'stop' && this.message.hasCalls ? 'tool_calls' : reason,
     };
+    if (this.nativeReason !== finish.reason) finish.nativeReason = this.nativeReason;
     const counts = readUsage(this.usage, this.dropped);
     if (counts !== undefined) finish.usage = counts;
     if (this.serviceTier !== undefined) finish.serviceTier = this.serviceTier;
@@ -185,7 +187,9 @@ class ChatReader implements Reader {
         case 'logprobs':
           break;
         case 'finish_reason':
-          if (choice.finish_reason) this.reason = readFinishReason(String(choice.finish_reason), this.dropped);
+          if (!choice.finish_reason) break;
+          this.nativeReason = String(choice.finish_reason);
+          this.reason = readFinishReason(this.nativeReason, this.dropped);
           break;
         case 'error':
           if (choice.error) throw readUpstreamErrorObject(choice.error, 200);

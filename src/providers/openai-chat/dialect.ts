@@ -5,10 +5,15 @@ import { dialectReader } from '../kit/read-dialect.ts';
 /** Body fields that a server may reject and that are not essential. */
 const optionalFields = [
   'frequency_penalty',
+  'logit_bias',
   'parallel_tool_calls',
+  'prediction',
   'presence_penalty',
   'prompt_cache_key',
+  'prompt_cache_retention',
+  'seed',
   'service_tier',
+  'stop',
   'temperature',
   'top_p',
   'user',
@@ -46,7 +51,10 @@ export const dialectSchema = Type.Object(
     }),
     cache_control: Type.Boolean({ default: false, description: 'Send cache breakpoints of text parts.' }),
     metadata: Type.Boolean({ default: false, description: 'Send `metadata`.' }),
-    top_k: Type.Boolean({ default: false, description: 'Send `top_k`, which OpenAI does not support.' }),
+    top_k: Type.Boolean({
+      default: false,
+      description: 'Send `top_k`, `min_p`, `top_a` and `repetition_penalty`, which OpenAI does not support.',
+    }),
     omit: Type.Array(Type.Enum([...optionalFields]), {
       default: [],
       description: 'Body fields that the server rejects. They are dropped and reported.',

@@ -43,7 +43,7 @@ export function writeMessages(
     const place = () => `input[${index}]`;
     switch (item.type) {
       case 'message':
-        dropUnknown(draft, item, itemFields.message, place);
+        dropUnknown(draft, item, messageFields, place);
         if (item.role === 'assistant') {
           turn = addAssistantText(messages, turn, writeMessage(draft, item as MessageItem, index));
         } else {
@@ -99,12 +99,16 @@ export function writeMessages(
   return conversation;
 }
 
+const messageFields = new Set([...itemFields.message, 'name']);
+
 function writeMessage(draft: ChatDraft, item: MessageItem, index: number): ChatMessage {
   const { content, refusal } = writeMessageContent(draft, item.content, `input[${index}].content`);
   const role = item.role === 'developer' && !draft.dialect.developer_role ? 'system' : item.role;
-  if (refusal === undefined) return { role, content };
+  const message: ChatMessage = { role, content };
+  if (item.name) message.name = item.name;
+  if (refusal === undefined) return message;
   if (role !== 'assistant') throw refuse(draft, `input[${index}].content`, `A refusal of the ${item.role}`);
-  return { role, content, refusal };
+  return { ...message, refusal };
 }
 
 function addAssistantText(messages: ChatMessage[], turn: ChatMessage | undefined, said: ChatMessage): ChatMessage {

@@ -80,8 +80,12 @@ function writePart(draft: ChatDraft, part: CarriedPart, place: () => string): Ch
       }
       return text;
     }
-    case 'output_text':
-      return { type: 'text', text: part.text };
+    case 'output_text': {
+      const text: ChatPart = { type: 'text', text: part.text };
+      const { cache_control: mark } = part as { cache_control?: unknown };
+      if (mark && draft.dialect.cache_control) text.cache_control = mark;
+      return text;
+    }
     case 'input_image': {
       if (!part.image_url) throw refuse(draft, `${place()}.file_id`, 'An image given by file id');
       if (part.file_id) draft.dropped.push(`${place()}.file_id`);

@@ -20,6 +20,8 @@ const settled = new Set([
   ...['parallel_tool_calls', 'prompt', 'prompt_cache_key', 'service_tier', 'metadata', 'cache_control', 'modalities'],
   ...['image_config', 'background', 'debug', 'max_tool_calls', 'plugins', 'previous_response_id', 'provider', 'route'],
   ...['safety_identifier', 'session_id', 'stop_server_tools_when', 'store', 'trace', 'user'],
+  ...['logit_bias', 'logprobs', 'min_p', 'prediction', 'prompt_cache_retention', 'repetition_penalty', 'seed', 'stop'],
+  ...['top_a'],
 ]);
 
 /** Translates a request into the body of `POST /chat/completions`. @see docs/reference/wires.md */
@@ -48,6 +50,8 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   writeText(draft, body, request.text);
   writeReasoning(draft, body, request, conversation.effort);
   put(draft, body, 'prompt_cache_key', request.prompt_cache_key);
+  put(draft, body, 'prompt_cache_retention', request.prompt_cache_retention);
+  put(draft, body, 'prediction', request.prediction);
   put(draft, body, 'service_tier', request.service_tier);
   put(draft, body, 'user', target.endUser);
   putWhen(dialect.metadata, draft, body, 'metadata', request.metadata);
@@ -73,13 +77,16 @@ function putWhen(
   taken: boolean,
   draft: ChatDraft,
   body: Record<string, unknown>,
-  name: 'metadata' | 'cache_control' | 'modalities' | 'top_k',
+  name: 'metadata' | 'cache_control' | 'modalities' | 'top_k' | (typeof openFields)[number],
   value: unknown,
 ): void {
   if (!isSet(value)) return;
   if (taken) body[name] = value;
   else draft.dropped.push(name);
 }
+
+/** Sampling that servers of open models have, and OpenAI has not. */
+const openFields = ['min_p', 'repetition_penalty', 'top_a'] as const;
 
 function writeSampling(draft: ChatDraft, body: Record<string, unknown>, request: ResponseRequest): void {
   if (isSet(request.max_output_tokens)) body[draft.dialect.max_tokens_field] = request.max_output_tokens;
@@ -88,10 +95,12 @@ function writeSampling(draft: ChatDraft, body: Record<string, unknown>, request:
   putWhen(draft.dialect.top_k, draft, body, 'top_k', request.top_k);
   put(draft, body, 'frequency_penalty', request.frequency_penalty);
   put(draft, body, 'presence_penalty', request.presence_penalty);
-  if (request.top_logprobs) {
-    body.logprobs = true;
-    body.top_logprobs = request.top_logprobs;
-  }
+  put(draft, body, 'seed', request.seed);
+  put(draft, body, 'stop', request.stop);
+  put(draft, body, 'logit_bias', request.logit_bias);
+  for (const field of openFields) putWhen(draft.dialect.top_k, draft, body, field, request[field]);
+  if (request.top_logprobs || request.logprobs) body.logprobs = true;
+  if (request.top_logprobs) body.top_logprobs = request.top_logprobs;
 }
 
 function writeText(draft: ChatDraft, body: Record<string, unknown>, text: ResponseRequest['text']): void {

@@ -51,7 +51,7 @@ describe('tool calls', () => {
       { type: 'tool_call_arguments', callId: expect.any(String), delta: '{}' },
       { type: 'tool_call', callId: expect.stringMatching(/^call_\w{24}$/), name: 'g' },
       { type: 'tool_call_arguments', callId: expect.any(String), delta: '{"x":1}' },
-      { type: 'finish', reason: 'tool_calls' },
+      { type: 'finish', reason: 'tool_calls', nativeReason: 'stop' },
     ]);
   });
 
@@ -59,7 +59,7 @@ describe('tool calls', () => {
     expect(readDeltas([call(0, 'c1', 'now', '')])).toEqual([
       { type: 'tool_call', callId: 'c1', name: 'now' },
       { type: 'tool_call_arguments', callId: 'c1', delta: '{}' },
-      { type: 'finish', reason: 'tool_calls' },
+      { type: 'finish', reason: 'tool_calls', nativeReason: 'stop' },
     ]);
   });
 

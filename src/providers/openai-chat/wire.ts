@@ -8,6 +8,7 @@ import type { OfferedTools } from '../kit/tool-box.ts';
 export interface ChatMessage {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   content: string | ChatPart[] | null;
+  name?: string;
   refusal?: string;
   reasoning_content?: string;
   reasoning_details?: ReasoningDetail[];

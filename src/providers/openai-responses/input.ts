@@ -71,7 +71,7 @@ function writeItem(
 ): unknown {
   switch (item.type) {
     case 'message':
-      return writeMessage(item, dialect, dropped);
+      return writeMessage(item, index, dialect, dropped);
     case 'function_call':
       return writeCall(item);
     case 'function_call_output':
@@ -133,10 +133,11 @@ function writeMadeImage(item: InputItem, index: number, dropped: string[]): unkn
   return { type: 'message', role: 'user', content };
 }
 
-function writeMessage(item: MessageItem, dialect: Dialect, dropped: string[]): unknown {
+function writeMessage(item: MessageItem, index: number, dialect: Dialect, dropped: string[]): unknown {
   const content = Array.isArray(item.content) ? writeParts(item.content, dialect, dropped) : item.content;
-  if (!('model' in item)) return content === item.content ? item : { ...item, content };
-  const { model: _, ...rest } = item; // a mark for `pin_model`, internal to the gateway
+  if (item.name) dropped.push(`input[${index}].name`);
+  if (!('model' in item) && !item.name) return content === item.content ? item : { ...item, content };
+  const { model: _, name: __, ...rest } = item as MessageItem & { model?: unknown }; // a mark for `pin_model`, internal to the gateway
   return { ...rest, content };
 }
 

@@ -22,6 +22,7 @@ const carried = [
   'presence_penalty',
   'prompt_cache_key',
   'prompt_cache_options',
+  'prompt_cache_retention',
   'service_tier',
   'temperature',
   'text',
@@ -31,7 +32,10 @@ const carried = [
 ] as const;
 
 /** Fields that the upstream does not support. Excludes fields that the gateway itself reads (`models`, `trace`, …). */
-const placeless = ['cache_control', 'image_config', 'modalities', 'top_k'] as const;
+const placeless = [
+  ...(['cache_control', 'image_config', 'modalities', 'top_k'] as const),
+  ...(['logit_bias', 'min_p', 'prediction', 'repetition_penalty', 'seed', 'stop', 'top_a'] as const),
+] as const;
 
 const logprobs = 'message.output_text.logprobs';
 
@@ -71,7 +75,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   }
   if (request.prompt) body.prompt = writePrompt(request.prompt, dialect, dropped);
   // The upstream requires both fields, and the interface has no such value of `include`.
-  if (request.top_logprobs && !request.include?.includes(logprobs)) {
+  if ((request.top_logprobs || request.logprobs) && !request.include?.includes(logprobs)) {
     body.include = [...(request.include ?? []), logprobs];
   }
   if (target.endUser !== undefined) body.safety_identifier = target.endUser; // `user` itself is never sent

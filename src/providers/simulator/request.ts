@@ -10,12 +10,20 @@ const harmless = [
   'cache_control',
   'frequency_penalty',
   'image_config',
+  'logit_bias',
+  'min_p',
+  'prediction',
   'presence_penalty',
   'prompt_cache_key',
   'prompt_cache_options',
+  'prompt_cache_retention',
+  'repetition_penalty',
   'safety_identifier',
+  'seed',
   'service_tier',
+  'stop',
   'temperature',
+  'top_a',
   'top_k',
   'top_p',
   'truncation',
@@ -54,7 +62,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   const reasoning = readReasoning(request);
   if (reasoning) body.reasoning = reasoning;
   if (request.max_output_tokens != null) body.max_output_tokens = request.max_output_tokens;
-  if (request.top_logprobs || request.include?.includes('message.output_text.logprobs')) {
+  if (request.top_logprobs || request.logprobs || request.include?.includes('message.output_text.logprobs')) {
     const count = request.top_logprobs ?? 0;
     if (count < 0 || count > 20) throw refuse('top_logprobs', `tells 0 to 20 of them, not ${count}`, target);
     body.logprobs = count;
