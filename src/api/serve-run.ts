@@ -54,7 +54,7 @@ export interface RunResponse {
   /** Serves the run. @throws {GatewayError} */
   run(): Promise<void>;
   /** @returns the body; undefined if the response has been written to the connection */
-  end(): MaybePromise<string | undefined>;
+  end(): MaybePromise<string | Buffer | undefined>;
   /** For a response that may begin before the run has ended. */
   stream?: {
     /** Whether the status is sent, so that a failure cannot have one. */

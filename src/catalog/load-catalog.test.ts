@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { knownProviders } from '../config/known-providers.ts';
 import codingScores from './builtin/coding-scores.json' with { type: 'json' };
 import openWeights from './builtin/open-weights.json' with { type: 'json' };
+import embeddings from './builtin/embeddings.json' with { type: 'json' };
 import images from './builtin/images.json' with { type: 'json' };
 import proprietary from './builtin/proprietary.json' with { type: 'json' };
 import simulator from './builtin/simulator.json' with { type: 'json' };
@@ -17,7 +18,7 @@ import {
 } from './load-catalog.ts';
 import { type CatalogFile, checkCatalogFile, keyOfEndpoint, mergeCatalogFiles } from './records.ts';
 
-const files = Object.entries({ proprietary, 'open-weights': openWeights, pictures: images, simulator }) as [
+const files = Object.entries({ proprietary, 'open-weights': openWeights, pictures: images, embeddings, simulator }) as [
   string,
   CatalogFile,
 ][];

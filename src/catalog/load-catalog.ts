@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import codingScores from './builtin/coding-scores.json' with { type: 'json' };
+import embeddings from './builtin/embeddings.json' with { type: 'json' };
 import openWeights from './builtin/open-weights.json' with { type: 'json' };
 import images from './builtin/images.json' with { type: 'json' };
 import proprietary from './builtin/proprietary.json' with { type: 'json' };
@@ -9,7 +10,13 @@ import simulator from './builtin/simulator.json' with { type: 'json' };
 import { type CatalogFile, type CatalogRecords, checkCatalogFile, mergeCatalogFiles } from './records.ts';
 
 /** The built-in catalog. A test checks each file with the schema. */
-export const builtinFiles: readonly CatalogFile[] = [proprietary, openWeights, images, simulator] as CatalogFile[];
+export const builtinFiles: readonly CatalogFile[] = [
+  proprietary,
+  openWeights,
+  images,
+  embeddings,
+  simulator,
+] as CatalogFile[];
 
 /** The file of the data folder in which `headgate models refresh` keeps what it fetched. */
 export const REFRESHED_FILE = 'catalog.json';

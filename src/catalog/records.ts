@@ -107,6 +107,8 @@ const endpointRecord = closed({
   max_completion_tokens: Type.Optional(tokens()),
   max_prompt_tokens: Type.Optional(tokens()),
   max_messages: Type.Optional(tokens()),
+  /** Maximum number of inputs or documents of one request to an endpoint that makes embeddings or reranks. */
+  max_batch: Type.Optional(tokens()),
   quantization: Type.Optional(text()),
   parameters: Type.Optional(texts()),
   input: Type.Optional(texts()),

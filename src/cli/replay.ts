@@ -73,7 +73,7 @@ function findWire(id: string | undefined) {
   const wire = textWires.get(id);
   if (!wire) throw new CommandError(`There is no wire "${id}": give ${known}.`);
   // The recording supplies the response, also for a wire inside this process.
-  const { image: _image, ...rest } = wire;
+  const { image: _image, embedding: _embedding, rerank: _rerank, ...rest } = wire;
   const { send: _send, ...text } = wire.text;
   return { ...rest, text };
 }

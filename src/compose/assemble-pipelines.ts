@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { describeGeneration } from '../contents/image-content.ts';
+import { assembleRetrieval, type RetrievalPipelines } from './assemble-retrieval.ts';
 import { createInputFilter, createPromptFilter, type InputFilterParts } from '../guardrails/inspect-run.ts';
 import { createOutputGuard } from '../guardrails/output/guard-output.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
@@ -18,6 +19,7 @@ import { createSearchedFilesInspector } from '../pipeline/run/check-searched-fil
 import { createStoredFileInspector } from '../pipeline/run/insert-stored-files.ts';
 import type { ImageRun } from '../pipeline/run/image-run.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
+import type { EmbeddingRun, RerankRun } from '../pipeline/run/retrieval-run.ts';
 import { buildRequest, type Run } from '../pipeline/run/run.ts';
 import { createCallService } from '../platform/outbound/call-service.ts';
 import { fetchMedia } from '../platform/outbound/fetch-media.ts';
@@ -80,7 +82,7 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
 }
 
 /**
- * Assembles the pipelines of responses and of image generations, with the same models and the same ledger.
+ * Assembles the pipelines of responses, image generations, embeddings and reranks, with the same models and the same ledger.
  *
  * @param resources is extended by what must be closed
  */
@@ -90,7 +92,7 @@ export function assemblePipelines(
 ): {
   pipeline: ResponsePipeline;
   imagePipeline: ImagePipeline;
-} {
+} & RetrievalPipelines {
   const { config, models, routingContext, hashEndUser, accounting, accounts, contentGuardrails, telemetry, log } =
     parts;
   const { addedTools, version, outbound } = parts;
@@ -115,7 +117,7 @@ export function assemblePipelines(
     begin: ledger.begin,
     record: ledger.record,
     region: () => config().server.region,
-    findUnknownProviders: ({ request, caller }: Run | ImageRun) =>
+    findUnknownProviders: ({ request, caller }: Run | ImageRun | EmbeddingRun | RerankRun) =>
       findUnknownNames(request.provider, models().catalog.endpoints, caller.workspaceId),
   };
   const filePorts = createFilePorts({ config, log, call: callService, media });
@@ -226,7 +228,7 @@ export function assemblePipelines(
     },
     budget: new ByteBudget(() => config().images.memory),
   };
-  return { pipeline, imagePipeline };
+  return { pipeline, imagePipeline, ...assembleRetrieval(everyRun, parts) };
 }
 
 /** Reserves the cost of input that was not known when the route was planned. */

@@ -189,6 +189,7 @@ class EndpointBuilder {
     const pricing = mergePricing(config, row && readRecordPrices(row));
     const output = config.capabilities?.output ?? row?.output ?? (row && model?.output);
     const upstream = config.upstream_model ?? row?.upstream_model ?? (config.model.includes('*') ? '*' : config.model);
+    const maxBatch = config.max_batch ?? row?.max_batch;
     const imageOf = (name: string) => describeImages(this.provider, name, output, [row?.image, config.image]);
     return {
       ...bareEndpoint(this.provider, config.model, upstream),
@@ -208,12 +209,14 @@ class EndpointBuilder {
         structuredOutputs: config.capabilities?.structured_outputs,
         reasoning: config.capabilities?.reasoning,
         input: config.capabilities?.input ?? row?.input ?? (row && model?.input),
-        output: output ?? (this.provider.wire.text ? undefined : ['image']),
+        output: output ?? listOutputs(this.provider),
       },
       reasoning: row && model?.reasoning,
       image: imageOf(upstream),
       ...(upstream.includes('*') && { imageOf }),
-      generatesText: this.provider.wire.text !== undefined && !isImages(output),
+      embedding: describeRetrieval(this.provider.wire.embedding?.facts, 'embeddings', output, maxBatch),
+      rerank: describeRetrieval(this.provider.wire.rerank?.facts, 'rerank', output, maxBatch),
+      generatesText: this.provider.wire.text !== undefined && !hasNoText(output),
       retainsData: entry.data_policy?.retains ?? row?.retains_data,
       trainsOnData: entry.data_policy?.trains ?? row?.trains_on_data,
       isModerated: config.is_moderated ?? row?.is_moderated,
@@ -231,8 +234,35 @@ class EndpointBuilder {
   }
 }
 
-const isImages = (output: readonly string[] | undefined): boolean =>
-  output !== undefined && output.length > 0 && output.every((modality) => modality === 'image');
+const otherOutputs: readonly string[] = ['image', 'embeddings', 'rerank'];
+const hasNoText = (output: readonly string[] | undefined): boolean =>
+  output !== undefined && output.length > 0 && output.every((modality) => otherOutputs.includes(modality));
+
+/** The outputs of a wire that generates no text; undefined: unknown. */
+function listOutputs({ wire }: Provider): string[] | undefined {
+  if (wire.text) return undefined;
+  return [
+    ...(wire.image ? ['image'] : []),
+    ...(wire.embedding ? ['embeddings'] : []),
+    ...(wire.rerank ? ['rerank'] : []),
+  ];
+}
+
+/**
+ * Returns the capabilities of an endpoint that makes embeddings or reranks. An endpoint with unknown outputs has those of
+ * its wire, because local servers do not say which of their models makes embeddings. choice 630
+ *
+ * @param maxBatch of the configuration or the catalog
+ */
+function describeRetrieval<Facts extends { readonly maxBatch: number }>(
+  facts: Facts | undefined,
+  modality: 'embeddings' | 'rerank',
+  output: readonly string[] | undefined,
+  maxBatch: number | undefined,
+): Facts | undefined {
+  if (!facts || (output && !output.includes(modality))) return undefined;
+  return maxBatch === undefined ? facts : { ...facts, maxBatch };
+}
 
 type WrittenImage = EndpointRecord['image'] | ModelConfig['image'];
 

@@ -1,5 +1,6 @@
 import { accessTopic } from '../access/access.ts';
 import { createContainerHandlers } from '../api/containers/handlers.ts';
+import { createEmbeddingsHandler } from '../api/embeddings/handler.ts';
 import { createFileHandlers } from '../api/files/handlers.ts';
 import { createContentHandler } from '../api/generation/content.ts';
 import { createFeedbackHandlers } from '../api/generation/feedback.ts';
@@ -13,6 +14,7 @@ import { createImageModelsHandlers } from '../api/images/models.ts';
 import { createManagementHandlers } from '../api/management/handlers.ts';
 import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
+import { createRerankHandler } from '../api/rerank/handler.ts';
 import { canUse, listRows } from '../routing/model-rows.ts';
 import { writeChatError } from '../api/chat-completions/errors.ts';
 import { createChatHandler } from '../api/chat-completions/handler.ts';
@@ -48,6 +50,7 @@ import { withTimeout } from '../platform/with-timeout.ts';
 import type { ModulePlugins } from '../requests/module-plugins.ts';
 import type { Health } from '../routing/health.ts';
 import type { PrimaryService } from '../workers/services.ts';
+import type { RetrievalPipelines } from './assemble-retrieval.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import { findVendorAccount } from './find-vendor-account.ts';
 import type { Accounting } from './open-accounting.ts';
@@ -61,6 +64,8 @@ export interface EdgeParts {
   health: Health;
   pipeline: ResponsePipeline;
   imagePipeline: ImagePipeline;
+  embeddingPipeline: RetrievalPipelines['embeddingPipeline'];
+  rerankPipeline: RetrievalPipelines['rerankPipeline'];
   /** The settings of the operator's plugins. */
   modules: ModulePlugins;
   accounts: Accounts;
@@ -139,6 +144,18 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         pipeline: imagePipeline,
         requestMs: () => config().images.request_ms,
         streamMs: () => config().images.stream_ms,
+      }),
+      createEmbeddings: createEmbeddingsHandler({
+        ...everyRun,
+        pipeline: parts.embeddingPipeline,
+        requestMs: () => config().timeouts.request_ms,
+        maxInputs: () => config().embeddings.max_inputs,
+      }),
+      createRerank: createRerankHandler({
+        ...everyRun,
+        pipeline: parts.rerankPipeline,
+        requestMs: () => config().timeouts.request_ms,
+        maxDocuments: () => config().embeddings.max_inputs,
       }),
       imageBodyLimit: images.body_limit,
       writeImageError,

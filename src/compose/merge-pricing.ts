@@ -9,11 +9,17 @@ type WrittenPricing = NonNullable<ModelConfig['pricing']>;
  *
  * @throws {Error} if the result lacks one of the two main prices, which would silently be zero
  */
-export function mergePricing({ model, pricing }: ModelConfig, known: Pricing | undefined): Pricing | undefined {
+export function mergePricing(
+  { model, pricing, capabilities }: ModelConfig,
+  known: Pricing | undefined,
+): Pricing | undefined {
   if (!pricing || Object.keys(pricing).length === 0) return known;
-  const { prompt, completion, request, above } = pricing;
+  const { prompt, completion, request, web_search: search, above } = pricing;
   const missing = [prompt === undefined && 'prompt', completion === undefined && 'completion'].filter(Boolean);
-  if (!known && missing.length > 0 && request === undefined) {
+  const generates =
+    capabilities?.output?.some((modality) => modality !== 'embeddings' && modality !== 'rerank') ?? true;
+  const isComplete = generates ? missing.length === 0 : prompt !== undefined || search !== undefined;
+  if (!known && !isComplete && request === undefined) {
     const what = missing.join(' and no ');
     throw new Error(
       `The pricing of ${model} has no ${what}: write ${missing.length === 1 ? 'it' : 'them'}, 0 when it costs nothing.`,

@@ -29,6 +29,8 @@ const about: Record<string, string> = {
   retry:
     'Retries at the same endpoint. A provider may override each setting. Guide: [routing](../guides/routing.md#retries).',
   timeouts: 'Timeouts in milliseconds. A provider may override all except `request_ms` and `receive_ms`.',
+  embeddings:
+    'Limits of `POST /embeddings` and `POST /rerank`. Reference: [embeddings](embeddings.md), [rerank](rerank.md).',
   images: 'Limits of `POST /images`. Guide: [images](../guides/images.md).',
   providers:
     'Providers and their models. A provider has a wire, a URL, keys and models: its endpoints. Guide: [providers](../guides/providers.md).',

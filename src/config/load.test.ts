@@ -189,7 +189,7 @@ describe('an invalid file', () => {
     ['server: []', '1: server: must be an object, got a list of 0'],
     [
       'providers: [{ id: a, wire: opnai-chat, base_url: "http://x", models: [{ model: m }] }]',
-      '1: providers[0].wire: must be one of `openai`, `openai-responses`, `openai-chat`, `anthropic-messages`, `gemini`, `openai-images`, `bfl`, `recraft`, `fal`, `ai-sdk`, `simulator`, got "opnai-chat"; did you mean `openai-chat`?',
+      '1: providers[0].wire: must be one of `openai`, `openai-responses`, `openai-chat`, `anthropic-messages`, `gemini`, `openai-images`, `openai-embeddings`, `cohere`, `ollama`, `bfl`, `recraft`, `fal`, `ai-sdk`, `simulator`, got "opnai-chat"; did you mean `openai-chat`?',
     ],
     [
       'providers: [{ id: a, wire: simulator, models: [{ model: a/b, capabilities: { input: [text, txt] } }] }]',
@@ -213,7 +213,7 @@ describe('an invalid file', () => {
     ['server: {}\nserver: {}', '2: Map keys must be unique'],
     [
       provider().replace('openai-chat', 'smtp'),
-      '1: providers[0].wire: must be one of `openai`, `openai-responses`, `openai-chat`, `anthropic-messages`, `gemini`, `openai-images`, `bfl`, `recraft`, `fal`, `ai-sdk`, `simulator`, got "smtp"',
+      '1: providers[0].wire: must be one of `openai`, `openai-responses`, `openai-chat`, `anthropic-messages`, `gemini`, `openai-images`, `openai-embeddings`, `cohere`, `ollama`, `bfl`, `recraft`, `fal`, `ai-sdk`, `simulator`, got "smtp"',
     ],
     [
       provider().replace('model: m', 'modle: m'),

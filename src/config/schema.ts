@@ -122,7 +122,7 @@ const pricing = Type.Object({
   ...tokenPrices,
   request: price('USD per request.'),
   image: price('USD per input image.'),
-  web_search: price('USD per web search by the provider.'),
+  web_search: price('USD per web search by the provider, or per search unit of `POST /rerank`.'),
   searched_request: price('USD per response with at least one web search.'),
   above: Type.Optional(
     Type.Array(
@@ -233,6 +233,14 @@ const model = Type.Object({
   distillable: Type.Optional(Type.Boolean({ description: 'Whether its author allows distillation.' })),
   capabilities: Type.Optional(capabilities),
   urls: Type.Optional(Type.Enum([...urlSettings], { description: 'Overrides `urls` of the provider.' })),
+  max_batch: Type.Optional(
+    Type.Integer({
+      description:
+        'With `output: [embeddings]`: maximum number of inputs of one request to the provider. A longer list is split. With `output: [rerank]`: maximum number of documents. Absent: from the catalog or the wire.',
+      minimum: 1,
+      maximum: 100_000,
+    }),
+  ),
   image: Type.Optional(image),
 });
 
@@ -244,6 +252,9 @@ export const wireNames = [
   'anthropic-messages',
   'gemini',
   'openai-images',
+  'openai-embeddings',
+  'cohere',
+  'ollama',
   'bfl',
   'recraft',
   'fal',
@@ -1309,6 +1320,29 @@ export const configSchema = Type.Object({
   providers: Type.Array(provider, {
     description: 'Providers and their models. Empty: only the simulator, as `simulator/*`.',
     default: [],
+  }),
+  embeddings: Type.Object({
+    max_inputs: Type.Integer({
+      description: 'Maximum number of inputs of one request, or of documents of `POST /rerank`. More are a 400.',
+      default: 2048,
+      minimum: 1,
+      maximum: 100_000,
+    }),
+    parallel_calls: Type.Integer({
+      description:
+        'Requests to a provider at the same time for one request whose inputs exceed the limit of the provider.',
+      default: 4,
+      minimum: 1,
+      maximum: 64,
+    }),
+    answer_limit: bytes(
+      'Largest total of the responses of a provider to one request, in bytes or as `64MiB`.',
+      268_435_456,
+    ),
+    memory: bytes(
+      'Memory for the responses of providers of all embeddings in progress, in each process. Further requests wait.',
+      536_870_912,
+    ),
   }),
   images: Type.Object({
     request_ms: milliseconds('Deadline of `POST /images`. After it, 524.', 300_000),

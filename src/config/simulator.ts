@@ -1,6 +1,6 @@
 import type { Config, ProviderConfig } from './schema.ts';
 
-const models = ['simulator/echo', 'simulator/writer', 'simulator/reasoner', 'simulator/image'];
+const models = ['echo', 'writer', 'reasoner', 'image', 'embedding', 'rerank'].map((name) => `simulator/${name}`);
 
 /** The provider if none is configured, so that the first request works offline. */
 export const simulatorProvider: ProviderConfig = {

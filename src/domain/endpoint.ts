@@ -1,4 +1,6 @@
+import type { EmbeddingFacts } from './embeddings.ts';
 import type { ImageFacts } from './images.ts';
+import type { RerankFacts } from './rerank.ts';
 
 /**
  * The prices of an endpoint. Prices per token are integers of nano-dollars per million tokens: 0.00000025 USD per token
@@ -10,7 +12,7 @@ export interface Pricing extends TokenPrices {
   requestNanoUsd?: number;
   /** For an image in the input. */
   imageNanoUsd?: number;
-  /** For each web search of the provider. */
+  /** For each web search of the provider, and each search unit of a rerank. */
   webSearchNanoUsd?: number;
   /** For a response that searched the web, regardless of how often. */
   searchedRequestNanoUsd?: number;
@@ -152,7 +154,11 @@ export interface EndpointFacts {
   readonly reasoning: ModelReasoning | undefined;
   /** Undefined: it generates no images for `POST /images`. */
   readonly image: ImageFacts | undefined;
-  /** False: it generates only images. */
+  /** Absent: it makes no embeddings for `POST /embeddings`. */
+  readonly embedding?: EmbeddingFacts | undefined;
+  /** Absent: it reranks nothing for `POST /rerank`. */
+  readonly rerank?: RerankFacts | undefined;
+  /** False: it generates no text. */
   readonly generatesText: boolean;
   /** Whether the provider keeps its input or trains on it. Unknown counts as yes. */
   readonly retainsData: boolean | undefined;

@@ -10,7 +10,7 @@ export interface LedgerEntry {
   id: string;
   createdAtMs: number;
   /** The kind of request. Absent: a response. */
-  apiType?: 'image';
+  apiType?: 'image' | 'embeddings' | 'rerank';
   /**
    * The generation that this one served: the gateway itself made the request. Sums over entries need not consider it,
    * because no entry contains the usage of another one.

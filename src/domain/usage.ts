@@ -36,7 +36,7 @@ export interface SpecialCounts {
   outputImageTokens?: number;
   /** Images in the input, if the endpoint has a price per image. */
   inputImages?: number;
-  /** Web searches of the provider. */
+  /** Web searches of the provider, or search units of a rerank. */
   webSearches?: number;
 }
 

@@ -2,12 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { FilterSource } from '../domain/content-filter.ts';
+import type { EmbeddingRequest } from '../domain/embeddings.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ImageRequest } from '../domain/images.ts';
 import { isJson } from '../domain/is-json.ts';
 import type { InputItem } from '../domain/items.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { PluginSetting, RequestSettings } from '../domain/request.ts';
+import type { RerankRequest } from '../domain/rerank.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 import { type InputChange, pass, type Verdict } from '../domain/verdict.ts';
 import type { FilterSet, FilterSets } from './filter-sets.ts';
@@ -81,6 +83,52 @@ export const createPromptFilter =
   };
 
 type PromptChange = Pick<ImageRequest, 'prompt' | 'provider'>;
+
+/**
+ * Creates the same for embeddings: every text of the input. Ids of tokens cannot be scanned, so a caller with filters
+ * must not send them.
+ */
+export const createEmbeddingFilter =
+  (parts: InputFilterParts) =>
+  (run: FilteredRun & { readonly request: EmbeddingChange }): MaybePromise<Verdict<EmbeddingChange>> => {
+    const { contentFilters } = run.caller;
+    if (contentFilters === undefined || run.parent?.isInspected) return pass;
+    const { input } = run.request;
+    if (input.kind === 'tokens') throw unreadableTokens();
+    return filterTexts(parts, contentFilters, run, (replace) => {
+      const replaceOfUser = (text: string): string => replace(text, 'input', true);
+      if (input.kind === 'text') return { input: { kind: 'text', items: input.items.map(replaceOfUser) } };
+      const items = input.items.map((content) =>
+        content.map((part) => (part.type === 'text' ? { ...part, text: replaceOfUser(part.text) } : part)),
+      );
+      return { input: { kind: 'parts', items } };
+    });
+  };
+
+type EmbeddingChange = Pick<EmbeddingRequest, 'input'>;
+
+/** choice 631 */
+const unreadableTokens = (): GatewayError =>
+  new GatewayError(
+    'invalid_request',
+    'input: A guardrail of this key scans texts, and arrays of tokens cannot be scanned. Send texts.',
+    { metadata: { issues: [{ path: 'input', message: 'Send texts: a guardrail scans them.' }] } },
+  );
+
+/** Creates the same for reranking: the query of the user, and the documents. */
+export const createRerankFilter =
+  (parts: InputFilterParts) =>
+  (run: FilteredRun & { readonly request: RerankChange }): MaybePromise<Verdict<RerankChange>> => {
+    const { contentFilters } = run.caller;
+    if (contentFilters === undefined || run.parent?.isInspected) return pass;
+    const { query, documents } = run.request;
+    return filterTexts(parts, contentFilters, run, (replace) => ({
+      query: replace(query, 'query', true),
+      documents: documents.map((document) => replace(document, 'documents', false)),
+    }));
+  };
+
+type RerankChange = Pick<RerankRequest, 'query' | 'documents'>;
 
 /** Returns another text, or the same. */
 type ReplaceInput = (text: string, field: string, isOfUser: boolean) => string;

@@ -67,6 +67,10 @@ type HandlerName =
   | 'createMessage'
   | 'countTokens'
   | 'createImage'
+  | 'createEmbeddings'
+  | 'createRerank'
+  | 'listEmbeddingModels'
+  | 'listRerankModels'
   | 'listImageModels'
   | 'listImageEndpoints'
   | 'findGeneration'
@@ -186,6 +190,10 @@ export function listRoutes(handlers: Handlers): Route[] {
       errors: handlers.writeImageError,
       handler: handlers.createImage,
     },
+    { method: 'POST', path: '/api/v1/embeddings', permission: 'inference', handler: handlers.createEmbeddings },
+    { method: 'GET', path: '/api/v1/embeddings/models', permission: 'any', handler: handlers.listEmbeddingModels },
+    { method: 'POST', path: '/api/v1/rerank', permission: 'inference', handler: handlers.createRerank },
+    { method: 'GET', path: '/api/v1/rerank/models', permission: 'any', handler: handlers.listRerankModels },
     { method: 'GET', path: '/api/v1/images/models', permission: 'any', handler: handlers.listImageModels },
     {
       method: 'GET',

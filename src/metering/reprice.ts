@@ -17,7 +17,16 @@ import { pricesOfTier } from './price.ts';
 /** The fields of an endpoint that repricing needs. */
 export type PricedEndpoint = Pick<
   EndpointFacts,
-  'id' | 'provider' | 'tier' | 'pricing' | 'tierPricing' | 'workspace' | 'generatesText' | 'image'
+  | 'id'
+  | 'provider'
+  | 'tier'
+  | 'pricing'
+  | 'tierPricing'
+  | 'workspace'
+  | 'generatesText'
+  | 'image'
+  | 'embedding'
+  | 'rerank'
 >;
 
 /** Responses of these routers are free. @see docs/reference/routers.md#bodybuilder */
@@ -118,8 +127,18 @@ function chooseEndpoint(
   { workspaceId, apiType }: LedgerEntry,
   endpoints: readonly PricedEndpoint[],
 ): PricedEndpoint | undefined {
-  const canDo = ({ generatesText, image }: PricedEndpoint) =>
-    apiType === 'image' ? image !== undefined : generatesText;
+  const canDo = ({ generatesText, image, embedding, rerank }: PricedEndpoint) => {
+    switch (apiType) {
+      case 'image':
+        return image !== undefined;
+      case 'embeddings':
+        return embedding !== undefined;
+      case 'rerank':
+        return rerank !== undefined;
+      case undefined:
+        return generatesText;
+    }
+  };
   const same = endpoints.find(({ id }) => id === endpointId);
   if (same) return canDo(same) ? same : undefined;
   const those = endpoints.filter((endpoint) => {

@@ -68,6 +68,8 @@ export const bareEndpoint = (provider: Provider, model: string, upstreamModel: s
   capabilities: {},
   reasoning: undefined,
   image: undefined,
+  embedding: undefined,
+  rerank: undefined,
   generatesText: true,
   retainsData: undefined,
   trainsOnData: undefined,
@@ -136,7 +138,7 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
     ...Object.values(own).flatMap((value) => findTexts([value, ...value.split(' ')])),
   ].sort((a, b) => b.length - a.length);
   const upstreamAt = (baseUrl: string) => createUpstream({ name: entry.name, baseUrl, timeouts: entry.timeouts });
-  const isInside = wire.text?.send !== undefined || wire.image?.send !== undefined;
+  const isInside = [wire.text, wire.image, wire.embedding, wire.rerank].some((facet) => facet?.send !== undefined);
   const upstream = isInside || entry.baseUrl === undefined ? undefined : upstreamAt(entry.baseUrl);
   const origin = entry.baseUrl === undefined ? undefined : new URL(entry.baseUrl).origin;
   const others = new Map<string, Upstream>(); // origin → its pool; at most MAX_ORIGINS

@@ -4,7 +4,9 @@ import type { Usage } from '../domain/usage.ts';
 import type { ImageWire } from './image-wire.ts';
 import type { ProviderEntry } from './provider.ts';
 import type { TextWire } from './text-wire.ts';
+import type { EmbeddingWire, RerankWire } from './whole-wire.ts';
 
+export { defineEmbeddingWire, defineRerankWire, type EmbeddingWire, type RerankWire } from './whole-wire.ts';
 export { defineImageWire, type ImageUpstreamRequest, type ImageWire, type Poll } from './image-wire.ts';
 export { defineTextWire, type TextWire } from './text-wire.ts';
 
@@ -43,6 +45,10 @@ export interface Wire {
   readonly text?: TextWire;
   /** For `POST /images`. Absent: the wire generates no images. */
   readonly image?: ImageWire;
+  /** For `POST /embeddings`. Absent: the wire makes no embeddings. */
+  readonly embedding?: EmbeddingWire;
+  /** For `POST /rerank`. Absent: the wire reranks nothing. */
+  readonly rerank?: RerankWire;
 }
 
 /** One message of a streamed response: the fields of a server-sent event. */

@@ -115,8 +115,14 @@ export class Needs {
   }
 
   /** Excludes an endpoint that can never serve the request. */
-  exclude({ generatesText }: EndpointFacts): Exclusion | undefined {
-    return generatesText ? undefined : { code: 'wrong_endpoint', reason: 'generates only images, with POST /images' };
+  exclude({ generatesText, image, embedding, rerank }: EndpointFacts): Exclusion | undefined {
+    if (generatesText) return undefined;
+    const served = [
+      ...(image || (!embedding && !rerank) ? ['generates only images, with POST /images'] : []),
+      ...(embedding ? ['makes only embeddings, with POST /embeddings'] : []),
+      ...(rerank ? ['only reranks documents, with POST /rerank'] : []),
+    ];
+    return { code: 'wrong_endpoint', reason: served.join(' and ') };
   }
 
   /** Whether the endpoint supports a parameter. Undefined if unknown. */

@@ -1,9 +1,11 @@
 import { parseSlug, type Slug, withoutVariant } from '../catalog/slug.ts';
 import type { Caller } from '../domain/caller.ts';
+import type { EmbeddingRequest } from '../domain/embeddings.ts';
 import type { EndpointFacts, Model } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ImageRequest } from '../domain/images.ts';
 import type { ResponseRequest } from '../domain/request.ts';
+import type { RerankRequest } from '../domain/rerank.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
 import type { RouterMetadata, StageRecord } from '../domain/router-metadata.ts';
 import type { RoutingStrategy } from '../domain/routing-strategy.ts';
@@ -14,6 +16,7 @@ import { findEndpoints, MAX_SLUG_LENGTH } from './find-endpoints.ts';
 import { excludeByGuardrails } from './guardrail.ts';
 import type { Health } from './health.ts';
 import { ImageNeeds } from './image-needs.ts';
+import { EmbeddingNeeds, RerankNeeds } from './retrieval-needs.ts';
 import type { InFlight } from './in-flight.ts';
 import { Needs } from './needs.ts';
 import { isOrderOpen, type OrderContext, orderEndpoints } from './order.ts';
@@ -139,6 +142,34 @@ export function planImageRoute<E extends EndpointFacts>(
   const named: ResponseRequest = { input: [], model, ...(provider && { provider: { ...provider } }) };
   return planFor(new ImageNeeds(request), named, caller, routingContext, {}, onRefused);
 }
+
+/**
+ * Plans the route of embeddings. It has no session, because no provider caches their inputs.
+ *
+ * @throws {GatewayError} `wrong_endpoint` for a model without embeddings, and those of `planRoute`
+ */
+export const planEmbeddingRoute = <E extends EndpointFacts>(
+  request: EmbeddingRequest,
+  caller: RoutingCaller,
+  routingContext: RoutingContext<E>,
+  onRefused?: (plan: Plan<E>) => void,
+): Plan<E> => planFor(new EmbeddingNeeds(request), nameModels(request), caller, routingContext, {}, onRefused);
+
+/** Plans the route of a rerank. The same applies. */
+export const planRerankRoute = <E extends EndpointFacts>(
+  request: RerankRequest,
+  caller: RoutingCaller,
+  routingContext: RoutingContext<E>,
+  onRefused?: (plan: Plan<E>) => void,
+): Plan<E> => planFor(new RerankNeeds(request), nameModels(request), caller, routingContext, {}, onRefused);
+
+/** The fields of a request that name models and providers. */
+const nameModels = ({ model, models, provider }: EmbeddingRequest | RerankRequest): ResponseRequest => ({
+  input: [],
+  ...(model !== undefined && { model }),
+  ...(models && { models }),
+  ...(provider && { provider }),
+});
 
 function planFor<E extends EndpointFacts>(
   needs: Needs,

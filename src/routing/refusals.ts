@@ -49,6 +49,8 @@ function createRequestError(
         availability: createAvailability(code, slugs),
       });
     case 'n':
+    case 'input':
+    case 'documents':
     case 'input_references':
     case 'output_format': {
       const message = `No endpoint of ${model} supports this: ${shown}.`;

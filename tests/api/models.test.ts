@@ -168,6 +168,8 @@ describe('GET /models', () => {
         default_parameters: null,
         supported_voices: null,
         links: { details: '/api/v1/models/acme/one/endpoints' },
+        object: 'model',
+        owned_by: 'acme',
         hugging_face_id: null,
         knowledge_cutoff: '2025-06-30',
         expiration_date: null,
@@ -299,7 +301,7 @@ describe('GET /models', () => {
     }
     expect(seen).toEqual(all);
     expect(idsOf(await list('?offset=1&output_modalities=all'))).toEqual(all.slice(1));
-    expect(await list('?offset=1000')).toEqual({ data: [], total_count: 12, links: { next: null } });
+    expect(await list('?offset=1000')).toEqual({ object: 'list', data: [], total_count: 12, links: { next: null } });
   });
 
   it.each([

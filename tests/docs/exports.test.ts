@@ -15,7 +15,8 @@ for (const path of sources) {
 }
 
 /** The folder of a wire. The wires are siblings: the same file has the same exports in each of them. */
-const wireOf = (path: string): string | undefined => /^providers\/([\w-]+(?:\/images)?)\//.exec(path)?.[1];
+const wireOf = (path: string): string | undefined =>
+  /^providers\/([\w-]+(?:\/(?:images|embeddings))?)\//.exec(path)?.[1];
 
 /** Whether files may share a name: each is in the folder of another wire, or is the page of types for clients. */
 function mayShare(paths: readonly string[]): boolean {

@@ -156,6 +156,10 @@ describe('the running gateway', () => {
     await request('POST', '/api/v1/messages', { body: { ...chat, stream: true } });
     await request('POST', '/api/v1/messages/count_tokens', { body: chat });
     await request('POST', '/api/v1/images', { body: { model: 'simulator/image', prompt: 'A circle', size: '64x64' } });
+    await request('POST', '/api/v1/embeddings', { body: { model: 'simulator/embedding', input: 'A fox' } });
+    const ranking = { model: 'simulator/rerank', query: 'fox', documents: ['A fox', 'A bird'] };
+    await request('POST', '/api/v1/rerank', { body: ranking });
+    for (const path of ['embeddings/models', 'rerank/models']) await request('GET', `/api/v1/${path}`);
     const listed = (await request('GET', '/api/v1/generations')) as unknown as { data: { id: string }[] };
     const query = `?id=${listed.data[0]!.id}`;
     await request('GET', '/api/v1/generation', { query });

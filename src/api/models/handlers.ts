@@ -10,8 +10,9 @@ import { noEndpoints } from '../../routing/refusals.ts';
 import type { LatestAlias } from '../../routing/routers/router.ts';
 import { cutPage, filterRows, type ModelQuery, readModelQuery, sortRows, writeNextLink } from './filters.ts';
 import { describeRow, listRows, type ModelRow, canUse } from '../../routing/model-rows.ts';
+import { isAnthropicClient, writeAnthropicList, writeAnthropicModel } from './anthropic-shape.ts';
 import { writeEndpoint } from './write-endpoint.ts';
-import { writeArchitecture, writeModel } from './write-model.ts';
+import { writeArchitecture, writeListedModel, writeModel } from './write-model.ts';
 
 /** The data that the routes of the catalog read. They are functions, because the data may change at run time. */
 export interface ModelsParts {
@@ -33,7 +34,15 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown
 export function createModelsHandlers(
   parts: ModelsParts,
 ): Record<
-  'listModels' | 'listUserModels' | 'countModels' | 'findModel' | 'retrieveModel' | 'listEndpoints' | 'listProviders',
+  | 'listModels'
+  | 'listUserModels'
+  | 'listEmbeddingModels'
+  | 'listRerankModels'
+  | 'countModels'
+  | 'findModel'
+  | 'retrieveModel'
+  | 'listEndpoints'
+  | 'listProviders',
   Handler
 > {
   const { catalog, health, latest, providers } = parts;
@@ -43,16 +52,26 @@ export function createModelsHandlers(
       rows.filter(({ model }) => !model.hidden),
       query,
     );
-  /** Returns the page of rows that matches the query. */
-  const answer = (request: FastifyRequest, all: readonly ModelRow[]) => {
-    const given = request.query as Record<string, unknown>; // as Fastify parses a query string
+  /**
+   * Returns the page of rows that matches the query, in the shape of the client.
+   *
+   * @param output of all rows, instead of the one in the query
+   */
+  const answer = (request: FastifyRequest, all: readonly ModelRow[], output?: string) => {
+    const sent = request.query as Record<string, unknown>; // as Fastify parses a query string
+    const given = output === undefined ? sent : { ...sent, output_modalities: output };
+    if (isAnthropicClient(request.headers)) {
+      const { limit: _, ...filters } = given; // its limit is another one
+      return writeAnthropicList(listed(all, readModelQuery(filters)), given);
+    }
     const query = readModelQuery(given);
     const rows = sortRows(listed(all, query), query.sort, (id) => health.figures(id));
     const { page, next } = cutPage(rows, query);
     return {
-      data: page.map(writeModel),
+      object: 'list',
+      data: page.map(writeListedModel),
       total_count: rows.length,
-      links: { next: writeNextLink(request.routeOptions.url ?? '/api/v1/models', given, next) },
+      links: { next: writeNextLink(request.routeOptions.url ?? '/api/v1/models', sent, next) },
     };
   };
   const find = (slug: string, caller: Caller): ModelRow | undefined => {
@@ -73,6 +92,10 @@ export function createModelsHandlers(
       return answer(request, listRows(seen, latest(), isUsable));
     },
 
+    /** `GET /embeddings/models` and `GET /rerank/models`: the rows of `GET /models` with these outputs. */
+    listEmbeddingModels: async (request) => answer(request, rowsFor(request.caller!), 'embeddings'),
+    listRerankModels: async (request) => answer(request, rowsFor(request.caller!), 'rerank'),
+
     /** `GET /models/count`: the number of rows of `GET /models` with the same filters. */
     async countModels(request) {
       const query = readModelQuery(request.query as Record<string, unknown>); // as Fastify parses a query string
@@ -87,7 +110,7 @@ export function createModelsHandlers(
     /** `GET /models/{author}/{slug}`, where clients of the compatible API look for a model: not in `data`. */
     async retrieveModel(request) {
       const row = getNamed(request);
-      return { ...writeModel(row), object: 'model', owned_by: row.model.id.split('/', 1)[0] };
+      return isAnthropicClient(request.headers) ? writeAnthropicModel(row) : writeListedModel(row);
     },
 
     /** `GET /models/{author}/{slug}/endpoints`. */

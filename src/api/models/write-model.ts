@@ -46,6 +46,13 @@ export function writeModel({ model, isRouter, aliasTarget, ...row }: ModelRow): 
   };
 }
 
+/** The same with the fields that clients of OpenAI read. */
+export const writeListedModel = (row: ModelRow): Record<string, unknown> => ({
+  ...writeModel(row),
+  object: 'model',
+  owned_by: row.model.id.split('/', 1)[0],
+});
+
 /** Input and output of a model: `text+image->text`. */
 export function writeArchitecture({ input, output }: Pick<ModelRow, 'input' | 'output'>, tokenizer?: string) {
   const reads = filterKnown(input, inputModalities);

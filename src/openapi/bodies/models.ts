@@ -12,6 +12,7 @@ import {
   seconds,
   text,
   textOrNull,
+  time,
 } from './shapes.ts';
 
 const architecture = Type.Object({
@@ -50,13 +51,30 @@ const modelFields = {
 /** @see docs/reference/models.md */
 export const model = named('Model', Type.Object(modelFields));
 
+/** A model in the shape of Anthropic's API, for its clients. */
+const anthropicModel = named(
+  'AnthropicModel',
+  Type.Object({ type: Type.Literal('model'), id: text, display_name: text, created_at: time }),
+);
+
 /** A model where clients of the compatible API look for it. */
-export const retrievedModel = named(
+const retrievedModel = named(
   'RetrievedModel',
   Type.Object({ ...modelFields, object: Type.Literal('model'), owned_by: text }),
 );
 
-export const modelList = listOf(model, { links: Type.Object({ next: textOrNull }) });
+/** For clients of OpenAI and of Anthropic. */
+export const retrievedModels = Type.Union([retrievedModel, anthropicModel]);
+
+export const modelList = Type.Union([
+  listOf(retrievedModel, { object: Type.Literal('list'), links: Type.Object({ next: textOrNull }) }),
+  Type.Object({
+    data: Type.Array(anthropicModel),
+    has_more: flag,
+    first_id: textOrNull,
+    last_id: textOrNull,
+  }),
+]);
 export const modelCount = inData(Type.Object({ count }));
 
 const percentiles = Type.Union([Type.Null(), Type.Object({ p50: number, p75: number, p90: number, p99: number })]);

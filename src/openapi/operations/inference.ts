@@ -1,10 +1,13 @@
 import { chatSchema } from '../../requests/chat/schema.ts';
+import { embeddingSchema } from '../../requests/embeddings/schema.ts';
 import { imageSchema } from '../../requests/images/schema.ts';
 import { messagesSchema } from '../../requests/messages/schema.ts';
+import { rerankSchema } from '../../requests/rerank/schema.ts';
 import { requestSchema } from '../../requests/responses/schema.ts';
 import { completionObject } from '../bodies/completion.ts';
 import { messageError, messageObject, tokenCount } from '../bodies/message.ts';
 import { imageList, responseObject } from '../bodies/response.ts';
+import { embeddingList, rerankResult } from '../bodies/retrieval.ts';
 import type { Operations } from '../operation.ts';
 import { named } from '../schema-writer.ts';
 import { runHeaders, wordParameter } from './parameters.ts';
@@ -76,6 +79,26 @@ export const inferenceOperations: Operations = {
     },
     response: { description: 'The estimate. No provider is called.', schema: tokenCount },
     error: messageError,
+  },
+  'POST /api/v1/embeddings': {
+    tag: 'Inference',
+    summary: 'Create embeddings',
+    headers: runHeaders,
+    body: {
+      schema: named('EmbeddingRequest', embeddingSchema),
+      example: { model: 'simulator/embedding', input: ['A red fox', 'A fox that is red'] },
+    },
+    response: { description: 'A vector for each input, in the same order.', schema: embeddingList },
+  },
+  'POST /api/v1/rerank': {
+    tag: 'Inference',
+    summary: 'Rerank documents',
+    headers: runHeaders,
+    body: {
+      schema: named('RerankRequest', rerankSchema),
+      example: { model: 'simulator/rerank', query: 'red fox', documents: ['A blue bird', 'The red fox'] },
+    },
+    response: { description: 'The documents by relevance, the most relevant one first.', schema: rerankResult },
   },
   'POST /api/v1/images': {
     tag: 'Inference',

@@ -7,7 +7,7 @@ import {
   modelEndpoints,
   modelList,
   providerList,
-  retrievedModel,
+  retrievedModels,
 } from '../bodies/models.ts';
 import { inData } from '../bodies/shapes.ts';
 import type { Operations, Parameter } from '../operation.ts';
@@ -34,11 +34,15 @@ const listQuery = {
   limit: integerParameter('Models of a page. All of up to 500 by default.', { minimum: 1, maximum: 1000 }),
 };
 
+/** The outputs follow from the path. */
+const { output_modalities: _, ...otherQuery } = listQuery;
+
 /** The routes of the catalog. */
 export const modelOperations: Operations = {
   'GET /api/v1/models': {
     tag: 'Models',
     summary: 'List the models',
+    description: 'With the header `anthropic-version` in the shape of Anthropic’s API.',
     query: listQuery,
     response: { description: 'The models that match the query.', schema: modelList },
   },
@@ -47,6 +51,18 @@ export const modelOperations: Operations = {
     summary: 'List the models that the key may use',
     description: 'Leaves out the models that guardrails of the key forbid.',
     query: listQuery,
+    response: { description: 'The models that match the query.', schema: modelList },
+  },
+  'GET /api/v1/embeddings/models': {
+    tag: 'Models',
+    summary: 'List the models that make embeddings',
+    query: otherQuery,
+    response: { description: 'The models that match the query.', schema: modelList },
+  },
+  'GET /api/v1/rerank/models': {
+    tag: 'Models',
+    summary: 'List the models that rerank documents',
+    query: otherQuery,
     response: { description: 'The models that match the query.', schema: modelList },
   },
   'GET /api/v1/models/count': {
@@ -63,7 +79,7 @@ export const modelOperations: Operations = {
   'GET /api/v1/models/*': {
     tag: 'Models',
     summary: 'Find a model as clients of the compatible API do',
-    response: { description: 'The model, not in `data`.', schema: retrievedModel },
+    response: { description: 'The model, not in `data`.', schema: retrievedModels },
   },
   'GET /api/v1/models/:author/:slug/endpoints': {
     tag: 'Models',

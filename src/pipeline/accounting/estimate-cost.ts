@@ -62,7 +62,8 @@ export function estimateImagesCost(request: ImageRequest, plan: Plan<Endpoint>):
   );
 }
 
-function estimateDearest(
+/** Returns the estimate of the most expensive endpoint of a plan. */
+export function estimateDearest(
   plan: Plan<Endpoint>,
   estimate: (endpoint: Endpoint) => bigint,
   describe: (endpoint: Endpoint) => string,

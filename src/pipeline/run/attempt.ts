@@ -40,7 +40,7 @@ export interface Attempt {
   /** Time of the provider's first output. For a buffered response, the time when it was complete. */
   firstOutputAt: number | undefined;
   endedAt: number | undefined;
-  finish: FinishChunk | ImageFinishChunk | undefined;
+  finish: FinishChunk | ImageFinishChunk | WholeFinish | undefined;
   /** Its line in the journal. */
   begun: InFlightRequest | undefined;
   /** Its usage and cost. Undefined if it used nothing. */
@@ -76,6 +76,21 @@ export interface ImageAttempt extends Attempt {
   /** Sizes of the images that were passed on; undefined where an image has none. */
   readonly made: (Pick<EncodedImage, 'width' | 'height'> & Digested)[];
   /** Its share of the memory for responses; freed when it fails, or when the client has the last image. */
+  readonly memory: ByteShare;
+}
+
+/** The parts of the finish of embeddings and reranks that an attempt keeps. */
+export interface WholeFinish {
+  type: 'finish';
+  usage?: Usage | undefined;
+}
+
+/** An attempt to make embeddings or to rerank documents, with one call or several. */
+export interface RetrievalAttempt extends Attempt {
+  finish: WholeFinish | undefined;
+  /** The usage of each call that succeeded, even if another one failed. */
+  readonly counted: Usage[];
+  /** Its share of the memory for responses; freed when it fails, or when the client has the response. */
   readonly memory: ByteShare;
 }
 
@@ -120,5 +135,12 @@ export const createImageAttempt = (endpoint: Endpoint, turn: AttemptTurn, memory
   ...createAttempt(endpoint, turn),
   finish: undefined,
   made: [],
+  memory,
+});
+
+export const createRetrievalAttempt = (endpoint: Endpoint, turn: AttemptTurn, memory: ByteShare): RetrievalAttempt => ({
+  ...createAttempt(endpoint, turn),
+  finish: undefined,
+  counted: [],
   memory,
 });

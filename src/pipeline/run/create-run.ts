@@ -6,6 +6,7 @@ import { takeInput } from './conversation.ts';
 import type { ImagePipeline } from '../image-pipeline.ts';
 import type { ImageRun } from './image-run.ts';
 import type { PipelineBase } from '../pipeline.ts';
+import type { RetrievalFinish, RetrievalRun } from './retrieval-run.ts';
 import type { Run, RunBase } from './run.ts';
 import type { RunInput, RunOrigin } from './run-origin.ts';
 
@@ -38,6 +39,15 @@ export function createImageRun(
     references: [],
     isComplete: false,
   };
+}
+
+/** Creates the run of accepted embeddings or of an accepted rerank. */
+export function createRetrievalRun<Q extends { user?: string } & RunBase['request'], F extends RetrievalFinish>(
+  { hashEndUser }: Pick<PipelineBase<RunBase>, 'hashEndUser'>,
+  request: Q,
+  origin: RunOrigin,
+): RetrievalRun<Q, F> {
+  return { ...createBase(origin, request.user, hashEndUser), request, steps: [], result: undefined };
 }
 
 const createBase = (

@@ -36,7 +36,7 @@ export function inspectInput(run: Run, inspectors: readonly Inspector[], from = 
 }
 
 function change(run: Run, verdict: Verdict): void {
-  apply(run, verdict, ({ input, settings }) => {
+  applyVerdict(run, verdict, ({ input, settings }) => {
     if (input) run.input.replace(input);
     if (settings) Object.assign(run.request, settings);
   });
@@ -76,7 +76,7 @@ export async function inspectAdded(
 ): Promise<InputItem[]> {
   let added = [...items];
   for (const inspector of inspectors) {
-    apply(run, await inspector(run, added), ({ input }) => {
+    applyVerdict(run, await inspector(run, added), ({ input }) => {
       added = input ?? added;
     });
   }
@@ -92,11 +92,17 @@ export async function inspectAdded(
 export function inspectPrompt(run: ImageRun, inspector: PromptInspector): MaybePromise<void> {
   const verdict = inspector(run);
   const settle = (settled: Awaited<typeof verdict>) =>
-    apply(run, settled, (changes) => Object.assign(run.request, changes));
+    applyVerdict(run, settled, (changes) => Object.assign(run.request, changes));
   return verdict instanceof Promise ? verdict.then(settle) : settle(verdict);
 }
 
-function apply<Change>(run: RunBase, verdict: Verdict<Change>, make: (change: Change) => void): void {
+/**
+ * Applies the verdict on an input.
+ *
+ * @param make makes the changes
+ * @throws {GatewayError} if the input is blocked, or the run is cancelled
+ */
+export function applyVerdict<Change>(run: RunBase, verdict: Verdict<Change>, make: (change: Change) => void): void {
   if (run.cancellation.reason) throw run.cancellation.reason;
   if (verdict.type === 'pass') return;
   if (verdict.change) make(verdict.change);

@@ -3,11 +3,12 @@ import { defineTextWire } from '../text-wire.ts';
 import type { Wire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
+import { geminiEmbedding } from './embeddings/index.ts';
 import { readError } from './errors.ts';
 import { geminiImages } from './images/index.ts';
 import { writeRequest } from './request.ts';
 
-/** Google's `generateContent`, for text and images. */
+/** Google's `generateContent` for text and images, and `batchEmbedContents`. */
 export const gemini = {
   id: 'gemini',
   checkDialect: readDialect,
@@ -24,4 +25,5 @@ export const gemini = {
     countWhole,
   }),
   image: geminiImages,
+  embedding: geminiEmbedding,
 } satisfies Wire;

@@ -5,5 +5,5 @@ export const writePath = ({ upstreamModel, stream }: Target): string =>
   `/${pathOf(upstreamModel)}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 
 /** Encodes a model name. A caller may have chosen it through a wildcard, and must not reach another path with it. */
-const pathOf = (model: string): string =>
+export const pathOf = (model: string): string =>
   /^(?:models|tunedModels)\/[\w.-]+$/.test(model) ? model : `models/${encodeURIComponent(model)}`;

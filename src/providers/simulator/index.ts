@@ -5,6 +5,7 @@ import { createReader, readWhole } from './chunks.ts';
 import { readError } from './errors.ts';
 import { simulatorImages } from './images.ts';
 import { writeRequest } from './request.ts';
+import { simulatorEmbedding, simulatorRerank } from './retrieval.ts';
 
 /**
  * A provider inside this process. The same request always gets the same response. Directives in the prompt can produce
@@ -23,4 +24,6 @@ export const simulator = {
     send: simulateResponse,
   }),
   image: simulatorImages,
+  embedding: simulatorEmbedding,
+  rerank: simulatorRerank,
 } satisfies Wire;

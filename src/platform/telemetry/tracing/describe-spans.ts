@@ -103,10 +103,18 @@ interface Clock {
   zeroMs: number;
 }
 
-const kindOf = ({ apiType }: LedgerEntry) =>
-  apiType === 'image'
-    ? { route: '/api/v1/images', operation: 'generate_content' }
-    : { route: '/api/v1/responses', operation: 'chat' };
+function kindOf({ apiType }: LedgerEntry): { route: string; operation: string } {
+  switch (apiType) {
+    case 'image':
+      return { route: '/api/v1/images', operation: 'generate_content' };
+    case 'embeddings':
+      return { route: '/api/v1/embeddings', operation: 'embeddings' };
+    case 'rerank':
+      return { route: '/api/v1/rerank', operation: 'rerank' };
+    case undefined:
+      return { route: '/api/v1/responses', operation: 'chat' };
+  }
+}
 
 function describeRequest(
   run: ObservedRun,

@@ -1,0 +1,60 @@
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { Ranked, RerankFinish } from '../../domain/rerank.ts';
+import { usage } from '../../domain/usage.ts';
+
+const maybeCount = Type.Optional(Type.Unknown()); // invalid counts do not discard a result
+const maybeCounts = Type.Optional(
+  Type.Union([
+    Type.Object({ total_tokens: maybeCount, input_tokens: maybeCount, search_units: maybeCount }),
+    Type.Null(),
+  ]),
+);
+const ranked = Type.Array(Type.Object({ index: Type.Integer({ minimum: 0 }), relevance_score: Type.Number() }));
+const rerankBody = Type.Object({
+  results: Type.Optional(ranked),
+  data: Type.Optional(ranked),
+  model: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  usage: maybeCounts,
+  meta: Type.Optional(Type.Union([Type.Object({ billed_units: maybeCounts, tokens: maybeCounts }), Type.Null()])),
+});
+const check = Compile(rerankBody);
+
+/**
+ * Reads a response in the shape that Cohere, Jina, Voyage and servers like them share. Scores are in `results` or
+ * `data`. Costs are search units or tokens.
+ *
+ * @param count number of documents of the request
+ * @throws {Error} if it has another shape, or names a document that is not there; the pipeline reports this as a
+ *   failure of the provider
+ */
+export function readRerankBody(body: unknown, count: number): RerankFinish {
+  if (!check.Check(body)) throw new TypeError('The body is no list of scores.');
+  const results = (body.results ?? body.data ?? []).map(
+    ({ index, relevance_score: score }): Ranked => ({ index, score }),
+  );
+  const indexes = new Set(results.map(({ index }) => index));
+  if (results.length === 0 || indexes.size !== results.length || results.some(({ index }) => index >= count)) {
+    throw new TypeError('The scores do not match the documents.');
+  }
+  return {
+    type: 'finish',
+    results: results.sort((a, b) => b.score - a.score),
+    model: body.model ?? undefined,
+    usage: readUsage(body),
+  };
+}
+
+function readUsage({ usage: reported, meta }: Static<typeof rerankBody>): RerankFinish['usage'] {
+  const places = [reported, meta?.billed_units, meta?.tokens];
+  const find = (name: 'search_units' | 'total_tokens' | 'input_tokens'): number | undefined =>
+    places.map((place) => place?.[name]).find((count): count is number => Number.isSafeInteger(count));
+  const searches = find('search_units');
+  const tokens = find('total_tokens') ?? find('input_tokens');
+  if (searches === undefined && tokens === undefined) return undefined;
+  return usage({
+    inputTokens: tokens ?? 0,
+    outputTokens: 0,
+    ...(searches && { special: { webSearches: searches } }), // choice 629
+  });
+}
