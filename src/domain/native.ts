@@ -11,6 +11,8 @@ export interface NativeRequest {
   readonly fields: Readonly<Record<string, unknown>>;
   /** Tools that run at the provider, as the client sent them, by the type of the gateway's tool that does the same. */
   readonly tools: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** The version of the format that the client named. */
+  readonly version: string | undefined;
   /** Features that the client named in a header. */
   readonly betas: readonly string[];
   /** The settings that `fields` replaces, as long as no stage has changed them. */

@@ -7,7 +7,11 @@ const mark = { cache_control: { type: 'ephemeral', ttl: '1h' } };
 
 /** Writes a body as the native wire sends it. */
 function sendNatively(body: object, betas: string[] = []) {
-  const { request } = readMessagesRequest(checkMessagesBody(structuredClone(body)), betas, {});
+  const { request } = readMessagesRequest(
+    checkMessagesBody(structuredClone(body)),
+    { version: '2026-10-21', betas },
+    {},
+  );
   const target = { endpoint: 'a model', upstreamModel: 'claude-sonnet-4-5', stream: false, dialect: {} };
   const written = anthropicMessages.text.writeRequest(request, target);
   return { ...written, body: written.body as Record<string, unknown> };
@@ -140,6 +144,7 @@ describe('a body of the Messages API on the native wire', () => {
     expect(headers?.['anthropic-beta']?.split(',')).toEqual(
       expect.arrayContaining(['context-1m-2025-08-07', 'new-2027']),
     );
+    expect(headers?.['anthropic-version']).toBe('2026-10-21');
     expect(dropped).toEqual([]);
   });
 });

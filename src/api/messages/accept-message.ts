@@ -16,9 +16,9 @@ export function acceptMessage(
   { headers, body, rawBody }: Pick<FastifyRequest, 'headers' | 'body' | 'rawBody'>,
   hints: RequestHints,
 ): { read: ParsedRequest; rename: RenameFields } {
-  const { betas } = readFormatHeaders(headers);
+  const format = readFormatHeaders(headers);
   const checked = checkMessagesBody(body);
   const rename = citeBody(() => JSON.parse(String(rawBody)));
-  const read = withNames(rename, () => checkAccepted(readMessagesRequest(checked, betas, hints), hints));
+  const read = withNames(rename, () => checkAccepted(readMessagesRequest(checked, format, hints), hints));
   return { read, rename };
 }

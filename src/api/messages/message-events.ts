@@ -28,7 +28,7 @@ export interface MessageFacts {
 interface OpenBlock {
   index: number;
   type: 'text' | 'thinking' | 'tool_use';
-  /** Arguments of a call so far. */
+  /** Arguments of a call so far; for reasoning, the name of its part in progress. */
   text: string;
   isClosed: boolean;
 }
@@ -80,12 +80,11 @@ export class MessageEvents {
       case 'response.content_part.done':
         this.close(partKey(event));
         break;
-      case 'response.reasoning_summary_part.added':
-        this.openThought(event, event['summary_index'] as number);
-        break;
       case 'response.reasoning_text.delta':
+        this.addThought(event, `content ${String(event['content_index'] ?? 0)}`);
+        break;
       case 'response.reasoning_summary_text.delta':
-        this.push(this.openThought(event, 0), { type: 'thinking_delta', thinking: String(event['delta']) });
+        this.addThought(event, `summary ${String(event['summary_index'] ?? 0)}`);
         break;
       case 'response.output_item.added':
         this.openCall(event);
@@ -121,6 +120,8 @@ export class MessageEvents {
         content: [],
         stop_reason: null,
         stop_sequence: null,
+        stop_details: null,
+        container: null,
         ...fields,
         usage: {
           input_tokens: this.facts.estimateInput(),
@@ -173,13 +174,18 @@ export class MessageEvents {
     return this.open.get(key) ?? this.openBlock(key, 'text', { type: 'text', text: '', citations: null });
   }
 
-  /** Several parts of a summary are one text. */
-  private openThought(event: Event, part: number): OpenBlock {
+  /** The parts of a summary and of raw reasoning are one text. */
+  private addThought(event: Event, part: string): void {
     const key = itemKey(event);
-    const block = this.open.get(key);
-    if (!block) return this.openBlock(key, 'thinking', { type: 'thinking', thinking: '', signature: '' });
-    if (part > 0) this.push(block, { type: 'thinking_delta', thinking: PART_BREAK });
-    return block;
+    let block = this.open.get(key);
+    if (!block) {
+      block = this.openBlock(key, 'thinking', { type: 'thinking', thinking: '', signature: '' });
+      block.text = part;
+    } else if (block.text !== part) {
+      block.text = part;
+      this.push(block, { type: 'thinking_delta', thinking: PART_BREAK });
+    }
+    this.push(block, { type: 'thinking_delta', thinking: String(event['delta']) });
   }
 
   private openCall(event: Event): void {

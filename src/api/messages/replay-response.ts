@@ -29,10 +29,11 @@ function replayItem(item: OutputItem, push: Push): void {
       return;
     case 'reasoning':
       for (const [index, { text }] of listParts(item['summary'])) {
-        push('response.reasoning_summary_part.added', { summary_index: index });
         push('response.reasoning_summary_text.delta', { summary_index: index, delta: text });
       }
-      for (const [, { text }] of listParts(item['content'])) push('response.reasoning_text.delta', { delta: text });
+      for (const [index, { text }] of listParts(item['content'])) {
+        push('response.reasoning_text.delta', { content_index: index, delta: text });
+      }
       return;
     case 'function_call':
       push('response.function_call_arguments.delta', { delta: item['arguments'] });

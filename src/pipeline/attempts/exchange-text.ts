@@ -55,7 +55,7 @@ async function exchange(
   }
   const upstream = upstreamOf(provider);
   const headers = provider.headersFor(takeKey(attempt), stream);
-  let all = written.headers ? headers.concat(Object.entries(written.headers).flat()) : headers;
+  let all = written.headers ? replaceHeaders(headers, written.headers) : headers;
   if (run.within && wire.reachesGateways) all = all.concat(listDepthHeaders(run.within));
   const json = JSON.stringify(written.body);
   const body = run.steps.length === 1 ? Buffer.from(json) : encodeApart(json);
@@ -65,6 +65,12 @@ async function exchange(
   const { readerContext } = written;
   const how = { wire: text, readerContext, name, limitBytes, isBuffered: !stream, broken, kept };
   await receive(response, how, wire.readError, out);
+}
+
+/** Adds the headers of one request. They replace those of the provider with the same name. */
+function replaceHeaders(headers: readonly string[], own: Readonly<Record<string, string>>): string[] {
+  const kept = headers.filter((_, index) => !(headers[index - (index % 2)]!.toLowerCase() in own));
+  return kept.concat(Object.entries(own).flat());
 }
 
 /**

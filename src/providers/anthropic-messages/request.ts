@@ -69,7 +69,10 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (native) readerContext.keepsBlocks = true;
   if (box.offered) readerContext.tools = box.offered;
   const written: UpstreamRequest<ReaderContext> = { path: '/messages', body, dropped: draft.dropped, readerContext };
-  if (draft.betas.size > 0) written.headers = { 'anthropic-beta': [...draft.betas].join(',') };
+  const headers: Record<string, string> = {};
+  if (draft.betas.size > 0) headers['anthropic-beta'] = [...draft.betas].join(',');
+  if (native?.version !== undefined) headers['anthropic-version'] = native.version;
+  if (Object.keys(headers).length > 0) written.headers = headers;
   return written;
 }
 

@@ -1,28 +1,32 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { invalidRequest } from '../../domain/errors.ts';
 
-/** The version of the format that the gateway serves, and sends to providers. */
-export const FORMAT_VERSION = '2023-06-01';
+/** A version of the format. Versions differ in what the provider accepts, not in what the gateway reads. */
+const versionShape = /^20\d\d-\d\d-\d\d$/;
 
 /** Maximum features that a request may name. */
 const MAX_BETAS = 50;
 
 const betaShape = /^[\w.-]{1,100}$/;
 
+/** What the headers of a request say about its format. */
+export interface FormatHeaders {
+  version: string | undefined;
+  betas: readonly string[];
+}
+
 /**
  * Reads the headers that belong to the format.
  *
- * @throws {GatewayError} `invalid_request` for another version, or for features with impossible names
+ * @throws {GatewayError} `invalid_request` for a version that is no date, or for features with impossible names
  * @see docs/reference/messages.md#headers
  */
-export function readFormatHeaders(headers: IncomingHttpHeaders): { betas: string[] } {
-  const version = headers['anthropic-version'];
-  if (typeof version === 'string' && version !== '' && version !== FORMAT_VERSION) {
+export function readFormatHeaders(headers: IncomingHttpHeaders): FormatHeaders {
+  const given = headers['anthropic-version'];
+  const version = typeof given === 'string' && given !== '' ? given : undefined;
+  if (version !== undefined && !versionShape.test(version)) {
     const shown = JSON.stringify(version.slice(0, 60));
-    throw invalidHeader(
-      'anthropic-version',
-      `The header \`anthropic-version\` must be ${FORMAT_VERSION}, got ${shown}.`,
-    );
+    throw invalidHeader('anthropic-version', `The header \`anthropic-version\` must be a date, got ${shown}.`);
   }
   const named = ['anthropic-beta', 'x-anthropic-beta'].flatMap((name) => String(headers[name] ?? '').split(','));
   const betas = [...new Set(named.map((name) => name.trim()).filter((name) => name !== ''))];
@@ -30,7 +34,7 @@ export function readFormatHeaders(headers: IncomingHttpHeaders): { betas: string
     const message = `The header \`anthropic-beta\` must have at most ${MAX_BETAS} names of letters, digits, \`.\`, \`_\` or \`-\`.`;
     throw invalidHeader('anthropic-beta', message);
   }
-  return { betas };
+  return { version, betas };
 }
 
 const invalidHeader = (path: string, message: string) => invalidRequest([{ path, message }]);

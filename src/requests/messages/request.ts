@@ -8,6 +8,7 @@ import { Report, show } from '../../schema/report.ts';
 import { IgnoredFields } from '../ignored-fields.ts';
 import type { RequestHints } from '../request-hints.ts';
 import { type ParsedRequest, readTranslated, type TranslatedBody } from '../responses/request.ts';
+import type { FormatHeaders } from './format-headers.ts';
 import { PathNotes } from './path-notes.ts';
 import { isMessagesBody, type MessagesBody, messagesSchema, sharedFields } from './schema.ts';
 import { checkMessagesRules } from './check-rules.ts';
@@ -17,12 +18,12 @@ import { translateTools } from './write-tools.ts';
 /**
  * Translates a checked body into the request that the pipeline serves.
  *
- * @param betas features that the client named in a header
+ * @param format what the headers say
  * @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues`; the paths are those of the request
  * @see docs/reference/messages.md
  */
-export function readMessagesRequest(body: MessagesBody, betas: readonly string[], hints: RequestHints): ParsedRequest {
-  const { translated, native } = translateBody(body, betas);
+export function readMessagesRequest(body: MessagesBody, format: FormatHeaders, hints: RequestHints): ParsedRequest {
+  const { translated, native } = translateBody(body, format);
   const read = readTranslated(translated, new IgnoredFields(), hints);
   read.request.native = native;
   return read;
@@ -57,7 +58,7 @@ export function citeBody(body: () => unknown): (text: string) => string {
   return (text) => {
     if (!notes) {
       notes = new PathNotes();
-      translateBody(body() as MessagesBody, [], notes); // its check has passed
+      translateBody(body() as MessagesBody, { version: undefined, betas: [] }, notes); // its check has passed
     }
     return notes.translateText(text);
   };
@@ -75,7 +76,7 @@ export interface TranslatedMessages {
  * @param notes receives the paths of the body for those of the request
  * @see docs/reference/messages.md#translation
  */
-export function translateBody(body: MessagesBody, betas: readonly string[], notes?: PathNotes): TranslatedMessages {
+export function translateBody(body: MessagesBody, format: FormatHeaders, notes?: PathNotes): TranslatedMessages {
   const written: Record<string, unknown> = {};
   const put = (name: keyof TranslatedBody, value: unknown, from: string): void => {
     notes?.add(name, from);
@@ -117,7 +118,7 @@ export function translateBody(body: MessagesBody, betas: readonly string[], note
   const fields = collectFields(body);
   return {
     translated: written as TranslatedBody, // each field was written in its shape
-    native: { format: 'anthropic-messages', fields, tools: nativeTools, betas, replaces: { reasoning, text } },
+    native: { format: 'anthropic-messages', fields, tools: nativeTools, ...format, replaces: { reasoning, text } },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ReasoningItem } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
+import { isObject } from '../../schema/by-kind.ts';
 import { isInputList } from '../responses/schema/items.ts';
 
 /** Precedes sealed items, so that they differ from signatures of the provider. choice 615 */
@@ -23,9 +24,9 @@ export function openSeal(text: string): Record<string, unknown> | undefined {
 
 /** The texts of reasoning, which the client sees, as the seal describes them. */
 interface SealedTexts {
-  in: 'summary' | 'content';
   /** Characters of each part. */
-  lengths: number[];
+  summary: number[];
+  content: number[];
 }
 
 /** Separates parts in the text of a block. */
@@ -33,9 +34,9 @@ export const PART_BREAK = '\n\n';
 
 /** Seals reasoning of any provider, without its texts: those are in the block. */
 export function sealReasoning({ summary, content, id, status: _, ...rest }: ReasoningItem): string {
-  const isRaw = (content?.length ?? 0) > 0;
-  const lengths = ((isRaw ? content : summary) ?? []).map(({ text }) => text.length);
-  const texts: SealedTexts = { in: isRaw ? 'content' : 'summary', lengths };
+  const lengthsOf = (parts: readonly { text: string }[] | null | undefined) =>
+    (parts ?? []).map(({ text }) => text.length);
+  const texts: SealedTexts = { summary: lengthsOf(summary), content: lengthsOf(content) };
   return sealItem({ ...rest, ...(rest.encrypted_content ? { id } : {}), summary: [], texts });
 }
 
@@ -52,25 +53,36 @@ export function readThinking(text: string, signature: string | undefined): Reaso
 export const readRedacted = (data: string): ReasoningItem =>
   openReasoning(data, '') ?? { type: 'reasoning', summary: [], encrypted_content: data, format: claudeFormat };
 
+const isTexts = (value: unknown): value is SealedTexts =>
+  isObject(value) &&
+  [value['summary'], value['content']].every((list) => Array.isArray(list) && list.every(Number.isInteger));
+
 function openReasoning(sealed: string, text: string): ReasoningItem | undefined {
   const opened = openSeal(sealed);
   if (opened?.['type'] !== 'reasoning') return undefined;
-  const { texts, ...item } = opened as unknown as ReasoningItem & { texts?: SealedTexts };
+  const { texts: given, ...item } = opened as unknown as ReasoningItem & { texts?: unknown };
+  const texts = isTexts(given) ? given : undefined;
   if (text === '') return item;
-  const parts = splitText(text, texts?.lengths);
-  if (texts?.in === 'summary') return { ...item, summary: parts.map((each) => ({ type: 'summary_text', text: each })) };
-  return { ...item, content: parts.map((each) => ({ type: 'reasoning_text', text: each })) };
+  const counts = texts?.summary.length ?? 0;
+  const parts = splitText(text, [...(texts?.summary ?? []), ...(texts?.content ?? [])]);
+  const isWhole = parts === undefined;
+  const summary = isWhole ? (texts?.content.length === 0 ? [text] : []) : parts.slice(0, counts);
+  const content = isWhole ? (summary.length === 0 ? [text] : []) : parts.slice(counts);
+  return {
+    ...item,
+    summary: summary.map((each) => ({ type: 'summary_text', text: each })),
+    ...(content.length > 0 && { content: content.map((each) => ({ type: 'reasoning_text' as const, text: each })) }),
+  };
 }
 
-/** Splits the text of a block into its parts. A client may have changed the text, which is then one part. */
-function splitText(text: string, lengths: unknown): string[] {
-  const sizes = Array.isArray(lengths) ? lengths.map(Number) : [];
-  const total = sizes.reduce((sum, size) => sum + size, Math.max(0, sizes.length - 1) * PART_BREAK.length);
-  if (total !== text.length || sizes.some((size) => !(size >= 0))) return [text];
+/** Splits the text of a block into its parts. @returns undefined if the client has changed the text */
+function splitText(text: string, lengths: readonly number[]): string[] | undefined {
+  const total = lengths.reduce((sum, length) => sum + length, Math.max(0, lengths.length - 1) * PART_BREAK.length);
+  if (total !== text.length || !lengths.every((length) => length >= 0)) return undefined;
   let at = 0;
-  return sizes.map((size) => {
-    const part = text.slice(at, at + size);
-    at += size + PART_BREAK.length;
+  return lengths.map((length) => {
+    const part = text.slice(at, at + length);
+    at += length + PART_BREAK.length;
     return part;
   });
 }
