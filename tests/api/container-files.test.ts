@@ -356,6 +356,12 @@ describe('POST /containers/{container_id}/files/{file_id}/promote', () => {
       ...{ id: expect.stringMatching(/^file_w/), type: 'file', filename: 'out/report.csv', mime_type: 'text/csv' },
       ...{ size_bytes: 4, created_at: expect.any(String), downloadable: true },
     });
+    const url = `/containers/made/files/${idOf('empty')}/promote`;
+    expect((await ask('POST', url, {})).status).toBe(200);
+    expect(await ask('POST', url, { filename: 'other' })).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('filename') } },
+    });
     await remove(['out/report.csv']);
     const copy = await download(`/files/${(body as { id: string }).id}/content`);
     expect(await copy.text()).toBe('a,b\n');

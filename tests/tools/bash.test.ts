@@ -66,6 +66,20 @@ describe.each(wireNames)('router:bash on %s', (wire) => {
       expect(containers.opened).toEqual([]);
     });
 
+    it('rejects files that do not exist, also where the client runs the commands', async () => {
+      const environment = { type: 'container_auto', file_ids: ['file_w1'] };
+      const date = { type: 'router:datetime' };
+      const { status, body } = await respond({ tools: [date, { type: 'router:bash', parameters: { environment } }] });
+      expect({ status, body }).toMatchObject({
+        status: 400,
+        body: { error: { metadata: { issues: [{ path: 'tools[1].parameters.environment.file_ids[0]' }] } } },
+      });
+      containers.storedFiles.add('file_w1');
+      const tools = [{ type: 'router:bash', parameters: { environment } }];
+      expect((await respond({ tools }, { calls: [call('bash', { command: 'make' })] })).status).toBe(200);
+      lab.takeRequests();
+    });
+
     it('starts over with another container, which the rest of the response uses', async () => {
       const turns = [{ command: 'a' }, { restart: true }, { command: 'b' }, { command: 'c', restart: true }].map(
         running,

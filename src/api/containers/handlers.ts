@@ -12,6 +12,7 @@ import {
   openContainerFile,
   promoteContainerFile,
 } from '../../management/containers/container-files.ts';
+import { createBodyCheck, strictBody } from '../../management/check-body.ts';
 import { detectMediaType, SAMPLE_BYTES } from '../../management/files/detect-media-type.ts';
 import type { ByteRange } from '../../platform/objects/objects.ts';
 import type { ListedContainerFile, SavedEntry } from '../../platform/storage/ports/containers.ts';
@@ -85,12 +86,16 @@ export function createContainerHandlers(parts: ContainerFileParts): Record<Conta
 
     async promoteContainerFile(request) {
       readQuery(request, () => {});
+      if (request.body !== undefined && request.body !== null) checkEmptyBody(request.body);
       const place = readPlace(request);
       const file = await promoteContainerFile(parts, actorOf(request), place, pathParam(request, 'file_id'));
       return findFileShape(request.headers).writeFile(file);
     },
   };
 }
+
+/** The route has no fields, so a field in a body is a mistake. */
+const checkEmptyBody = createBodyCheck(strictBody({}));
 
 const readPlace = (request: FastifyRequest): ContainerPlace => ({
   workspaceId: request.caller!.workspaceId, // the route needs a key

@@ -49,7 +49,7 @@ export function offerTools(run: Run, named: readonly Tool[], known: KnownTools):
   const returned = new ReturnedTools(run, named, known.tools);
   const offered = checkTools(named, { ...known, returned, caller: run.caller }, own);
   const clientNames = new Set([...own, ...returned.names]);
-  return { offered, returned, clientNames, check: checkStored(run, named, offered) };
+  return { offered, returned, clientNames, check: checkStored(run, named, offered, { returned, tools: known.tools }) };
 }
 
 /** @returns the tools by the name that the model sees */

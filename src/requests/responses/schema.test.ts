@@ -293,6 +293,7 @@ const tools: Example[] = [
     { container: { type: 'auto', memory_limit: '2g' } },
     'container.memory_limit',
   ],
+  ['code_interpreter', { container: `cntr_${'a'.repeat(48)}` }, { container: 'no id!' }, 'container'],
   ['mcp', { server_label: 's', server_url: 'https://x' }, { require_approval: 'maybe' }, 'require_approval'],
   ['image_generation', {}, { output_format: 'gif' }, 'output_format'],
   ['local_shell', {}, { type: 'local_shel' }, 'type'],
@@ -345,6 +346,12 @@ const tools: Example[] = [
     'router:bash',
     { parameters: { engine: 'native' } },
     { parameters: { sleep_after_seconds: 1.5 } },
+    'parameters.sleep_after_seconds',
+  ],
+  [
+    'router:shell',
+    { parameters: { sleep_after_seconds: 1 } },
+    { parameters: { sleep_after_seconds: -1 } },
     'parameters.sleep_after_seconds',
   ],
 ];

@@ -49,7 +49,7 @@ export type ContainerEnvironment = Static<typeof environmentSchema>;
 /** Parameters that all tools with a container have. */
 export const containerParameters = {
   environment: Type.Optional(environmentSchema),
-  sleep_after_seconds: Type.Optional(Type.Integer()), // choice 517
+  sleep_after_seconds: Type.Optional(Type.Integer({ minimum: 1 })), // choice 517
 };
 
 export interface ContainerParameters {

@@ -61,7 +61,11 @@ const computerUse = Type.Object({
 const codeInterpreter = Type.Object({
   type: Type.Literal('code_interpreter'),
   container: Type.Union([
-    Type.String(),
+    // Ids of providers begin with `cntr_`. All others are those of the gateway: choice 692.
+    Type.String({
+      pattern: '^(cntr_[A-Za-z0-9_-]{1,200}|[A-Za-z0-9_-]{1,40})$',
+      says: 'must be 1 to 40 letters, digits, `_` or `-`',
+    }),
     Type.Object({
       type: Type.Literal('auto'),
       file_ids: Type.Optional(strings()),
