@@ -17,6 +17,7 @@ import { openFileIndex } from './compose/open-file-index.ts';
 import { createGatewayOutbound } from './compose/create-gateway-outbound.ts';
 import { openFiles } from './compose/open-files.ts';
 import { openBus } from './compose/open-bus.ts';
+import { openInterns } from './compose/open-interns.ts';
 import { openContainers } from './compose/open-containers.ts';
 import { openPluginModules } from './compose/open-plugin-modules.ts';
 import { openClock } from './compose/open-clock.ts';
@@ -27,11 +28,14 @@ import { FLUSH_MS, SHUTDOWN_GRACE_MS, longestRequestMs } from './compose/time-li
 import { optimizeEarly } from './compose/tune-engine.ts';
 import { listSecrets } from './config/list-secrets.ts';
 import type { Config } from './config/schema.ts';
+import { currentTimeMs } from './domain/clock.ts';
 import { coalesce } from './domain/coalesce.ts';
 import { GatewayError } from './domain/errors.ts';
 import type { LedgerEntry } from './domain/ledger-entry.ts';
 import { createOpenRequests } from './http/open-requests.ts';
 import { writeUrl } from './http/write-url.ts';
+import type { InternRuntime, InternVaults } from './interns/ports.ts';
+import type { ManagementParts } from './management/parts.ts';
 import { readMasterKey, lockDataFolder, lockFolder } from './platform/data-folder/data-folder.ts';
 import { releaseIdleMemory } from './platform/idle-memory.ts';
 import type { SandboxDriver } from './platform/sandbox/sandbox.ts';
@@ -66,6 +70,10 @@ export interface GatewayOptions {
   sandboxDriver?: SandboxDriver;
   /** Replaces the containers of the configuration. */
   containers?: Containers;
+  /** Runs the agents of interns. */
+  internRuntime?: InternRuntime;
+  /** Has the vaults of interns. */
+  internVaults?: InternVaults;
 }
 
 export interface Gateway {
@@ -130,7 +138,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function assemble(
-  { config: initial, dataDir, file, slot, sandboxDriver, containers: replaced }: GatewayOptions,
+  { config: initial, dataDir, file, slot, sandboxDriver, containers: replaced, ...given }: GatewayOptions,
   resources: AsyncDisposableStack,
 ): Promise<Gateway> {
   let live = initial;
@@ -287,6 +295,23 @@ async function assemble(
     },
     resources,
   );
+  const management: ManagementParts = {
+    ...{ management: storage.management, access: storage.access, ledger: storage.ledger, now: currentTimeMs },
+    contentFilters: contentGuardrails,
+    loadModules: async () => modules.settings,
+    async onChange() {
+      await accounts.spending.refresh(); // also the sums, because corrections send no message
+      await access.refresh();
+      bus.publish(accessTopic, null);
+    },
+  };
+  const interns = openInterns(
+    {
+      ...{ config, storage, management, bus, log, runtime: given.internRuntime, vaults: given.internVaults },
+      ...{ numbers: telemetry.interns, runs: !slot?.slot },
+    },
+    resources,
+  );
   let draining = false;
   const app = await createEdge({
     ...pipelines,
@@ -302,7 +327,8 @@ async function assemble(
       open,
       log,
       version,
-      bus,
+      management,
+      interns,
       clock,
     },
     models: () => models,

@@ -1,4 +1,3 @@
-import { accessTopic } from '../access/access.ts';
 import { createContainerHandlers } from '../api/containers/handlers.ts';
 import { createEmbeddingsHandler } from '../api/embeddings/handler.ts';
 import { createFileHandlers } from '../api/files/handlers.ts';
@@ -11,6 +10,8 @@ import { showHome } from '../api/home/handler.ts';
 import { writeImageError } from '../api/images/errors.ts';
 import { createImagesHandler } from '../api/images/handler.ts';
 import { createImageModelsHandlers } from '../api/images/models.ts';
+import { createInternHandlers } from '../api/interns/handlers.ts';
+import { writeInternError } from '../api/interns/errors.ts';
 import { createManagementHandlers } from '../api/management/handlers.ts';
 import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
@@ -24,9 +25,9 @@ import { createCountTokensHandler } from '../api/messages/count-tokens.ts';
 import { createMessagesHandler } from '../api/messages/handler.ts';
 import { createResponsesHandler } from '../api/responses/handler.ts';
 import type { FileParts } from '../management/files/parts.ts';
+import type { ManagementParts } from '../management/parts.ts';
 import type { ModelRoutingContext } from '../management/workspaces/find-unknown-models.ts';
 import type { Config } from '../config/schema.ts';
-import { currentTimeMs } from '../domain/clock.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { InputFilterParts } from '../guardrails/inspect-run.ts';
 import { defaultBodyMemory } from '../http/body-budget.ts';
@@ -37,7 +38,6 @@ import { createServer } from '../http/server.ts';
 import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
 import { createRouterMetadata } from '../pipeline/run/router-metadata.ts';
-import type { Bus } from '../platform/bus/bus.ts';
 import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { Remote } from '../platform/cluster/peer.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -53,6 +53,7 @@ import type { PrimaryService } from '../workers/services.ts';
 import type { RetrievalPipelines } from './assemble-retrieval.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import { findVendorAccount } from './find-vendor-account.ts';
+import type { OpenedInterns } from './open-interns.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
 import { PING_MS } from './time-limits.ts';
@@ -69,6 +70,8 @@ export interface EdgeParts {
   /** The settings of the operator's plugins. */
   modules: ModulePlugins;
   accounts: Accounts;
+  management: ManagementParts;
+  interns: OpenedInterns;
   accounting: Accounting;
   files: FileParts;
   storage: Pick<Storage, 'access' | 'containers' | 'contents' | 'ledger' | 'management' | 'ping'>;
@@ -80,16 +83,14 @@ export interface EdgeParts {
   version: string;
   /** Undefined if only this host's clock counts. */
   clock: ClockWatch | undefined;
-  bus: Pick<Bus, 'publish'>;
   /** Only set in a worker. */
   primary: Remote<PrimaryService> | undefined;
 }
 
 /** Creates the server and the parts of each route. Uses the addresses and body limits of the first configuration. */
 export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
-  const { config, models, pipeline, imagePipeline, accounting, storage, telemetry, open, isDraining, bus, primary } =
-    parts;
-  const { access, spending, admit } = parts.accounts;
+  const { config, models, pipeline, imagePipeline, accounting, storage, telemetry, open, isDraining, primary } = parts;
+  const { access, admit } = parts.accounts;
   const { ledger, contents } = accounting;
   const { server, timeouts, images } = config();
 
@@ -169,19 +170,13 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
       ...createModelsHandlers({ catalog, health: parts.health, latest, providers: () => models().providers }),
       ...createManagementHandlers({
-        management: storage.management,
-        access: storage.access,
+        ...parts.management,
         ledger: storage.ledger,
         routingContext: parts.routingContext,
-        contentFilters: parts.contentGuardrails,
-        now: currentTimeMs,
-        loadModules: async () => parts.modules,
-        async onChange() {
-          await spending.refresh(); // also the sums, because corrections send no message
-          await access.refresh();
-          bus.publish(accessTopic, null);
-        },
       }),
+      ...createInternHandlers(parts.interns),
+      writeInternError,
+      offersInterns: () => parts.interns.isOffered(),
       ...createFileHandlers({
         ...parts.files,
         workspaces: storage.management,

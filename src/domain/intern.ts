@@ -108,3 +108,14 @@ export interface Intern {
 
 /** The teardown of an intern could not save its home folder. Only a delete that accepts the loss goes on. */
 export const WORKSPACE_ARCHIVE_FAILED = 'workspace_archive_failed';
+
+/** The kind of the jobs of interns. */
+export const INTERN_JOB = 'intern';
+
+/** Creates the job of an intern. Its owner is the process that provisions, runs, stops and removes the intern. */
+export const createInternJob = (internId: string, dueAtMs: number) => ({
+  id: `${INTERN_JOB}:${internId}`,
+  kind: INTERN_JOB,
+  payload: JSON.stringify({ intern_id: internId }),
+  dueAtMs,
+});

@@ -144,6 +144,13 @@ type HandlerName =
   | 'findContainerFile'
   | 'downloadContainerFile'
   | 'promoteContainerFile'
+  | 'listInterns'
+  | 'createIntern'
+  | 'findIntern'
+  | 'updateIntern'
+  | 'deleteIntern'
+  | 'provisionIntern'
+  | 'suspendIntern'
   | 'showCredits'
   | 'listActivity'
   | 'listAudit';
@@ -155,6 +162,9 @@ export interface Handlers extends Record<HandlerName, Route['handler']> {
   writeImageError: ErrorDialect;
   writeChatError: ErrorDialect;
   writeMessagesError: ErrorDialect;
+  writeInternError: ErrorDialect;
+  /** Whether the operator offers interns and vaults. */
+  offersInterns: () => boolean;
 }
 
 /** The table of routes. */
@@ -221,6 +231,7 @@ export function listRoutes(handlers: Handlers): Route[] {
     ...listFileRoutes(handlers),
     ...listContainerRoutes(handlers),
     { method: 'GET', path: '/api/v1/openapi.json', permission: 'none', handler: handlers.showOpenApi }, // choice 636
+    ...listInternRoutes(handlers),
     { method: 'GET', path: '/', permission: 'none', handler: handlers.showHome },
     { method: 'GET', path: '/health', permission: 'none', handler: handlers.health },
     { method: 'GET', path: '/ready', permission: 'none', handler: handlers.ready },
@@ -338,6 +349,33 @@ function listContainerRoutes(handlers: Handlers): Route[] {
     row('GET', '/:file_id', handlers.findContainerFile),
     row('GET', '/:file_id/content', handlers.downloadContainerFile),
     { ...row('POST', '/:file_id/promote', handlers.promoteContainerFile), bodyIsOptional: true },
+  ];
+}
+
+/** @see docs/reference/interns.md#limits */
+const INTERN_BODY_LIMIT: BodyLimit = { bytes: 1_048_576, source: 'fixed for interns' };
+
+/** Interns belong to members of a workspace. */
+function listInternRoutes(handlers: Handlers): Route[] {
+  const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
+    method,
+    path: `/api/v1/interns${path}`,
+    permission: 'workspace',
+    bodyLimit: INTERN_BODY_LIMIT,
+    errors: handlers.writeInternError,
+    hasMediaTypeError: true,
+    isOffered: handlers.offersInterns,
+    isGlobal: true,
+    handler,
+  });
+  return [
+    row('GET', '', handlers.listInterns),
+    row('POST', '', handlers.createIntern),
+    row('GET', '/:intern_id', handlers.findIntern),
+    row('PATCH', '/:intern_id', handlers.updateIntern),
+    { ...row('DELETE', '/:intern_id', handlers.deleteIntern), bodyIsOptional: true },
+    { ...row('POST', '/:intern_id/provision', handlers.provisionIntern), bodyIsOptional: true },
+    { ...row('POST', '/:intern_id/suspend', handlers.suspendIntern), bodyIsOptional: true },
   ];
 }
 

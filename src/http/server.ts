@@ -182,6 +182,8 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
         return done(error as Error, undefined);
       }
     }
+    // Programs send the content type of a form even without a body.
+    if (settingOf(request).bodyIsOptional && request.headers['content-length'] === '0') return done(null, undefined);
     const type = String(request.headers['content-type'] ?? '').slice(0, 100);
     const sent = type === '' ? 'missing' : type;
     const kind = settingOf(request).hasMediaTypeError ? 'unsupported_media_type' : 'invalid_request';

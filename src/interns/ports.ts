@@ -17,6 +17,8 @@ export interface StartedRuntime {
  * after a crash another process makes the same call again. Calls of one intern never overlap, except `stop` and `destroy`,
  * which may follow an aborted `start` at once.
  *
+ * A signal counts only until the call has settled.
+ *
  * A rejection ends the attempt. Its message becomes `lastFailureMessage`, so it has no secret and says what to do.
  */
 export interface InternRuntime {

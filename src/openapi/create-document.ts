@@ -2,6 +2,7 @@ import { admittedKeyKinds, type Handlers, listRoutes, type Permission, type Rout
 import { errorEnvelope, errorExample } from './bodies/error.ts';
 import { type Operation, type Operations, tags } from './operation.ts';
 import { inferenceOperations } from './operations/inference.ts';
+import { internOperations } from './operations/interns.ts';
 import { managementOperations } from './operations/management.ts';
 import { modelOperations } from './operations/models.ts';
 import { recordOperations } from './operations/records.ts';
@@ -16,6 +17,7 @@ export const operations: Operations = {
   ...recordOperations,
   ...managementOperations,
   ...workspaceDataOperations,
+  ...internOperations,
 };
 
 /** A route as the table of routes has it, with the name of its handler. */

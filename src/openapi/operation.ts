@@ -11,6 +11,7 @@ export const tags = {
   Guardrails: 'Rules about models, providers, spending and content.',
   Presets: 'Saved settings of requests.',
   Files: 'Files of a workspace, and files of containers.',
+  Interns: 'Persistent agents of a workspace.',
   Accounting: 'Credits, activity and the audit log.',
   Gateway: 'The gateway itself.',
 } as const;
@@ -39,7 +40,7 @@ export interface Operation {
   /** The successful response. */
   response: {
     /** 200 by default. */
-    status?: 200 | 201;
+    status?: 200 | 201 | 202;
     description: string;
     /** The schema of the JSON body. Absent: `type` is not JSON. */
     schema?: TSchema;

@@ -68,7 +68,7 @@ export const testKeys = {
 export async function testGateway(
   parts: Record<string, unknown> = {},
   dataDir?: string,
-  ports: Pick<GatewayOptions, 'containers'> = {},
+  ports: Pick<GatewayOptions, 'containers' | 'internRuntime' | 'internVaults'> = {},
 ): Promise<TestGateway> {
   const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'headgate-test-'));
   const isEmbedded = parts['storage'] === undefined;
@@ -146,7 +146,7 @@ function readParts(parts: Record<string, unknown>, folder: string) {
       log: { level: 'silent', ...log },
       bootstrap: {
         workspaces: [workspace, other, ...((bootstrap?.['workspaces'] as object[] | undefined) ?? [])],
-        members: [{ id: 'ada', workspaces: ['main'] }],
+        members: [{ id: 'ada', workspaces: ['main'] }, ...((bootstrap?.['members'] as object[] | undefined) ?? [])],
         keys: [
           { key: testKeys.key, name: 'app', workspace: 'main', member: 'ada' },
           { key: testKeys.organizationKey, name: 'org', workspace: 'main', acts_as: 'organization' },

@@ -29,7 +29,7 @@ const rules: Rules = {
     routing: 'platform:types metering catalog', // takes the port of the bus
     access: 'platform metering catalog routing',
     pipeline: 'platform:types metering routing providers tools:types',
-    management: 'schema platform metering catalog routing access requests guardrails vault',
+    management: 'schema platform metering catalog routing access requests guardrails vault interns:types',
     interns: 'platform containers management', // homes are saved as those of containers
     exchanges: 'catalog routing providers pipeline',
     http: 'pipeline schema',
@@ -48,6 +48,7 @@ const rules: Rules = {
       counters: 'cluster:types telemetry:types',
       'data-folder': '',
       egress: 'outbound', // the check of addresses
+      jobs: 'storage:types',
       mcp: 'outbound', // errors of exchanges
       objects: '',
       outbound: '',

@@ -5,6 +5,7 @@ import { runCli } from '../../src/cli/program.ts';
 import { version } from '../../src/cli/version.ts';
 import { createDocument, keyOf, listDescribedRoutes, operations } from '../../src/openapi/create-document.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
+import { ScriptedHost } from '../../src/testing/scripted-runtime.ts';
 
 interface Described {
   operationId: string;
@@ -90,7 +91,11 @@ describe('the OpenAPI document', () => {
 describe('the running gateway', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
-    gateway = await testGateway();
+    const host = new ScriptedHost();
+    gateway = await testGateway({}, undefined, {
+      internRuntime: host.createRuntime(),
+      internVaults: host.internVaults,
+    });
   });
   afterAll(() => gateway.close());
 
@@ -182,6 +187,19 @@ describe('the running gateway', () => {
     for (const rest of ['', '/versions', '/versions/{version}'])
       await request('GET', `/api/v1/presets/{slug}${rest}`, { path });
     await request('DELETE', '/api/v1/presets/{slug}', { path });
+  });
+
+  it('responds as the document says, about interns', async () => {
+    const body = { name: 'scout', workspace_id: '00000000-0000-4000-8000-0000000000a1' };
+    const created = await request('POST', '/api/v1/interns', { body, status: 201 });
+    const path = { intern_id: String(created['id']) };
+    await request('POST', '/api/v1/interns', { body: { ...body, model: 'a/b' }, status: 400 });
+    await request('GET', '/api/v1/interns');
+    await request('GET', '/api/v1/interns/{intern_id}', { path });
+    await request('PATCH', '/api/v1/interns/{intern_id}', { path, body: { description: 'Reads.' } });
+    await request('POST', '/api/v1/interns/{intern_id}/suspend', { path, status: 409 });
+    await request('POST', '/api/v1/interns/{intern_id}/provision', { path, status: 202 });
+    await request('DELETE', '/api/v1/interns/{intern_id}', { path, status: 202 });
   });
 
   it('responds as the document says, to management keys', async () => {

@@ -84,6 +84,7 @@ describe('the reference names every field and value that the schema accepts', ()
   it.each(managementBodies)('of the management body of $name', ({ schema }) => {
     const { unnamed, total } = findUnnamed(schema, [
       'management.md',
+      'interns.md',
       'presets.md',
       'plugins.md',
       'routers.md',
@@ -97,9 +98,11 @@ describe('the reference names every field and value that the schema accepts', ()
   it('of every management resource', () => {
     expect(managementBodies.map(({ name }) => name).sort()).toEqual([
       'checkCreateGuardrail',
+      'checkCreateIntern',
       'checkCreateKey',
       'checkCreatePreset',
       'checkCreateWorkspace',
+      'checkDeleteIntern',
       'checkFeedback',
       'checkKeyHashes',
       'checkMemberIds',
@@ -110,6 +113,7 @@ describe('the reference names every field and value that the schema accepts', ()
       'checkRotateKey',
       'checkTestGuardrail',
       'checkUpdateGuardrail',
+      'checkUpdateIntern',
       'checkUpdateKey',
       'checkUpdateMember',
       'checkUpdatePreset',

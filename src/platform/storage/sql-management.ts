@@ -14,6 +14,7 @@ import {
   unassign,
 } from './tables/guardrails.ts';
 import { countInterns } from './tables/interns.ts';
+import { lockJobRow } from './tables/jobs.ts';
 import {
   countKeys,
   deleteInternKeyRows,
@@ -139,6 +140,7 @@ function openTransaction(trx: Database, record: ManagementTransaction['record'])
     deletePreset: (id) => deletePresetRow(trx, id),
     addCredit: (credit) => addCredit(trx, credit),
     deleteCredits: () => deleteCredits(trx),
+    lockJob: (lease) => lockJobRow(trx, lease),
     countInterns: (workspaceId) => countInterns(trx, workspaceId),
     record,
   };

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { LedgerEntry } from '../../domain/ledger-entry.ts';
 import type { MetricFamily, Labels } from './exposition.ts';
 import { Histogram } from './histogram.ts';
+import { InternNumbers } from './intern-numbers.ts';
 import { SandboxNumbers } from './sandbox-numbers.ts';
 import { ToolNumbers } from './tool-numbers.ts';
 import { listAttempts, type ObservedEndpoint, type ObservedRun, sumUpstreamMs } from './observed.ts';
@@ -73,6 +74,7 @@ export class Metrics {
   private readonly limits = new Map<string, { labels: Labels; hits: number }>();
   private readonly tools = new ToolNumbers();
   readonly sandboxes = new SandboxNumbers();
+  readonly interns = new InternNumbers();
 
   private counterFailures = 0;
 
@@ -224,6 +226,7 @@ export class Metrics {
       },
       ...this.tools.collect(),
       ...this.sandboxes.collect(),
+      ...this.interns.collect(),
       {
         name: 'headgate_endpoint_stable',
         help: '0 while an endpoint that was asked has an outage, and is asked last.',

@@ -8,6 +8,7 @@ import { type MetricSources, Metrics } from './metrics.ts';
 import type { Observe } from './observed.ts';
 import type { Log } from './open-log.ts';
 import { createRequestLog } from './request-log.ts';
+import type { InternNumbers } from './intern-numbers.ts';
 import type { SandboxNumbers } from './sandbox-numbers.ts';
 import type { TracingSettings } from './tracing/open-tracing.ts';
 
@@ -43,6 +44,8 @@ export interface Telemetry {
   countCounterFailure: () => void;
   /** For containers. */
   sandboxes: SandboxNumbers;
+  /** For interns. */
+  interns: InternNumbers;
   collect: () => MetricFamily[];
   /** Collects the metrics that only increase. Does not reset values for the next collection. */
   collectCounters: () => MetricFamily[];
@@ -83,6 +86,7 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
     countLimitHit: (limit, scope) => metrics.countLimitHit(limit, scope),
     countCounterFailure: () => metrics.countCounterFailure(),
     sandboxes: metrics.sandboxes,
+    interns: metrics.interns,
     collect: () => metrics.collect({ ...sources, loopDelayMs: () => probe.takeLongestMs() }),
     collectCounters: () => keepCounters(metrics.collect({ ...sources, loopDelayMs: () => 0 })),
     async close() {

@@ -31,7 +31,7 @@ export function testInterns(pair: () => StoragePair): void {
   const add = (fields: Partial<Intern>, more: Partial<NewIntern> = {}) =>
     pair().storage.interns.addIntern({
       intern: createIntern(fields),
-      ...{ requestHash: randomUUID(), bodyHash: 'b', maxPerMember: 100, change, ...more },
+      ...{ requestHash: randomUUID(), bodyHash: 'b', maxPerMember: 100, canAttach: true, change, ...more },
     });
   const addNew = async (fields: Partial<Intern>): Promise<Intern> => {
     const result = await add(fields);
@@ -44,7 +44,7 @@ export function testInterns(pair: () => StoragePair): void {
       const { storage, other } = pair();
       const workspaceId = await addWorkspace();
       const creatorId = randomUUID();
-      const request = { requestHash: 'r', bodyHash: 'b', maxPerMember: 3, change };
+      const request = { requestHash: 'r', bodyHash: 'b', maxPerMember: 3, canAttach: true, change };
       const results = await Promise.all(
         [storage, other, storage].map(({ interns }) =>
           interns.addIntern({ intern: createIntern({ workspaceId, creatorId }), ...request }),
@@ -59,6 +59,7 @@ export function testInterns(pair: () => StoragePair): void {
       await addNew({ workspaceId: await addWorkspace(), creatorId });
       await addNew({ workspaceId, creatorId, name: 'third' });
       expect(await add({ workspaceId, creatorId, name: 'fourth' }, { maxPerMember: 3 })).toEqual({ refusal: 'limit' });
+      expect(await add({ workspaceId, creatorId, name: 'fourth' }, { canAttach: false })).toEqual({ refusal: 'vault' });
       expect(await add({ workspaceId: randomUUID() })).toEqual({ refusal: 'workspace' });
       const { rows } = await storage.management.listAudit(allRows);
       expect(rows.filter(({ objectId }) => objectId === ids[0])).toMatchObject([
@@ -124,7 +125,7 @@ export function testInterns(pair: () => StoragePair): void {
     });
 
     it('are not changed by a process that lost the job', async () => {
-      const { interns, jobs } = pair().storage;
+      const { interns, jobs, management } = pair().storage;
       const workspaceId = await addWorkspace();
       const { id } = await addNew({ workspaceId, status: 'destroying' });
       const kind = `kind-${id}`;
@@ -136,6 +137,12 @@ export function testInterns(pair: () => StoragePair): void {
         interns.updateIntern({ id, from: ['destroying'], fields: { runtimeAddress: 'x' }, lease: by });
       expect(await write(stale)).toBeUndefined();
       expect(await interns.deleteIntern(id, stale!, change)).toBe(false);
+      const locks = (by: typeof stale) =>
+        management.change(change, async (transaction) => {
+          await transaction.record(happening());
+          return transaction.lockJob(by!);
+        });
+      expect([await locks(stale), await locks(lease)]).toEqual([false, true]);
       expect(await interns.findIntern(id)).toMatchObject({ runtimeAddress: null });
       expect(await write(lease)).toMatchObject({ runtimeAddress: 'x' });
       expect(await interns.deleteIntern(id, lease!, change)).toBe(true);

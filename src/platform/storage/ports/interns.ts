@@ -11,11 +11,14 @@ export interface NewIntern {
   bodyHash: string;
   /** Maximum number of interns of the member in all workspaces. */
   maxPerMember: number;
+  /** Whether a new intern may borrow the vault that it names. */
+  canAttach: boolean;
   change: Change;
 }
 
-/** `body`: the request is known with another body. `name`: the member has an intern of this name. */
-export type InternRefusal = 'body' | 'name' | 'limit' | 'workspace';
+/** `body`: the request is known with another body. `name`: the member has an intern of this name.
+ * `vault`: it cannot be borrowed. */
+export type InternRefusal = 'body' | 'name' | 'limit' | 'vault' | 'workspace';
 
 /** `isNew`: this request created it, not an earlier one. */
 export type InternInsert = { refusal: InternRefusal } | { refusal?: undefined; intern: Intern; isNew: boolean };

@@ -3,6 +3,7 @@ import type { BudgetReader, BudgetWriter } from './budgets.ts';
 import type { CreditReader, CreditWriter } from './credits.ts';
 import type { GuardrailReader, GuardrailWriter } from './guardrails.ts';
 import type { InternCounter } from './interns.ts';
+import type { JobLease } from './jobs.ts';
 import type { KeyReader, KeyWriter } from './keys.ts';
 import type { MemberReader, MemberWriter } from './members.ts';
 import type { PresetReader, PresetWriter } from './presets.ts';
@@ -32,6 +33,12 @@ export interface ManagementStore
 
 export type Change = Pick<AuditEntry, 'atMs' | 'actorKeyHash'>;
 
+/** A change that only the owner of a job may make. */
+export interface JobGuard {
+  /** Whether the lease is valid. It stays valid until the change ends. */
+  lockJob(lease: JobLease): Promise<boolean>;
+}
+
 /** Reads and writes of a change. Each write needs a `record`. */
 export interface ManagementTransaction
   extends KeyWriter,
@@ -42,4 +49,5 @@ export interface ManagementTransaction
     PresetWriter,
     CreditWriter,
     InternCounter,
+    JobGuard,
     AuditWriter {}

@@ -75,7 +75,7 @@ function addIntern(db: Database, { intern, ...given }: NewIntern): Promise<Inter
       .executeTakeFirst();
     if (known && known.body_hash !== given.bodyHash) return { refusal: 'body' };
     if (known) return { intern: readIntern(known), isNew: false };
-    const refusal = await findRefusal(trx, intern, given.maxPerMember);
+    const refusal = await findRefusal(trx, intern, given);
     if (refusal) return { refusal };
     await trx
       .insertInto('interns')
@@ -99,13 +99,18 @@ function addIntern(db: Database, { intern, ...given }: NewIntern): Promise<Inter
   });
 }
 
-async function findRefusal(trx: Database, intern: Intern, maxPerMember: number): Promise<InternRefusal | undefined> {
+async function findRefusal(
+  trx: Database,
+  intern: Intern,
+  { maxPerMember, canAttach }: Omit<NewIntern, 'intern'>,
+): Promise<InternRefusal | undefined> {
   const workspace = await trx
     .selectFrom('workspaces')
     .select('id')
     .where('id', '=', writeTextColumn(intern.workspaceId))
     .executeTakeFirst();
   if (!workspace) return 'workspace';
+  if (!canAttach) return 'vault';
   if (await hasName(trx, intern)) return 'name';
   const { count } = await trx
     .selectFrom('interns')

@@ -1,0 +1,64 @@
+import type { Intern } from '../../domain/intern.ts';
+import type { OwnedJob } from '../../platform/jobs/run-jobs.ts';
+import type { InternStore } from '../../platform/storage/ports/interns.ts';
+import type { JobLease } from '../../platform/storage/ports/jobs.ts';
+import type { WriteLog } from '../../platform/telemetry/log-messages.ts';
+import type { InternCredentials, InternRuntime, InternVaults } from '../ports.ts';
+
+/** The dependencies of the work on interns. */
+export interface LifecycleParts {
+  interns: InternStore;
+  runtime: InternRuntime;
+  vaults: InternVaults;
+  credentials: InternKeys;
+  settings: () => LifecycleSettings;
+  numbers: InternCounts;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: WriteLog;
+}
+
+/** The inference keys of interns. */
+export interface InternKeys {
+  /**
+   * Creates the key of an intern, and deletes its earlier ones. Every process accepts it on return, or soon.
+   *
+   * @throws {JobLostError} if the lease is lost
+   */
+  issue(intern: Intern, lease: JobLease): Promise<InternCredentials>;
+  /** Deletes the keys of an intern. Does nothing if it has none. @throws {JobLostError} if the lease is lost */
+  revoke(internId: string, lease: JobLease): Promise<void>;
+}
+
+export interface LifecycleSettings {
+  /** Domain of host names. */
+  domain: string;
+  maxRunning: number;
+  provisionMs: number;
+  healthMs: number;
+  /** Timeout of one health check. */
+  checkMs: number;
+  /** Timeout of the end of a runtime, and of each part of a teardown. */
+  stopMs: number;
+  /** Delay before the first restart of a runtime. It doubles with each further one. */
+  restartMs: number;
+  /** Restarts in a row after which a runtime is lost. */
+  maxRestarts: number;
+}
+
+/** Counts what this process does. */
+export interface InternCounts {
+  provisioned(outcome: 'running' | 'failed' | 'cancelled', tookMs: number): void;
+  restarted(): void;
+  lost(): void;
+  removed(outcome: 'removed' | 'failed'): void;
+  /** Runtimes that this process runs or starts. */
+  active: Set<string>;
+}
+
+/** The work on one intern. */
+export interface InternWork {
+  parts: LifecycleParts;
+  job: OwnedJob;
+  internId: string;
+}
