@@ -488,6 +488,36 @@ describe('headgate init', () => {
     expect(config.providers.map(({ id }) => id)).toEqual(expect.arrayContaining(['openai', 'groq', 'simulator']));
   });
 
+  it('imports a configuration of LiteLLM, and lists what it cannot carry over', async () => {
+    const model = '{ model_name: m, litellm_params: { model: groq/m, api_key: gsk-secret, seed: 1 } }';
+    write('config.yaml', `model_list: [${model}]\n`);
+    write('keys.json', '{ "keys": [{ "key_alias": "shop" }] }');
+    const args = ['init', '--from', 'litellm', 'config.yaml', '--keys', 'keys.json'];
+    const { code, stdout } = await call(args);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Imported: 1 providers, 1 endpoints, 1 keys.');
+    expect(stdout).toContain('GROQ_API_KEY: the value of model_list[0].litellm_params.api_key');
+    expect(stdout).toContain('model_list[0].litellm_params.seed: ');
+    expect(stdout + readFileSync(join(cwd, 'headgate.yaml'), 'utf8')).not.toContain('gsk-secret');
+    const env = { GROQ_API_KEY: 'gsk', KEY_SHOP: 'a-new-key-of-shop' };
+    expect(loadConfig({ env, cwd }).config.bootstrap.keys).toMatchObject([{ name: 'shop' }]);
+    expect((await call(args)).stderr).toContain('headgate.yaml already exists.');
+  });
+
+  it.each([
+    [['--from', 'other', 'config.yaml'], 'other cannot be imported'],
+    [['config.yaml'], 'Name the program of the file'],
+    [['--from', 'litellm'], '--from needs the file'],
+    [['--from', 'litellm', 'none.yaml'], 'none.yaml cannot be read'],
+    [['--from', 'litellm', 'bad.yaml'], 'bad.yaml cannot be imported: line 1: '],
+  ])('rejects %j', async (args, message) => {
+    write('bad.yaml', 'model_list: [sk-secret');
+    const { code, stderr } = await call(['init', ...args]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain('secret');
+  });
+
   it('overwrites a file only with --force', async () => {
     write('mine.yaml', 'server: {}\n');
     const refused = await call(['init', '--output', 'mine.yaml']);

@@ -7,6 +7,7 @@ import type { ExplainOptions } from './explain.ts';
 import type { AssigneeOptions, RuleOptions, TestOptions } from './guardrails.ts';
 import type { CreateKeyOptions } from './keys.ts';
 import type { RecomputeOptions } from './ledger.ts';
+import type { InitOptions } from './init.ts';
 import { loadNeededConfig } from './load-needed-config.ts';
 import type { ListModelsOptions } from './models/list.ts';
 import { type RateOptions, withRateOptions } from './rate-options.ts';
@@ -109,11 +110,15 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .description('write a commented headgate.yaml with the providers and model servers it finds')
     .option('--force', 'overwrite an existing file')
     .option('--output <file>', 'file to write (headgate.yaml)')
+    .option('--from <program>', 'import the configuration of another program: litellm')
+    .option('--keys <file>', 'with --from: its keys, as JSON')
+    .argument('[file]', 'with --from: the configuration to import')
     .allowExcessArguments(false)
     .addHelpText('after', initExamples)
-    .action(async (options: { force?: boolean; output?: string }) => {
-      const { init } = await import('./init.ts');
-      await init(terminal, options);
+    .action(async (file: string | undefined, options: InitOptions) => {
+      const { importConfig, init } = await import('./init.ts');
+      const isImport = options.from !== undefined || file !== undefined || options.keys !== undefined;
+      await (isImport ? importConfig(terminal, file, options) : init(terminal, options));
     });
 
   command(program, 'doctor', 'check configuration, data folder, storage, port and providers', doctorExamples)
@@ -703,7 +708,8 @@ SIGHUP, or saving the file, reloads it. SIGTERM lets open requests finish; a sec
 const initExamples = `
 Examples:
   $ OPENAI_API_KEY=... headgate init
-  $ headgate init --output staging.yaml`;
+  $ headgate init --output staging.yaml
+  $ headgate init --from litellm config.yaml`;
 
 const doctorExamples = `
 Examples:

@@ -10,7 +10,7 @@ const MAX_CHARACTERS = 1024;
 const MORE = '...';
 
 /**
- * Names the request fields that had no effect: unknown ones, and those that the endpoint of the run did not get.
+ * Names the request fields that had no effect: unknown ones, and those that the endpoint of the run did not get (choice 635).
  *
  * @param rename names the fields that the endpoint did not get as the body does
  * @returns the value of the header; undefined if every field had an effect
