@@ -5,6 +5,7 @@ import { nameContainerObject } from '../management/containers/entry-content.ts';
 import { callObjects } from '../management/files/file-objects.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { EntryToWrite, Sandbox, SandboxEntry } from '../platform/sandbox/sandbox.ts';
+import { MAX_PATH_LEVELS } from '../platform/sandbox/split-entry-path.ts';
 import { callStore } from '../platform/storage/call-store.ts';
 import {
   MAX_SAVED_PATH_BYTES,
@@ -46,7 +47,7 @@ export class PathTooLongError extends Error {
   constructor(path: ByteText) {
     const shown = JSON.stringify(Buffer.from(path.slice(0, 100), 'latin1').toString());
     super(
-      `The path ${shown}… is longer than ${MAX_SAVED_PATH_BYTES} bytes and is not saved. The command ran, and everything else is saved. Rename the file or delete it.`,
+      `The path ${shown}… is longer than ${MAX_SAVED_PATH_BYTES} bytes or ${MAX_PATH_LEVELS} levels and is not saved. The command ran, and everything else is saved. Rename the file or delete it.`,
     );
   }
 }
@@ -234,8 +235,7 @@ export class HomeSync {
       for (const entry of batch) {
         const path = entry.path.toString('latin1');
         found.add(path);
-        if (path.length > MAX_SAVED_PATH_BYTES)
-          tooLong = path; // choice 509
+        if (isTooLong(path)) tooLong = path;
         else if (this.known.get(path)?.stamp !== entry.stamp) changed.push(entry);
         if (++compared % COMPARED_PER_TURN === 0) await nextTurn();
       }
@@ -349,6 +349,10 @@ interface Batch {
   packed: SandboxEntry[];
   packedBytes: number;
 }
+
+/** choice 509 */
+const isTooLong = (path: ByteText): boolean =>
+  path.length > MAX_SAVED_PATH_BYTES || (path.length > 2 * MAX_PATH_LEVELS && path.split('/').length > MAX_PATH_LEVELS);
 
 const describe = (entry: SandboxEntry): Omit<ContainerEntry, 'content'> => ({
   path: entry.path.toString('latin1'),

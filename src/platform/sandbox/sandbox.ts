@@ -126,7 +126,7 @@ export interface Sandbox {
    * @throws {SandboxError} `unavailable` from a driver that has no such processes
    */
   start(program: SandboxProgram): Promise<SandboxProcess>;
-  /** Lists the home folder in batches, in any order. Folders come before their content. Follows no link. */
+  /** Lists the home folder in batches, in any order, folders before their content. Follows no link. Paths can be too long to be read. */
   listFiles(): AsyncIterable<SandboxEntry[]>;
   /** Reads a regular file; never through a link. @returns undefined if there is no such file */
   read(path: Buffer): Promise<Readable | undefined>;

@@ -1,5 +1,7 @@
 /** Longest path of an entry. The kernel accepts no longer path at once. */
 export const MAX_PATH_BYTES = 4096;
+/** Segments of the deepest path that is saved. */
+export const MAX_PATH_LEVELS = 200;
 const SLASH = 0x2f;
 
 /** @returns the segments of the path of an entry @throws {RangeError} if it is not a path below a folder */

@@ -1,10 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { SandboxEntry } from '../sandbox.ts';
-import { MAX_PATH_BYTES } from '../split-entry-path.ts';
-
-/** Segments of the deepest path that a listing reports. */
-export const MAX_TREE_DEPTH = 200;
+import { MAX_PATH_BYTES, MAX_PATH_LEVELS } from '../split-entry-path.ts';
 
 /**
  * Runs `find` in a folder. It walks relative to open folders and follows no link, so that processes that change the tree
@@ -67,21 +64,25 @@ export async function measureTree(folder: string, stopAt: TreeSize): Promise<Tre
   return size;
 }
 
-const fields = 9;
+const fields = 8;
 const kinds: Partial<Record<string, SandboxEntry['kind']>> = { f: 'file', d: 'folder', l: 'link' };
 
+const MAX_LISTED_LEVELS = MAX_PATH_LEVELS + 1;
+
 const listing = [
-  ...['-maxdepth', String(MAX_TREE_DEPTH + 1), '-xdev'],
-  ...['-printf', '%P\\0%y\\0%s\\0%m\\0%T@\\0%i\\0%C@\\0%d\\0%l\\0'],
+  ...['-maxdepth', String(MAX_LISTED_LEVELS), '-xdev'],
+  ...['-printf', '%P\\0%y\\0%s\\0%m\\0%T@\\0%i\\0%C@\\0%l\\0'],
 ];
 
-/** A record of a listing is longer than this only if the folders are nested too deep. */
-const MAX_RECORD_BYTES = 3 * MAX_PATH_BYTES;
+const MAX_NAME_BYTES = 255;
+/** The longest path, the target of a link, and numbers. */
+const MAX_RECORD_BYTES = MAX_LISTED_LEVELS * (MAX_NAME_BYTES + 1) + 2 * MAX_PATH_BYTES;
 
 /**
- * Lists a folder. Folders come before their content. Pipes, sockets and others are not listed.
+ * Lists a folder, one level deeper than a path that is saved, so that its reader learns of deeper ones. Folders come
+ * before their content. Pipes, sockets and others are not listed.
  *
- * @throws {RangeError} if a path is too long or too deep
+ * @throws {RangeError} if a path is longer than the kernel allows
  */
 export async function* findEntries(folder: string): AsyncGenerator<SandboxEntry[]> {
   let rest: Buffer = Buffer.alloc(0);
@@ -114,12 +115,9 @@ function splitRecord(bytes: Buffer, from: number): { values: Buffer[]; end: numb
   return { values, end: at };
 }
 
-function readEntry([path, kindText, size, mode, modified, node, changed, depth, target]: Buffer[]):
-  | SandboxEntry
-  | undefined {
+function readEntry([path, kindText, size, mode, modified, node, changed, target]: Buffer[]): SandboxEntry | undefined {
   const kind = kinds[kindText!.toString('latin1')];
   if (!kind) return undefined;
-  if (path!.length > MAX_PATH_BYTES || Number(depth) > MAX_TREE_DEPTH) throw new RangeError('a path is too long');
   return {
     path: Buffer.from(path!),
     kind,

@@ -95,6 +95,8 @@ describe.runIf(process.platform === 'linux')('the home folder of a sandbox', () 
     const size = await home.measure(unlimited);
     expect(size.entries).toBe(231);
     expect(size.bytes).toBeGreaterThan(1_000_000);
+    const listed = await readPaths(home.list());
+    expect([listed.length, listed.at(-1)]).toEqual([201, 'd/'.repeat(201).slice(0, -1)]);
     await expect(home.remove([Buffer.from('d')])).rejects.toThrow('too many levels');
     expect(readdirSync(deepest)).toEqual(['f']);
     home.close();

@@ -23,9 +23,9 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntryToWrite, SandboxEntry } from '../sandbox.ts';
-import { splitEntryPath } from '../split-entry-path.ts';
+import { MAX_PATH_BYTES, MAX_PATH_LEVELS, splitEntryPath } from '../split-entry-path.ts';
 import { callHost } from './call-host.ts';
-import { findEntries, MAX_TREE_DEPTH, type TreeSize } from './find-entries.ts';
+import { findEntries, type TreeSize } from './find-entries.ts';
 
 /** Opens an entry without access to its content. Node has no name for it. */
 const O_PATH = 0o10_000_000;
@@ -73,7 +73,7 @@ export class HomeFolder {
             prefix.length === 0 ? batch : batch.map((entry) => ({ ...entry, path: joinPath(prefix!, entry.path) }));
           if (this.#owner === undefined) {
             for (const { kind, mode, path } of whole)
-              if (kind === 'folder' && (mode & 0o500) !== 0o500) closed.push(path);
+              if (kind === 'folder' && (mode & 0o500) !== 0o500 && canOpen(path)) closed.push(path);
           }
           yield whole;
         }
@@ -257,9 +257,13 @@ const joinPath = (prefix: Buffer, path: Buffer): Buffer => Buffer.concat([prefix
 /** @throws {RangeError} if it is not a path below a folder, or too deep */
 function splitPath(path: Buffer): Buffer[] {
   const segments = splitEntryPath(path);
-  if (segments.length > MAX_TREE_DEPTH) throw new RangeError('a path is too long');
+  if (segments.length > MAX_PATH_LEVELS) throw new RangeError('a path is too long');
   return segments;
 }
+
+/** Whether a path is short enough for `splitPath`. Longer ones are reported, but not their content. */
+const canOpen = (path: Buffer): boolean =>
+  path.length <= MAX_PATH_BYTES && path.toString('latin1').split('/').length <= MAX_PATH_LEVELS;
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
@@ -297,7 +301,7 @@ async function replace(folder: number, temporary: Buffer, name: Buffer, turn: Tu
 
 /** Removes an entry and everything below it. @throws {RangeError} if it is too deep: each level takes an open folder */
 async function removeTree(parent: number, name: Buffer, turn: Turn, depth = 0): Promise<void> {
-  if (depth > MAX_TREE_DEPTH) throw new RangeError('a folder has too many levels');
+  if (depth > MAX_PATH_LEVELS) throw new RangeError('a folder has too many levels');
   if (turn.isOver) await turn.next();
   const path = at(parent, name);
   const status = lstatSync(path, { throwIfNoEntry: false });
