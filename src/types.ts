@@ -4,6 +4,9 @@
  *
  * @see docs/guides/clients.md#typescript
  */
+import type {} from 'openai/resources/chat/completions/completions';
+import type {} from 'openai/resources/completions';
+import type {} from 'openai/resources/embeddings';
 import type {} from 'openai/resources/responses/responses';
 import type {} from 'openai/resources/shared';
 
@@ -62,8 +65,8 @@ export type StopCondition =
   | { type: 'max_cost'; max_cost_in_dollars: number }
   | { type: 'finish_reason_is'; reason: string };
 
-/** Fields of `POST /responses` that the client's types lack. */
-export interface GatewayRequestFields {
+/** Fields that every format of requests has, and the clients' types lack. */
+export interface GatewayRoutingFields {
   /** Fallback models, in order. */
   models?: string[];
   provider?: ProviderPreferences | null;
@@ -75,14 +78,65 @@ export interface GatewayRequestFields {
   /** Requests of one session keep their provider and its cache. At most 256 characters. */
   session_id?: string;
   trace?: TraceContext;
+  image_config?: Record<string, string | number | unknown[]>;
+  /** Returns the body that was sent to the provider. */
+  debug?: { echo_upstream_body?: boolean };
+}
+
+/** Fields of `POST /responses` that the client's types lack. */
+export interface GatewayRequestFields extends GatewayRoutingFields {
   top_k?: number;
   frequency_penalty?: number | null;
   presence_penalty?: number | null;
   modalities?: ('text' | 'image')[];
-  image_config?: Record<string, string | number | unknown[]>;
   cache_control?: CacheControl;
-  /** Returns the body that was sent to the provider, in the first event of a stream. */
-  debug?: { echo_upstream_body?: boolean };
+}
+
+/**
+ * Fields of `POST /chat/completions` that the client's types lack. `modalities: ['text', 'image']` needs a cast: the client
+ * declares the field without images.
+ */
+export interface GatewayChatFields extends GatewayRoutingFields {
+  cache_control?: CacheControl | null;
+  include_reasoning?: boolean | null;
+  max_tool_calls?: number | null;
+  min_p?: number | null;
+  reasoning?: {
+    effort?: 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none' | null;
+    max_tokens?: number | null;
+    enabled?: boolean | null;
+    /** Whether the response leaves the reasoning out. */
+    exclude?: boolean | null;
+    summary?: 'auto' | 'concise' | 'detailed' | null;
+  } | null;
+  repetition_penalty?: number | null;
+  top_a?: number | null;
+  top_k?: number | null;
+  transforms?: 'middle-out'[] | null;
+  /** As `stream_options.include_usage`. */
+  usage?: { include?: boolean | null } | null;
+}
+
+/** A block of reasoning. Send the blocks back unchanged. @see docs/reference/chat-completions.md#reasoning */
+export interface ReasoningBlock {
+  type: string;
+  [field: string]: unknown;
+}
+
+/** Fields of a message, and of the delta of a chunk, that the client's types lack. */
+export interface GatewayMessageFields {
+  reasoning?: string;
+  reasoning_details?: ReasoningBlock[];
+  images?: object[];
+}
+
+/** Fields of `POST /embeddings` that the client's types lack. */
+export interface GatewayEmbeddingFields
+  extends Pick<GatewayRoutingFields, 'models' | 'provider' | 'session_id' | 'trace'> {
+  input_type?:
+    | ('search_query' | 'search_document' | 'classification' | 'clustering' | 'semantic_similarity')
+    | ('question_answering' | 'fact_verification' | 'code_retrieval_query' | 'query' | 'document' | 'passage')
+    | null;
 }
 
 /** The route of the request. Present if the request has the header `X-Router-Metadata: enabled`. */
@@ -152,5 +206,52 @@ declare module 'openai/resources/shared' {
     /** Instead of `effort`. */
     max_tokens?: number | null;
     enabled?: boolean | null;
+  }
+}
+
+declare module 'openai/resources/chat/completions/completions' {
+  interface ChatCompletionCreateParamsBase extends GatewayChatFields {}
+  interface ChatCompletion extends Pick<GatewayResponseFields, 'router_metadata'> {
+    /** The name of the provider. */
+    provider?: string;
+  }
+  interface ChatCompletionChunk extends Pick<GatewayResponseFields, 'router_metadata'> {
+    provider?: string;
+  }
+  interface ChatCompletionMessage extends GatewayMessageFields {}
+  interface ChatCompletionAssistantMessageParam extends GatewayMessageFields {}
+  interface ChatCompletionContentPartText {
+    cache_control?: CacheControl;
+  }
+  interface ChatCompletionContentPartImage {
+    cache_control?: CacheControl;
+  }
+  namespace ChatCompletion {
+    interface Choice {
+      native_finish_reason?: string | null;
+    }
+  }
+  namespace ChatCompletionChunk {
+    interface Choice {
+      native_finish_reason?: string | null;
+    }
+    namespace Choice {
+      interface Delta extends GatewayMessageFields {}
+    }
+  }
+}
+
+declare module 'openai/resources/completions' {
+  interface CompletionUsage extends GatewayUsageFields {}
+}
+
+declare module 'openai/resources/embeddings' {
+  interface EmbeddingCreateParams extends GatewayEmbeddingFields {}
+  interface CreateEmbeddingResponse extends Pick<GatewayResponseFields, 'router_metadata'> {
+    id?: string;
+    provider?: string;
+  }
+  namespace CreateEmbeddingResponse {
+    interface Usage extends Pick<GatewayUsageFields, 'cost' | 'is_byok'> {}
   }
 }

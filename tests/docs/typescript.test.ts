@@ -20,6 +20,7 @@ const blocks = pages.flatMap((page) => {
 
 const packages: Record<string, string> = {
   'headgate/types': 'types.ts',
+  'headgate/types/anthropic': 'types/anthropic.ts',
   'headgate/wire': 'providers/wire.ts',
   'headgate/plugin': 'plugins/plugin.ts',
 };
@@ -58,9 +59,23 @@ it('every TypeScript example of the documentation compiles', async () => {
 });
 
 it('an example with a field that neither the client nor the gateway has does not', async () => {
+  const anthropic = `import Anthropic from '@anthropic-ai/sdk';
+import type {} from 'headgate/types/anthropic';
+await new Anthropic().messages.create({ model: 'a/b', max_tokens: 9, messages: [], models: ['c/d'], plugin: [] });`;
+  const chat = `import OpenAI from 'openai';
+import type {} from 'headgate/types';
+const client = new OpenAI();
+await client.embeddings.create({ model: 'a/b', input: 'Hello', input_type: 'poem' });
+await client.chat.completions.create({ model: 'a/b', messages: [], provider: { sort: 'colour' } });`;
   const code = `import OpenAI from 'openai';
 import type {} from 'headgate/types';
 const client = new OpenAI();
 await client.responses.create({ model: 'a/b', input: 'Hello', modells: ['c/d'] });`;
-  expect(await compile([{ name: 'wrong.ts', code }])).toContain("'modells' does not exist");
+  const files = Object.entries({ 'wrong.ts': code, 'chat.ts': chat, 'anthropic.ts': anthropic });
+  const messages = await compile(files.map(([name, text]) => ({ name, code: text })));
+  expect(messages).toContain("'modells' does not exist");
+  expect(messages).toContain('"poem"');
+  expect(messages).toContain('"colour"');
+  expect(messages).toContain("'plugin' does not exist");
+  expect(messages.match(/error TS/g)).toHaveLength(4);
 });
