@@ -6,6 +6,7 @@ for (const output of [stdout, stderr]) output.on('error', ignoreClosedPipe);
 process.exitCode = await runCli(process.argv.slice(2), {
   ...{ stdout, stderr, env, cwd: process.cwd() },
   closed: reader.signal,
+  openInput: () => process.stdin,
 });
 // open connections must not keep a closed gateway alive
 setTimeout(() => process.exit(), 1000).unref();

@@ -21,6 +21,9 @@ import { openInterns } from './compose/open-interns.ts';
 import { openContainers } from './compose/open-containers.ts';
 import { openPluginModules } from './compose/open-plugin-modules.ts';
 import { openClock } from './compose/open-clock.ts';
+import { openVault } from './compose/open-vault.ts';
+import { readMasterKeys } from './compose/read-master-keys.ts';
+import { createInternVaults } from './vault/intern-vaults.ts';
 import { loadTools } from './compose/load-tools.ts';
 import { isSharedStore, openStorage } from './compose/open-storage.ts';
 import { runBootstrap } from './compose/run-bootstrap.ts';
@@ -36,7 +39,7 @@ import { createOpenRequests } from './http/open-requests.ts';
 import { writeUrl } from './http/write-url.ts';
 import type { InternRuntime, InternVaults } from './interns/ports.ts';
 import type { ManagementParts } from './management/parts.ts';
-import { readMasterKey, lockDataFolder, lockFolder } from './platform/data-folder/data-folder.ts';
+import { lockDataFolder, lockFolder } from './platform/data-folder/data-folder.ts';
 import { releaseIdleMemory } from './platform/idle-memory.ts';
 import type { SandboxDriver } from './platform/sandbox/sandbox.ts';
 import type { Storage } from './platform/storage/storage.ts';
@@ -272,15 +275,16 @@ async function assemble(
   });
   let routingContext = createContext();
 
-  const masterKey = readMasterKey(dataDir, live.secrets.master_key);
+  const masterKeys = readMasterKeys(live, dataDir);
+  const vault = openVault({ vaults: storage.vaults, texts: masterKeys, log, reports: !slot?.slot });
   const pipelines = assemblePipelines(
     {
       addedTools: await loadTools(live.tools.modules),
       config,
       models: () => models,
       routingContext: () => routingContext,
-      hashEndUser: createEndUserHash(masterKey),
-      sign: createTextSigner(masterKey),
+      hashEndUser: createEndUserHash(masterKeys.current),
+      sign: createTextSigner(masterKeys.current),
       files,
       passages: storage.passages,
       outbound,
@@ -307,7 +311,8 @@ async function assemble(
   };
   const interns = openInterns(
     {
-      ...{ config, storage, management, bus, log, runtime: given.internRuntime, vaults: given.internVaults },
+      ...{ config, storage, management, bus, log, runtime: given.internRuntime },
+      vaults: given.internVaults ?? createInternVaults({ ...vault, interns: storage.interns }),
       ...{ numbers: telemetry.interns, runs: !slot?.slot },
     },
     resources,
@@ -330,6 +335,7 @@ async function assemble(
       management,
       interns,
       clock,
+      vault,
     },
     models: () => models,
     modules: modules.settings,

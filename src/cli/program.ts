@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Path } from '../config/path.ts';
 import { findNearestName } from '../domain/nearest-name.ts';
+import { addVaultCommands } from './add-vault-commands.ts';
 import type { UpdateKeyOptions } from './change-keys.ts';
 import type { ExplainOptions } from './explain.ts';
 import type { AssigneeOptions, RuleOptions, TestOptions } from './guardrails.ts';
@@ -254,6 +255,11 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   addMembers(program);
   addGuardrails(program);
   addPresets(program);
+  addVaultCommands(program, {
+    terminal,
+    load: (options: SourceOptions) => loadForStore(options, ['secrets']),
+    command,
+  });
   addFiles(program);
   addContainers(program);
 

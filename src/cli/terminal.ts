@@ -10,6 +10,14 @@ export interface Terminal {
   cwd: string;
   /** Aborted when the reader of stdout has closed it. */
   closed?: AbortSignal;
+  /** Opens the standard input. Only commands that read it do. */
+  openInput?: () => TerminalInput;
+}
+
+export interface TerminalInput extends AsyncIterable<Uint8Array | string> {
+  isTTY?: boolean;
+  /** Turns the echo and the lines of a terminal off. */
+  setRawMode?(isRaw: boolean): unknown;
 }
 
 export interface TerminalOutput {

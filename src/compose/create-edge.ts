@@ -6,6 +6,7 @@ import { createFeedbackHandlers } from '../api/generation/feedback.ts';
 import { createGenerationHandler } from '../api/generation/handler.ts';
 import { createListGenerationsHandler } from '../api/generation/list.ts';
 import { createHealthHandler, createReadyHandler } from '../api/health/handler.ts';
+import { createVaultHandlers } from '../api/vault/handlers.ts';
 import { showHome } from '../api/home/handler.ts';
 import { writeImageError } from '../api/images/errors.ts';
 import { createImagesHandler } from '../api/images/handler.ts';
@@ -49,6 +50,7 @@ import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
 import type { ModulePlugins } from '../requests/module-plugins.ts';
 import type { Health } from '../routing/health.ts';
+import type { VaultParts } from '../vault/secrets.ts';
 import type { PrimaryService } from '../workers/services.ts';
 import type { RetrievalPipelines } from './assemble-retrieval.ts';
 import type { ConfiguredModels } from './build-models.ts';
@@ -56,7 +58,7 @@ import { findVendorAccount } from './find-vendor-account.ts';
 import type { OpenedInterns } from './open-interns.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
-import { PING_MS } from './time-limits.ts';
+import { PING_MS, VAULT_MS } from './time-limits.ts';
 
 export interface EdgeParts {
   config: () => Config;
@@ -74,7 +76,8 @@ export interface EdgeParts {
   interns: OpenedInterns;
   accounting: Accounting;
   files: FileParts;
-  storage: Pick<Storage, 'access' | 'containers' | 'contents' | 'ledger' | 'management' | 'ping'>;
+  storage: Pick<Storage, 'access' | 'containers' | 'contents' | 'interns' | 'ledger' | 'management' | 'ping'>;
+  vault: VaultParts;
   contentGuardrails: Pick<InputFilterParts, 'sets' | 'entities'>;
   telemetry: Telemetry;
   open: OpenRequests;
@@ -177,6 +180,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       ...createInternHandlers(parts.interns),
       writeInternError,
       offersInterns: () => parts.interns.isOffered(),
+      offersVaults: () => config().interns.enabled,
       ...createFileHandlers({
         ...parts.files,
         workspaces: storage.management,
@@ -185,6 +189,8 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         requestMs: () => config().timeouts.request_ms,
       }),
       ...createContainerHandlers({ containers: storage.containers, files: parts.files }),
+      ...createVaultHandlers({ ...parts.vault, interns: storage.interns, deadlineMs: VAULT_MS }),
+
       showHome,
       showOpenApi: createOpenApiHandler(parts.version),
       health: createHealthHandler(parts.version),

@@ -25,6 +25,7 @@ export function checkRelations(config: Config): RelationProblem[] {
     ...checkHosts(config.outbound),
     ...checkMcp(config.mcp),
     ...checkRuntime(config.interns),
+    ...checkMasterKeys(config.secrets),
     ...checkPhrases(config.guardrails.injection_allowlist),
     ...checkContents(config.io_logging),
   ];
@@ -40,6 +41,17 @@ function checkBudgets(budgets: Config['budgets']): RelationProblem[] {
       const message = `must be below ${broader}, which is ${own[broader]}`;
       return [{ path: ['budgets', whose, window], message, dependsOn: [['budgets', whose, broader]] }];
     });
+  });
+}
+
+/** A master key has one source. */
+function checkMasterKeys(secrets: Config['secrets']): RelationProblem[] {
+  const names = ['master_key', 'previous_master_key'] as const;
+  return names.flatMap((name) => {
+    const sources = [name, `${name}_file`, `${name}_command`] as const;
+    const [first, second] = sources.filter((source) => secrets[source] !== undefined);
+    if (second === undefined) return [];
+    return [{ path: ['secrets', second], message: `cannot be set beside ${first}; keep one of them` }];
   });
 }
 

@@ -835,6 +835,23 @@ const tools = Type.Object({
   sandbox,
 });
 
+const masterKeyFile = (what: string) =>
+  Type.Optional(
+    Type.String({
+      description: `File with the ${what}, such as a mounted secret. White space at its ends does not count.`,
+      minLength: 1,
+      restart: true,
+    }),
+  );
+const masterKeyCommand = (what: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      description: `Program and arguments that print the ${what}, such as the client of a key management service. It runs once per start of a process, without a shell, for at most 10 s.`,
+      minItems: 1,
+      restart: true,
+    }),
+  );
+
 const interns = Type.Object({
   enabled: Type.Boolean({
     description: 'Whether the gateway has interns and vaults. If not, their routes are a 404, and none runs.',
@@ -1109,12 +1126,24 @@ export const configSchema = Type.Object({
     master_key: Type.Optional(
       Type.String({
         description:
-          'Key of the hashes of end-user ids, and of signatures of transcripts. Give all hosts the same one. Absent: created at the first start and kept in the data folder (mode 0600).',
+          'Key that encrypts vaults, and of the hashes of end-user ids and signatures of transcripts. Give all hosts the same one. Without this key and the two below, one is created at the first start and kept in the data folder (mode 0600).',
         minLength: 1,
         restart: true,
         secret: true,
       }),
     ),
+    master_key_file: masterKeyFile('master key'),
+    master_key_command: masterKeyCommand('master key'),
+    previous_master_key: Type.Optional(
+      Type.String({
+        description: 'The master key before, until `headgate vault rotate --master-key` has ended.',
+        minLength: 1,
+        restart: true,
+        secret: true,
+      }),
+    ),
+    previous_master_key_file: masterKeyFile('previous master key'),
+    previous_master_key_command: masterKeyCommand('previous master key'),
   }),
   log: Type.Object({
     level: Type.Enum([...logLevels], { description: 'Least severe level that is logged.', default: 'info' }),

@@ -151,6 +151,14 @@ type HandlerName =
   | 'deleteIntern'
   | 'provisionIntern'
   | 'suspendIntern'
+  | 'listVaultSecrets'
+  | 'putVaultSecret'
+  | 'deleteVaultSecret'
+  | 'listInternSecrets'
+  | 'putInternSecret'
+  | 'deleteInternSecret'
+  | 'copyInternSecrets'
+  | 'listEffectiveSecrets'
   | 'showCredits'
   | 'listActivity'
   | 'listAudit';
@@ -163,8 +171,9 @@ export interface Handlers extends Record<HandlerName, Route['handler']> {
   writeChatError: ErrorDialect;
   writeMessagesError: ErrorDialect;
   writeInternError: ErrorDialect;
-  /** Whether the operator offers interns and vaults. */
+  /** Whether the operator offers interns, and the gateway can run them. */
   offersInterns: () => boolean;
+  offersVaults: () => boolean;
 }
 
 /** The table of routes. */
@@ -230,6 +239,7 @@ export function listRoutes(handlers: Handlers): Route[] {
     ...listPresetRoutes(handlers),
     ...listFileRoutes(handlers),
     ...listContainerRoutes(handlers),
+    ...listVaultRoutes(handlers),
     { method: 'GET', path: '/api/v1/openapi.json', permission: 'none', handler: handlers.showOpenApi }, // choice 636
     ...listInternRoutes(handlers),
     { method: 'GET', path: '/', permission: 'none', handler: handlers.showHome },
@@ -376,6 +386,29 @@ function listInternRoutes(handlers: Handlers): Route[] {
     { ...row('DELETE', '/:intern_id', handlers.deleteIntern), bodyIsOptional: true },
     { ...row('POST', '/:intern_id/provision', handlers.provisionIntern), bodyIsOptional: true },
     { ...row('POST', '/:intern_id/suspend', handlers.suspendIntern), bodyIsOptional: true },
+  ];
+}
+
+/** Secrets belong to the workspace of an inference key. @see docs/reference/vault.md */
+function listVaultRoutes(handlers: Handlers): Route[] {
+  const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
+    method,
+    path: `/api/v1/vault${path}`,
+    permission: 'workspace',
+    bodyLimit: { bytes: 425_000, source: 'fixed for vaults' },
+    isOffered: handlers.offersVaults,
+    isGlobal: true,
+    handler,
+  });
+  return [
+    row('GET', '/secrets', handlers.listVaultSecrets),
+    row('PUT', '/secrets/:name', handlers.putVaultSecret),
+    row('DELETE', '/secrets/:name', handlers.deleteVaultSecret),
+    row('GET', '/interns/:internId/secrets', handlers.listInternSecrets),
+    row('PUT', '/interns/:internId/secrets/:name', handlers.putInternSecret),
+    row('DELETE', '/interns/:internId/secrets/:name', handlers.deleteInternSecret),
+    row('POST', '/interns/:internId/secrets/copy', handlers.copyInternSecrets),
+    row('GET', '/interns/:internId/effective-secrets', handlers.listEffectiveSecrets),
   ];
 }
 

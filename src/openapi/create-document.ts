@@ -6,6 +6,7 @@ import { internOperations } from './operations/interns.ts';
 import { managementOperations } from './operations/management.ts';
 import { modelOperations } from './operations/models.ts';
 import { recordOperations } from './operations/records.ts';
+import { vaultOperations } from './operations/vaults.ts';
 import { workspaceDataOperations } from './operations/workspace-data.ts';
 import { describeStatus, writeHeaders } from './responses.ts';
 import { type JsonSchema, SchemaWriter } from './schema-writer.ts';
@@ -18,6 +19,7 @@ export const operations: Operations = {
   ...managementOperations,
   ...workspaceDataOperations,
   ...internOperations,
+  ...vaultOperations,
 };
 
 /** A route as the table of routes has it, with the name of its handler. */

@@ -10,6 +10,7 @@ export const tags = {
   Members: 'Members of the organization.',
   Guardrails: 'Rules about models, providers, spending and content.',
   Presets: 'Saved settings of requests.',
+  Vaults: 'Secrets of workspaces and interns.',
   Files: 'Files of a workspace, and files of containers.',
   Interns: 'Persistent agents of a workspace.',
   Accounting: 'Credits, activity and the audit log.',
@@ -40,7 +41,7 @@ export interface Operation {
   /** The successful response. */
   response: {
     /** 200 by default. */
-    status?: 200 | 201 | 202;
+    status?: 200 | 201 | 202 | 204;
     description: string;
     /** The schema of the JSON body. Absent: `type` is not JSON. */
     schema?: TSchema;

@@ -1,6 +1,6 @@
 import type { ReleasedSecret, SecretRelease } from '../platform/egress/secret-release.ts';
 import { type EffectiveName, listEffectiveNames, type SecretHolder } from './effective.ts';
-import { openVaultKey, SecretReader, type VaultParts } from './secrets.ts';
+import { openVaultKey, type SecretKeys, SecretReader } from './secrets.ts';
 import type { VaultKey } from './vault-keys.ts';
 
 /** What a sandbox may know of a secret. */
@@ -20,10 +20,7 @@ export interface InternRelease extends SecretRelease {
  * Creates the release of an intern's secrets. It reads the store for each request, so a deleted secret is not released
  * any more, and a new one is at once.
  */
-export function createSecretRelease(
-  parts: Pick<VaultParts, 'vaults' | 'masterKeys'>,
-  holder: SecretHolder,
-): InternRelease {
+export function createSecretRelease(parts: SecretKeys, holder: SecretHolder): InternRelease {
   const { vaults } = parts;
 
   /** Lists the secrets whose deciding vault binds them to the host. */
@@ -56,11 +53,12 @@ export function createSecretRelease(
       for (const { name, vaultId } of bound) {
         const placeholder = key.createPlaceholder(holder.internId, name);
         if (!wanted.has(placeholder)) continue;
-        const [secret] = await vaults.findSecrets(vaultId, [name]);
-        // The row that is decrypted decides: its hosts are part of the check.
-        if (!secret?.hosts.includes(host)) continue;
+        const [row] = await vaults.findSecrets(vaultId, [name]);
         using reader = new SecretReader(parts);
-        released.push({ name, placeholder, value: await reader.read(secret) });
+        const read = row && (await reader.read(row));
+        // The row that was decrypted decides: its hosts are part of the check.
+        if (read?.secret.hosts.includes(host)) released.push({ name, placeholder, value: read.value });
+        else read?.value.fill(0);
       }
       return released;
     },

@@ -4,6 +4,9 @@ import type { MasterKeys } from './master-keys.ts';
 import { SealError, seal, unseal } from './seal.ts';
 import { createDamageError, unwrapVaultKey, type VaultKey } from './vault-keys.ts';
 
+/** What reading needs. */
+export type SecretKeys = Pick<VaultParts, 'vaults' | 'masterKeys'>;
+
 export interface VaultParts {
   vaults: VaultStore;
   masterKeys: MasterKeys;
@@ -11,15 +14,26 @@ export interface VaultParts {
   now: () => number;
 }
 
-/** Decrypts the keys of a generation. @throws {GatewayError} */
+/**
+ * Decrypts the keys of a generation.
+ *
+ * @throws {GatewayError} `unavailable` also if a rotation has deleted them since the row was read
+ */
 export async function openVaultKey(
-  { vaults, masterKeys }: Pick<VaultParts, 'vaults' | 'masterKeys'>,
-  { id, generation }: Pick<VaultRecord, 'id' | 'generation'>,
+  parts: SecretKeys,
+  vault: Pick<VaultRecord, 'id' | 'generation'>,
 ): Promise<VaultKey> {
+  const key = await findVaultKey(parts, vault);
+  if (key) return key;
+  throw new GatewayError('unavailable', 'The vault was changed at the same time; try again.', { retryAfterSeconds: 1 });
+}
+
+async function findVaultKey(
+  { vaults, masterKeys }: SecretKeys,
+  { id, generation }: Pick<VaultRecord, 'id' | 'generation'>,
+): Promise<VaultKey | undefined> {
   const record = await vaults.findVaultKey(id, generation);
-  // A rotation can have deleted it since the row was read.
-  if (!record) throw new GatewayError('unavailable', 'The vault was changed at the same time; try again.');
-  return unwrapVaultKey(masterKeys, record);
+  return record && unwrapVaultKey(masterKeys, record);
 }
 
 /** Encrypts a value for its row. */
@@ -53,21 +67,38 @@ const placeOf = (row: Omit<SealedSecret, 'sealed'>): unknown[] => [
   ...[row.hosts, row.fingerprint, row.createdAtMs],
 ];
 
+/** More rotations than this do not end while a row is read. */
+const MAX_TRIES = 5;
+
 /** Decrypts several secrets of one vault one after the other. Their keys are in memory meanwhile. */
 export class SecretReader implements Disposable {
-  private readonly parts: Pick<VaultParts, 'vaults' | 'masterKeys'>;
+  private readonly parts: SecretKeys;
   private readonly keys = new Map<number, VaultKey>();
 
-  constructor(parts: Pick<VaultParts, 'vaults' | 'masterKeys'>) {
+  constructor(parts: SecretKeys) {
     this.parts = parts;
   }
 
-  /** @returns the value, which the caller overwrites after use @throws {GatewayError} */
-  async read(secret: SealedSecret): Promise<Buffer> {
-    const { vaultId, generation } = secret;
-    const key = this.keys.get(generation) ?? (await openVaultKey(this.parts, { id: vaultId, generation }));
-    this.keys.set(generation, key);
-    return unsealSecret(key, secret);
+  /**
+   * Reads the row again if a rotation came between.
+   *
+   * @returns the value, which the caller overwrites after use, and its row; undefined: the secret was deleted
+   * @throws {GatewayError}
+   */
+  async read(found: SealedSecret): Promise<{ secret: SealedSecret; value: Buffer } | undefined> {
+    let secret: SealedSecret | undefined = found;
+    for (let tries = 0; secret && tries < MAX_TRIES; tries++) {
+      const { vaultId, generation, name } = secret;
+      const key = this.keys.get(generation) ?? (await findVaultKey(this.parts, { id: vaultId, generation }));
+      if (key) {
+        this.keys.set(generation, key);
+        return { secret, value: unsealSecret(key, secret) };
+      }
+      [secret] = await this.parts.vaults.findSecrets(vaultId, [name]);
+    }
+    if (secret)
+      throw new GatewayError('unavailable', 'The vault is being changed; try again.', { retryAfterSeconds: 1 });
+    return undefined;
   }
 
   [Symbol.dispose](): void {

@@ -89,6 +89,9 @@ const placeOf = ({ vaultId, generation, masterKeyId }: Omit<VaultKeyRecord, 'wra
   ...['vault key', vaultId, generation, masterKeyId],
 ];
 
-/** The message is for the log. Callers get a 500 without it. */
-export const createDamageError = (vaultId: string, cause: unknown, name?: string): GatewayError =>
-  new GatewayError('internal', `The vault has a damaged row: ${[vaultId, name ?? 'key'].join(' ')}.`, { cause });
+/** Only the log says which row it is. */
+export const createDamageError = (vaultId: string, cause: unknown, name?: string): GatewayError => {
+  const message = 'A row of the vault is damaged.';
+  const loggedMessage = `${message} vault ${vaultId}, ${name === undefined ? 'its key' : `secret ${name}`}`;
+  return new GatewayError('internal', message, { cause, loggedMessage });
+};

@@ -32,7 +32,8 @@ import { PeerClosedError, type Remote } from '../platform/cluster/peer.ts';
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
 import { countersService } from '../platform/counters/remote/open.ts';
 import { serveCounters } from '../platform/counters/remote/serve.ts';
-import { readMasterKey, lockDataFolder } from '../platform/data-folder/data-folder.ts';
+import { lockDataFolder } from '../platform/data-folder/data-folder.ts';
+import { readMasterKeys } from '../compose/read-master-keys.ts';
 import { storageService } from '../platform/storage/remote/open.ts';
 import { serveStorage } from '../platform/storage/remote/serve.ts';
 import { LoopProbe } from '../platform/telemetry/loop-probe.ts';
@@ -108,7 +109,7 @@ async function assemble(
   });
   const { write: log } = lines;
   resources.defer(lockDataFolder(dataDir));
-  readMasterKey(dataDir, config.secrets.master_key); // one process creates it, before others read it
+  readMasterKeys(config, dataDir); // one process creates it, before others read it
   const { url } = config.storage;
   const storage = await openStorage({ url, dataDir, poolSize: POOL_SIZE });
   resources.defer(() => storage.close().catch((error) => log('store close failed', { err: error })));

@@ -30,6 +30,9 @@ it.each([
   ['GET', '/containers/c/files/cfile_YQ'],
   ['GET', '/containers/c/files/cfile_YQ/content'],
   ['POST', '/containers/c/files/cfile_YQ/promote'],
+  ['GET', '/vault/secrets'],
+  ['PUT', '/vault/interns/i/secrets/a'],
+  ['GET', '/vault/interns/i/effective-secrets'],
 ])('%s %s is a 403 at a regional host', async (method, path) => {
   const { status, body } = await send(method, path, 'EU.example.com:8787');
   expect(status).toBe(403);

@@ -24,7 +24,7 @@ const rules: Rules = {
     metering: 'platform',
     contents: 'platform',
     config: 'platform schema',
-    vault: 'platform',
+    vault: 'platform interns:types', // owns the vaults of interns
     catalog: 'metering providers:types',
     routing: 'platform:types metering catalog', // takes the port of the bus
     access: 'platform metering catalog routing',
@@ -33,7 +33,7 @@ const rules: Rules = {
     interns: 'platform containers management', // homes are saved as those of containers
     exchanges: 'catalog routing providers pipeline',
     http: 'pipeline schema',
-    openapi: 'schema requests management http', // describes routes and bodies
+    openapi: 'schema requests management vault http', // describes routes and bodies
     api: 'schema platform metering catalog routing access requests pipeline management interns http openapi',
     cli: '* !api !testing',
     compose: '* !cli !testing',

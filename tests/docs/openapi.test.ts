@@ -117,6 +117,10 @@ describe('the running gateway', () => {
     covered.add(operation!.operationId);
     expect(content, `${method} ${template}: ${response.status} ${text}`).toBeDefined();
     expect(response.status, `${method} ${template}: ${text}`).toBe(given.status ?? 200);
+    if (response.status === 204) {
+      expect([text, content]).toEqual(['', {}]);
+      return {};
+    }
     const type = response.headers.get('content-type')!.split(';', 1)[0]!;
     const body = type === 'application/json' ? (JSON.parse(text) as Record<string, never>) : {};
     check(content![type]!.schema, type === 'application/json' ? body : text);
@@ -187,6 +191,20 @@ describe('the running gateway', () => {
     for (const rest of ['', '/versions', '/versions/{version}'])
       await request('GET', `/api/v1/presets/{slug}${rest}`, { path });
     await request('DELETE', '/api/v1/presets/{slug}', { path });
+
+    const secret = { path: { name: 'token', internId: 'none' } };
+    await request('PUT', '/api/v1/vault/secrets/{name}', { ...secret, body: { value: 'v', hosts: ['a.example'] } });
+    await request('GET', '/api/v1/vault/secrets');
+    await request('DELETE', '/api/v1/vault/secrets/{name}', { ...secret, status: 204 });
+    const missing = { ...secret, status: 404 };
+    const body = { names: ['token'] };
+    await request('POST', '/api/v1/vault/interns/{internId}/secrets/copy', { ...missing, body });
+    for (const list of ['secrets', 'effective-secrets']) {
+      await request('GET', `/api/v1/vault/interns/{internId}/${list}`, missing);
+    }
+    const intern = '/api/v1/vault/interns/{internId}/secrets/{name}';
+    await request('PUT', intern, { ...missing, body: { value: 'v', hosts: ['a.example'] } });
+    await request('DELETE', intern, missing);
   });
 
   it('responds as the document says, about interns', async () => {

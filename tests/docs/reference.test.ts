@@ -86,6 +86,7 @@ describe('the reference names every field and value that the schema accepts', ()
       'management.md',
       'interns.md',
       'presets.md',
+      'vault.md',
       'plugins.md',
       'routers.md',
       'tools.md',
@@ -97,6 +98,7 @@ describe('the reference names every field and value that the schema accepts', ()
 
   it('of every management resource', () => {
     expect(managementBodies.map(({ name }) => name).sort()).toEqual([
+      'checkCopySecrets',
       'checkCreateGuardrail',
       'checkCreateIntern',
       'checkCreateKey',
@@ -110,7 +112,9 @@ describe('the reference names every field and value that the schema accepts', ()
       'checkPresetSlug',
       'checkProvisionKey',
       'checkPutBudget',
+      'checkPutSecret',
       'checkRotateKey',
+      'checkSecretName',
       'checkTestGuardrail',
       'checkUpdateGuardrail',
       'checkUpdateIntern',

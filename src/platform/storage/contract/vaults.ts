@@ -199,12 +199,14 @@ export function testVaults(pair: () => StoragePair): void {
     it('have keys of several master keys while these are rotated', async () => {
       const { vaults } = pair().other;
       const { id } = await open();
+      await open();
       const masterKeyId = randomUUID();
       const [before] = await vaults.listVaultKeys(id);
       const list = async () =>
-        (await vaults.listForeignKeys({ masterKeyId, limit: 1_000_000 })).filter(({ vaultId }) => vaultId === id);
+        (await vaults.listWrappedKeys({ masterKeyId: 'm1', limit: 1_000_000 })).filter(({ vaultId }) => vaultId === id);
       expect(await list()).toEqual([before]);
-      expect(await vaults.listForeignKeys({ masterKeyId, limit: 1 })).toHaveLength(1);
+      expect(await vaults.listWrappedKeys({ masterKeyId: 'm1', limit: 1 })).toHaveLength(1);
+      expect(await vaults.listWrappedKeys({ masterKeyId, limit: 1 })).toEqual([]);
       const after = createKey(id, { masterKeyId });
       expect(await vaults.rewrapVaultKey(after, 'another')).toBe(false);
       expect(await vaults.rewrapVaultKey(after, 'm1')).toBe(true);

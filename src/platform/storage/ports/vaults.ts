@@ -73,8 +73,8 @@ export interface VaultStore {
   listVaultKeys(vaultId: string): Promise<VaultKeyRecord[]>;
   /** Counts the keys of all vaults by the master key that they need. */
   countVaultKeys(): Promise<{ masterKeyId: string; keys: number }[]>;
-  /** Lists keys that need another master key, by vault and generation. */
-  listForeignKeys(query: { masterKeyId: string; limit: number }): Promise<VaultKeyRecord[]>;
+  /** Lists keys that need this master key, by vault and generation. */
+  listWrappedKeys(query: { masterKeyId: string; limit: number }): Promise<VaultKeyRecord[]>;
   /** Replaces a key that still needs that master key. @returns whether it did */
   rewrapVaultKey(key: VaultKeyRecord, masterKeyIdBefore: string): Promise<boolean>;
   /** Adds the next generation, for new values. @returns false if another process has added it, or the vault is gone */

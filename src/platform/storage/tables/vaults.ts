@@ -114,15 +114,15 @@ export async function countVaultKeys(db: Database): Promise<{ masterKeyId: strin
   return rows.map(({ master_key_id: masterKeyId, keys }) => ({ masterKeyId, keys: readNumber(keys) }));
 }
 
-/** Lists keys that need another master key. */
-export async function listForeignKeys(
+/** Lists keys that need this master key. */
+export async function listWrappedKeys(
   db: Database,
   { masterKeyId, limit }: { masterKeyId: string; limit: number },
 ): Promise<VaultKeyRecord[]> {
   const rows = await db
     .selectFrom('vault_keys')
     .selectAll()
-    .where('master_key_id', '!=', masterKeyId)
+    .where('master_key_id', '=', masterKeyId)
     .orderBy('vault_id')
     .orderBy('generation')
     .limit(limit)
