@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { textWires } from '../../src/providers/index.ts';
+import { patienceMs } from './agent-seat.ts';
 import { backEndKinds, startBackEnds } from './back-end.ts';
-import { CodexSeat, findCodex, patienceMs } from './codex-cli.ts';
+import { CodexSeat, findCodex } from './codex-cli.ts';
 import type { Turn } from './turn.ts';
 
 const found = findCodex();

@@ -1,0 +1,37 @@
+import { type AgentRun, AgentSeat, findAgent } from './agent-seat.ts';
+import type { BackEnd } from './back-end.ts';
+
+/** The version that CI installs. */
+export const claudeVersion = '2.1.330';
+
+export const findClaude = () =>
+  findAgent({
+    variable: 'HEADGATE_TEST_CLAUDE',
+    name: 'claude',
+    module: '@anthropic-ai/claude-code',
+    version: claudeVersion,
+  });
+
+export interface ClaudeEvent {
+  type: string;
+  subtype?: string;
+  is_error?: boolean;
+  result?: string;
+  message?: { content?: { type: string; text?: string; is_error?: boolean }[] };
+}
+
+/** A seat of the coding agent Claude Code. */
+export class ClaudeSeat extends AgentSeat {
+  /** Runs it with a prompt. Its files are in a folder of the test, so it needs no permissions. */
+  exec({ gateway, model }: BackEnd, prompt: string): Promise<AgentRun<ClaudeEvent>> {
+    const output = ['--output-format', 'stream-json', '--verbose', '--dangerously-skip-permissions'];
+    return this.run(['-p', prompt, '--model', model, ...output], {
+      ANTHROPIC_BASE_URL: `${gateway.url}/api`,
+      ANTHROPIC_AUTH_TOKEN: gateway.key,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', // telemetry, updates, error reports
+      CLAUDE_CODE_MAX_RETRIES: '0',
+      IS_SANDBOX: '1', // it may run as root
+    });
+  }
+}
