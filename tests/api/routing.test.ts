@@ -161,6 +161,24 @@ describe('an unsupported parameter', () => {
     expect(await dropped({ model: 'acme/m', input: 'Hello' })).toBeNull();
   });
 
+  it('is named by every format, by the name that it has there', async () => {
+    await open([{ model: 'acme/m', supported_parameters: ['max_tokens'] }]);
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const bodies = {
+      '/chat/completions': { messages, seed: 5, response_format: { type: 'json_object' }, colour: 1 },
+      '/messages': { messages, max_tokens: 50, top_k: 4, stop_sequences: ['.'], colour: 1 },
+    };
+    for (const [path, body] of Object.entries(bodies)) {
+      for (const stream of [false, true]) {
+        const response = await gateway.post(path, { model: 'acme/m', ...body, stream });
+        expect((await response.text()).length, path).toBeGreaterThan(0);
+        const fields = response.headers.get('x-router-dropped-fields')?.split(', ');
+        const expected = Object.keys(body).filter((name) => name !== 'messages' && name !== 'max_tokens');
+        expect([response.status, fields?.toSorted()], path).toEqual([200, expected.toSorted()]);
+      }
+    }
+  });
+
   it('is sent if its support is unknown', async () => {
     await open([{ model: 'acme/m' }]);
     await ask({ model: 'acme/m', temperature: 0.5 });

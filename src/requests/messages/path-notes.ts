@@ -23,6 +23,9 @@ const words: ReadonlyMap<string, string> = new Map([
 const pathShape =
   /\b(?:input|tools)\[\d+\](?:\[\d+\]|\.[a-z_]+)*|\b(?:max_output_tokens|text\.format(?:\.[a-z_]+)*|reasoning\.[a-z_]+|prompt)\b/g;
 
+/** A text that is only a path, with an explanation: an entry of a list of fields. */
+const wholePath = /^[a-z_]+(?:\.[a-z_]+)*(?=$| \()/;
+
 /** Paths of the request in the pipeline → paths of the body that the client sent. */
 export class PathNotes {
   private readonly paths = new Map<string, string>();
@@ -47,6 +50,8 @@ export class PathNotes {
 
   /** Replaces the paths and the fields that a message names. */
   translateText(text: string): string {
+    const whole = wholePath.exec(text)?.[0];
+    if (whole !== undefined) return this.translate(whole) + text.slice(whole.length);
     const cited = text.replace(pathShape, (path) => this.translate(path));
     return cited.replace(/`[a-z_]+`/g, (word) => words.get(word) ?? word);
   }
