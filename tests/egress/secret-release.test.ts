@@ -152,6 +152,13 @@ describe('a secret', () => {
     expect(values).toEqual([]);
   });
 
+  it('opens the way to its host, and to no other one', async () => {
+    await using proxy = await lab.open([], {}, createSecrets());
+    expect((await askTls(proxy, request(authorize))).answer).toContain('200 OK');
+    const refused = await proxy.connect('CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n').end();
+    expect(refused).toMatch(/^HTTP\/1\.1 403 Forbidden/);
+  });
+
   it('is not put into a request whose names differ', async () => {
     await using proxy = await open();
     const reach = () => lab.requests.length;

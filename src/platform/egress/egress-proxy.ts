@@ -132,7 +132,7 @@ class SandboxEgress implements EgressProxy {
     let target: EgressTarget | undefined;
     try {
       if (this.openTunnels.has(socket)) throw new EgressRefusal(400, 'A tunnel in a tunnel is not allowed.');
-      target = this.check(readTarget(request.url ?? ''));
+      target = await this.check(readTarget(request.url ?? ''));
       if (target.port === 80) {
         this.openTunnels.set(socket, target);
         socket.write(ESTABLISHED);
@@ -190,7 +190,7 @@ class SandboxEgress implements EgressProxy {
     let upstream: Socket | undefined;
     try {
       const { path, isNamed, ...named } = readRequestTarget(request, tunnel);
-      target = this.check(named);
+      target = await this.check(named);
       const { host, authority, port } = target;
       const isSecure = tunnel?.port === 443;
       const places = { path, headers: removeHopHeaders(request.headersDistinct) };
@@ -212,13 +212,15 @@ class SandboxEgress implements EgressProxy {
     }
   }
 
-  /** @throws {EgressRefusal} */
-  private check(target: EgressTarget): EgressTarget {
+  /** A host that a secret is bound to needs no entry in the allowlist. @throws {EgressRefusal} */
+  private async check(target: EgressTarget): Promise<EgressTarget> {
     const { host, port } = target;
     if (port !== 80 && port !== 443) {
       throw new EgressRefusal(403, `Port ${port} is closed. Only the ports 80 and 443 are open.`);
     }
     if (this.isAllowed(host)) return target;
+    const { secrets } = this.options;
+    if (secrets && isIP(host) === 0 && (await isBoundHost(secrets, host))) return target;
     throw new EgressRefusal(403, `${host} is not among the allowed_domains of this container.`, target);
   }
 
