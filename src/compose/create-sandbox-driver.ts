@@ -6,7 +6,7 @@ import type { SandboxDriver } from '../platform/sandbox/sandbox.ts';
 /** The driver that runs the commands of models, or why there is none. */
 export type ChosenDriver = { driver: SandboxDriver } | { problem: string };
 
-/** Creates the driver of the configuration. Starts nothing; the driver's `probe` tells whether it works. */
+/** Creates the driver of the configuration. Starts nothing; the driver's `probe` reports whether it works. */
 export async function createSandboxDriver({
   config,
   dataDir,

@@ -502,7 +502,7 @@ describe('containers', () => {
     expect(await list('c')).toEqual({ a: 1, b: 1 });
   });
 
-  it('tell why a sandbox has ended, and start another one', async () => {
+  it('report why a sandbox has ended, and start another one', async () => {
     const { openProcess } = await openHost();
     const { open, counts, driver } = openProcess();
     const container = await open('c');

@@ -159,11 +159,11 @@ export class HomeSync {
       seen = page.at(-1)!.version;
       const foreign = page.filter(({ version }) => !this.own.has(version));
       const deleted = foreign.filter(({ isDeleted }) => isDeleted).map(({ path }) => path);
-      const gone = deleted.filter((path) => this.known.has(path));
+      const known = deleted.filter((path) => this.known.has(path));
       // A folder that was deleted elsewhere stays here as long as it has other entries: choice 502.
-      const removable = gone.length === 0 ? [] : await withoutParents(gone, this.known);
+      const removable = known.length === 0 ? [] : await withoutParents(known, this.known);
       await sandbox.remove(removable.map((path) => Buffer.from(path, 'latin1')));
-      for (const path of gone) this.known.delete(path);
+      for (const path of known) this.known.delete(path);
       const changed = foreign.filter(({ isDeleted }) => !isDeleted).sort(byPath);
       await sandbox.write(this.writeChanged(changed));
       for (const { path } of changed) pulled.add(path);

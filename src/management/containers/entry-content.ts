@@ -22,8 +22,8 @@ export interface EntryContentParts {
 const MAX_TRIES = 5;
 
 /**
- * Opens the content of a saved file. If the file was saved again since then, opens its new content: the objects of the
- * old one may be gone.
+ * Opens the content of a saved file. If the file was saved again since then, opens its new content, because the objects
+ * of the old one may be removed already.
  *
  * @param range within the file
  * @returns the entry whose content it is; undefined if the file was deleted

@@ -625,7 +625,7 @@ function testProcesses(open: () => Sandbox): void {
     expect(output).toBe('/workspace/home\n12345');
   });
 
-  it('tells the exit code of a process, and drops its errors', async () => {
+  it('reports the exit code of a process, and drops its errors', async () => {
     const process = await open().start({ command: 'echo $A; echo no >&2; exit 3', environment: { A: "it's" } });
     expect((await buffer(process.stream)).toString()).toBe("it's\n");
     expect(await process.exited).toBe(3);

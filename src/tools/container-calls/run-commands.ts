@@ -49,8 +49,8 @@ export interface CommandsToRun {
 }
 
 /**
- * Runs commands one after another. A command that fails or times out does not stop the following ones, unless the time
- * of all is over.
+ * Runs commands one after another. A command that fails or times out does not stop the following ones, unless
+ * `isTotal` is set and the time limit of all commands is reached.
  */
 export async function runCommands(
   container: OpenContainer,

@@ -28,7 +28,7 @@ export const weighWord = (passages: number, count: number): number =>
 
 /**
  * Ranks passages, the best first. The score is the weight of the words that a passage has, relative to that of all words
- * of the query. Of several queries, the best one counts. The result does not depend on the store that found them.
+ * of the query. With several queries, a passage has its best score. The result does not depend on the store that found them.
  */
 export function rankPassages(
   passages: readonly FoundPassage[],

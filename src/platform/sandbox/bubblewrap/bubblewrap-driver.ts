@@ -29,7 +29,7 @@ import { SESSION_SCRIPT, sessionScript } from './session-priority.ts';
 import { writeArguments, writeEtc } from './write-arguments.ts';
 
 /**
- * Processes of sandboxes have this user and group on the host if the gateway runs as root, whom most limits of the kernel
+ * Processes of sandboxes have this user and group on the host if the gateway runs as root, which most limits of the kernel
  * do not bind. No distribution assigns it.
  */
 const UNPRIVILEGED_ID = 65_529;
@@ -198,7 +198,7 @@ export class BubblewrapDriver implements SandboxDriver {
     }
   }
 
-  /** Creates the folder of this process, which others recognize as left behind when the process has ended. */
+  /** Creates the folder of this process, which other processes remove when this one has ended. */
   #openInstance(): string {
     if (this.#instance !== undefined) return this.#instance;
     const { arch } = process;

@@ -37,7 +37,7 @@ export function readStartTime(pid: number): string | undefined {
 /** Whether a process runs and has not begun to end. */
 export function isRunning(pid: number, startTime: string | undefined): boolean {
   try {
-    readlinkSync(`/proc/${pid}/cwd`); // the first that a process loses
+    readlinkSync(`/proc/${pid}/cwd`); // an ending process loses it first
     return readStartTime(pid) === startTime;
   } catch {
     return false;

@@ -6,7 +6,7 @@ import { RUNNER } from './scripts.ts';
 /** A runner that reads this instead of a length ends. */
 const LAST = Buffer.from('0\n');
 
-/** The connection to a runner has ended, so its process was killed or its container is gone. */
+/** The connection to a runner has ended, so its process was killed or its container has ended. */
 export class RunnerClosedError extends Error {
   override readonly name = 'RunnerClosedError';
 }

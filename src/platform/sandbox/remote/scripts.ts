@@ -10,7 +10,7 @@ export const NO_SUCH_FILE = 44;
 
 /**
  * Process 1 of a container. It reaps the processes that commands leave. Its child ends when the standard input ends, and
- * when the gateway has written nothing for a minute: then the gateway is gone, and so is the container. If a command
+ * when the gateway has written nothing for a minute: then the gateway has ended, and the container ends, too. If a command
  * kills the child, there is another one.
  */
 export const KEEPER = `umask 022
