@@ -20,6 +20,7 @@ import { createRerankHandler } from '../api/rerank/handler.ts';
 import { canUse, listRows } from '../routing/model-rows.ts';
 import { writeChatError } from '../api/chat-completions/errors.ts';
 import { createChatHandler } from '../api/chat-completions/handler.ts';
+import { createCompletionHandler } from '../api/completions/handler.ts';
 import { createOpenApiHandler } from '../api/openapi/handler.ts';
 import { writeMessagesError } from '../api/messages/errors.ts';
 import { createCountTokensHandler } from '../api/messages/count-tokens.ts';
@@ -139,6 +140,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     routes: listRoutes({
       createResponse: createResponsesHandler(everyText),
       createChatCompletion: createChatHandler(everyText),
+      createCompletion: createCompletionHandler(everyText),
       writeChatError,
       createMessage: createMessagesHandler(everyText),
       countTokens: createCountTokensHandler(everyText),

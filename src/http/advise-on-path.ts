@@ -1,13 +1,7 @@
-import { docsUrl } from '../domain/docs-url.ts';
-
 const base = '/api/v1';
 
 /** Paths of the compatible API that this gateway serves elsewhere or not at all. */
 const elsewhere: readonly { path: RegExp; advice: string }[] = [
-  {
-    path: /^\/(completions|messages)$/,
-    advice: `Send the conversation as \`input\` to POST ${base}/responses. See ${docsUrl('guides/clients')}.`,
-  },
   {
     path: /^\/responses\/(input_tokens|compact)$/,
     advice:

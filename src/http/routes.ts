@@ -64,6 +64,7 @@ export interface Route {
 type HandlerName =
   | 'createResponse'
   | 'createChatCompletion'
+  | 'createCompletion'
   | 'createMessage'
   | 'countTokens'
   | 'createImage'
@@ -186,6 +187,13 @@ export function listRoutes(handlers: Handlers): Route[] {
       permission: 'inference',
       errors: handlers.writeChatError,
       handler: handlers.createChatCompletion,
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/completions',
+      permission: 'inference',
+      errors: handlers.writeChatError,
+      handler: handlers.createCompletion,
     },
     {
       method: 'POST',

@@ -171,8 +171,6 @@ describe('a feature of the openai client that this gateway does not have', () =>
     ],
     ['responses.compact', () => client.responses.compact({ model: 'gpt-5', input: 'Hello' }), 'must be shortened'],
     ['conversations', () => client.conversations.create({}), stored],
-    ['chat.completions', () => client.chat.completions.create({ model, messages }), 'POST /api/v1/responses'],
-    ['completions', () => client.completions.create({ model, prompt: 'Hello' }), 'POST /api/v1/responses'],
     ['images.generate', () => client.images.generate({ model, prompt: 'A gate' }), 'POST /api/v1/images'],
     [
       'uploads',

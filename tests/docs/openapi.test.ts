@@ -164,6 +164,7 @@ describe('the running gateway', () => {
     await request('POST', '/api/v1/messages', { body: { ...chat, top_k: 'a' }, status: 400 });
     await request('POST', '/api/v1/messages', { body: { ...chat, stream: true } });
     await request('POST', '/api/v1/messages/count_tokens', { body: chat });
+    await request('POST', '/api/v1/completions', { body: { model: 'simulator/echo', prompt: 'Hello' } });
     await request('POST', '/api/v1/images', { body: { model: 'simulator/image', prompt: 'A circle', size: '64x64' } });
     await request('POST', '/api/v1/embeddings', { body: { model: 'simulator/embedding', input: 'A fox' } });
     const ranking = { model: 'simulator/rerank', query: 'fox', documents: ['A fox', 'A bird'] };

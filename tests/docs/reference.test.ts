@@ -2,6 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TSchema } from 'typebox';
 import { describe, expect, it } from 'vitest';
+import { chatSchema } from '../../src/requests/chat/schema.ts';
+import { completionSchema } from '../../src/requests/completions/schema.ts';
 import { imageSchema } from '../../src/requests/images/schema.ts';
 import { requestSchema } from '../../src/requests/responses/schema.ts';
 import type { BodyCheck } from '../../src/management/check-body.ts';
@@ -73,6 +75,33 @@ describe('the reference names every field and value that the schema accepts', ()
       route: 'POST /responses',
       schema: requestSchema,
       pages: ['responses.md', 'items.md', 'tools.md', 'routing.md', 'routers.md', 'plugins.md', ...toolPages],
+    },
+    {
+      route: 'POST /chat/completions',
+      schema: chatSchema,
+      pages: [
+        'chat-completions.md',
+        'responses.md',
+        'tools.md',
+        'routing.md',
+        'routers.md',
+        'plugins.md',
+        ...toolPages,
+      ],
+    },
+    {
+      route: 'POST /completions',
+      schema: completionSchema,
+      pages: [
+        'completions.md',
+        'chat-completions.md',
+        'tools.md',
+        'responses.md',
+        'routing.md',
+        'routers.md',
+        'plugins.md',
+        ...toolPages,
+      ],
     },
     { route: 'POST /images', schema: imageSchema, pages: ['images.md', 'routing.md', 'responses.md'] },
   ])('of $route', ({ schema, pages }) => {

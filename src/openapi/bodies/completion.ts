@@ -56,3 +56,28 @@ export const completionObject = named(
     router_metadata: Type.Optional(routerMetadata),
   }),
 );
+
+/** @see docs/reference/completions.md */
+export const textCompletionObject = named(
+  'TextCompletion',
+  Type.Object({
+    id: text,
+    object: Type.Literal('text_completion'),
+    created: seconds,
+    model: text,
+    provider: Type.Optional(text),
+    choices: Type.Array(
+      Type.Object({
+        index: Type.Integer(),
+        text,
+        reasoning: Type.Optional(text),
+        logprobs: nullable(openObject),
+        finish_reason: oneOf('stop', 'length', 'content_filter', 'error'),
+        native_finish_reason: textOrNull,
+      }),
+    ),
+    usage: nullable(chatUsage),
+    service_tier: Type.Optional(textOrNull),
+    router_metadata: Type.Optional(routerMetadata),
+  }),
+);

@@ -1,10 +1,11 @@
 import { chatSchema } from '../../requests/chat/schema.ts';
+import { completionSchema } from '../../requests/completions/schema.ts';
 import { embeddingSchema } from '../../requests/embeddings/schema.ts';
 import { imageSchema } from '../../requests/images/schema.ts';
 import { messagesSchema } from '../../requests/messages/schema.ts';
 import { rerankSchema } from '../../requests/rerank/schema.ts';
 import { requestSchema } from '../../requests/responses/schema.ts';
-import { completionObject } from '../bodies/completion.ts';
+import { completionObject, textCompletionObject } from '../bodies/completion.ts';
 import { messageError, messageObject, tokenCount } from '../bodies/message.ts';
 import { imageList, responseObject } from '../bodies/response.ts';
 import { embeddingList, rerankResult } from '../bodies/retrieval.ts';
@@ -99,6 +100,21 @@ export const inferenceOperations: Operations = {
       example: { model: 'simulator/rerank', query: 'red fox', documents: ['A blue bird', 'The red fox'] },
     },
     response: { description: 'The documents by relevance, the most relevant one first.', schema: rerankResult },
+  },
+  'POST /api/v1/completions': {
+    tag: 'Inference',
+    summary: 'Create a text completion',
+    description: 'The older completions format, for one text prompt.',
+    headers: runHeaders,
+    body: {
+      schema: named('CompletionRequest', completionSchema),
+      example: { model: 'simulator/echo', prompt: 'Hello!' },
+    },
+    response: {
+      description: 'The completion. With `stream: true` an event stream that ends with `[DONE]`.',
+      schema: textCompletionObject,
+      stream: 'Server-sent events. `data` of each is a `text_completion`.',
+    },
   },
   'POST /api/v1/images': {
     tag: 'Inference',
