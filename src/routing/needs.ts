@@ -1,5 +1,5 @@
 import type { EndpointFacts, Special } from '../domain/endpoint.ts';
-import { isSmallContext, mayShorten } from '../domain/compression.ts';
+import { isSmallContext, mayShorten, tooLongAdvice } from '../domain/compression.ts';
 import { estimateMedia } from '../domain/estimate-media.ts';
 import { estimateTokens } from '../domain/estimate-tokens.ts';
 import {
@@ -79,6 +79,11 @@ export class Needs {
     if (!mayShorten(endpoint)) return false;
     const named = switchOf(this.request, 'context-compression');
     return named ?? (isSmallContext(endpoint) && this.request.input.length > 1);
+  }
+
+  /** The remedy for an input that is too long for every endpoint. */
+  get tooLongAdvice(): string {
+    return tooLongAdvice;
   }
 
   /** A lower bound that holds for most tokenizers. @see docs/reference/choices.md, choice 112 */

@@ -1,4 +1,3 @@
-import { tooLongAdvice } from '../domain/compression.ts';
 import { docsUrl } from '../domain/docs-url.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { type AvailabilityCode, GatewayError, createAvailability, shortenSlug } from '../domain/errors.ts';
@@ -93,7 +92,7 @@ export function allExcluded(
   if (codes.length === 1 && codes[0] === 'context_length') {
     return new GatewayError(
       'context_length_exceeded',
-      `The input is too long for every endpoint of ${model}: ${shown}. ${tooLongAdvice}`,
+      `The input is too long for every endpoint of ${model}: ${shown}. ${needs.tooLongAdvice}`,
     );
   }
   if (codes.length === 1 && codes[0] === 'max_output_tokens') {

@@ -17,6 +17,10 @@ abstract class RetrievalNeeds extends Needs {
     return [];
   }
 
+  override get tooLongAdvice(): string {
+    return 'Split it into shorter texts.';
+  }
+
   override takes(): undefined {
     return undefined;
   }
@@ -47,6 +51,7 @@ export class EmbeddingNeeds extends RetrievalNeeds {
   /** Of the longest input, because each one has the whole context. */
   override get minInputTokens(): number {
     const { input } = this.embedding;
+    if (input.kind === 'parts') return 0; // providers count images in their own ways
     const longest = estimateInputs(input).reduce((max, count) => Math.max(max, count), 0);
     return Math.floor(input.kind === 'tokens' ? longest : longest * 0.6);
   }

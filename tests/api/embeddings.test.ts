@@ -1,0 +1,439 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { decodeFloats, encodeFloats } from '../../src/providers/kit/convert-vector.ts';
+import { bytes, json } from '../../src/testing/scripted-responses.ts';
+import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { newSession, rowsOf } from './ledger-rows.ts';
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+const priced = { pricing: { prompt: 0.000001 }, capabilities: { input: ['text'], output: ['embeddings'] } };
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  const served = { base_url: upstream.url, api_key: 'sk-upstream-secret-1' };
+  const model = { model: 'acme/embed', upstream_model: 'embed', max_batch: 3, context_length: 50, ...priced };
+  gateway = await testGateway({
+    providers: [
+      { id: 'first', wire: 'openai-embeddings', ...served, models: [model, { ...model, model: 'acme/other' }] },
+      { id: 'second', wire: 'openai-embeddings', ...served, models: [{ ...model, upstream_model: 'backup' }] },
+      { id: 'texts', wire: 'gemini', ...served, models: [{ ...model, model: 'acme/texts' }] },
+      {
+        ...{ id: 'slow', wire: 'openai-embeddings', ...served, timeouts: { first_byte_ms: 200 } },
+        models: [{ ...model, model: 'acme/slow' }],
+      },
+      {
+        ...{ id: 'ranks', wire: 'cohere', ...served },
+        models: [
+          {
+            ...{ model: 'acme/rank', upstream_model: 'rank', max_batch: 150 },
+            ...{ pricing: { web_search: 0.002 }, capabilities: { output: ['rerank'] } },
+          },
+        ],
+      },
+    ],
+    embeddings: { max_inputs: 20, parallel_calls: 2, answer_limit: '1MiB' },
+    bootstrap: {
+      guardrails: [
+        {
+          ...{ name: 'personal', workspace: 'main', keys: ['org'] },
+          rules: {
+            content_filter_builtins: [
+              { slug: 'email', action: 'redact' },
+              { slug: 'ssn', action: 'block' },
+            ],
+          },
+        },
+      ],
+    },
+  });
+});
+afterAll(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+type Wanted = { model: string; input: string[]; encoding_format?: 'base64' };
+const order = { order: ['first', 'second'] };
+const wantedOf = ({ body }: ScriptedRequest) => body as Wanted;
+
+/** Answers each text with a vector of its length and its last character, for any format. */
+function embed(request: ScriptedRequest) {
+  const { input, encoding_format: format } = wantedOf(request);
+  const vectors = input.map((text) => [text.length, text.charCodeAt(text.length - 1), 0.5]);
+  return json({
+    object: 'list',
+    data: vectors.map((vector, index) => ({ index, embedding: format ? encodeFloats(vector) : vector })),
+    model: 'embed-v1',
+    usage: { prompt_tokens: input.length * 10, total_tokens: input.length * 10 },
+  });
+}
+
+interface Sent {
+  status: number;
+  headers: Headers;
+  body: {
+    data: { index: number; embedding: never }[];
+    usage: Record<string, unknown>;
+    error: { message: string; metadata: Record<string, never> };
+    [field: string]: unknown;
+  };
+}
+
+async function send(body: object, path = '/embeddings', headers: Record<string, string> = {}): Promise<Sent> {
+  const response = await gateway.post(path, { model: 'acme/embed', provider: order, ...body }, { headers });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Sent['body'] };
+}
+const texts = (count: number) => Array.from({ length: count }, (_, index) => `text ${String.fromCharCode(97 + index)}`);
+const lastOf = (vectors: Sent['body']['data']) =>
+  vectors.map(({ embedding }) => String.fromCharCode(embedding[1] as number)).join('');
+
+describe('POST /embeddings', () => {
+  it('splits a list, keeps its order, and adds up usage and cost to the nano-dollar', async () => {
+    const session = newSession();
+    const from = upstream.requests.length;
+    // The first call ends last, so that order cannot come from time.
+    const others = Promise.withResolvers<void>();
+    let ended = 0;
+    upstream.always(async (request) => {
+      if (wantedOf(request).input.includes('text a')) await others.promise;
+      else if (++ended === 2) others.resolve();
+      return embed(request);
+    });
+
+    const { status, body } = await send({ input: texts(8), session_id: session });
+
+    expect(status).toBe(200);
+    expect(lastOf(body.data)).toBe('abcdefgh');
+    expect(body.data.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(upstream.requests.slice(from).map((each) => wantedOf(each).input.length)).toEqual([3, 3, 2]);
+    expect(body).toMatchObject({
+      object: 'list',
+      model: 'acme/embed',
+      provider: 'first',
+      usage: { prompt_tokens: 80, total_tokens: 80, cost: 0.00008, is_byok: false },
+    });
+    expect(await rowsOf(gateway.dataDir, session)).toMatchObject([
+      {
+        ...{ id: body['id'], outcome: 'completed', status: 200, api_type: 'embeddings', estimated: 0 },
+        ...{ input_tokens: 80, output_tokens: 0, cost_nano_usd: 80_000, priced: 1, provider: 'first' },
+      },
+    ]);
+  });
+
+  it('sends no more calls at the same time than it may', async () => {
+    let open = 0;
+    let most = 0;
+    upstream.always(async (request) => {
+      most = Math.max(most, ++open);
+      await new Promise((resolve) => setImmediate(resolve));
+      open--;
+      return embed(request);
+    });
+
+    expect((await send({ input: texts(18) })).status).toBe(200);
+    expect(most).toBeLessThanOrEqual(2);
+  });
+
+  it('gives all inputs to the next endpoint if one call fails, and records the calls that are charged', async () => {
+    const session = newSession();
+    upstream.always((request) => {
+      const { model, input } = wantedOf(request);
+      if (model === 'embed' && input.includes('text d')) return json({ error: { message: 'broken' } }, { status: 500 });
+      return embed(request);
+    });
+
+    const { status, body } = await send({ input: texts(4), session_id: session }, '/embeddings', {
+      'x-router-metadata': 'enabled',
+    });
+
+    expect(status).toBe(200);
+    expect(lastOf(body.data)).toBe('abcd');
+    expect(body).toMatchObject({
+      provider: 'second',
+      usage: { prompt_tokens: 40 },
+      router_metadata: {
+        attempts: [
+          { provider: 'first', status: 502 },
+          { provider: 'second', status: 200 },
+        ],
+      },
+    });
+    const [row] = await rowsOf(gateway.dataDir, session);
+    // One of the two calls of the first endpoint may have succeeded before the other one failed.
+    expect([40_000, 70_000]).toContain(row!.cost_nano_usd);
+    expect(row!.cost_nano_usd).toBe((row!['input_tokens'] as number) * 1000);
+  });
+
+  it('responds with nothing if a call fails everywhere', async () => {
+    const session = newSession();
+    upstream.always((request) =>
+      wantedOf(request).input.includes('text d')
+        ? json({ error: { message: 'broken' } }, { status: 500 })
+        : embed(request),
+    );
+
+    const { status, body } = await send({ input: texts(4), session_id: session });
+
+    expect(status).toBe(502);
+    expect(body.data).toBeUndefined();
+    expect(await rowsOf(gateway.dataDir, session)).toMatchObject([{ outcome: 'failed', status: 502 }]);
+  });
+
+  it('copies the vectors of a provider that responds in the format of the client', async () => {
+    const text = '[1.50,-2e0,\n 0.1]';
+    upstream.respond(bytes(`{"data":[{"index":0,"embedding":${text}}],"usage":{"prompt_tokens":1}}`));
+
+    const response = await gateway.post('/embeddings', { model: 'acme/embed', input: 'a' });
+
+    expect(await response.text()).toContain(`"embedding":${text}}]`);
+  });
+
+  it('asks in the format of the client, and converts what comes in the other one', async () => {
+    upstream.always(embed);
+    const base64 = await send({ input: 'abc', encoding_format: 'base64', user: 'ada', input_type: 'query' });
+    const asked = upstream.requests.at(-1)!.body as Record<string, unknown>;
+    expect(asked).toMatchObject({ encoding_format: 'base64' });
+    expect(asked['user']).not.toBe('ada');
+    expect(Array.from(decodeFloats(base64.body.data[0]!.embedding as string))).toEqual([3, 99, 0.5]);
+    expect(base64.headers.get('x-router-dropped-fields')).toBe('input_type');
+
+    upstream.respond(json({ data: [{ embedding: [0.1, 1] }], usage: { prompt_tokens: 1 } }));
+    const converted = await send({ input: 'abc', encoding_format: 'base64' });
+    expect(converted.body.data[0]!.embedding).toBe(encodeFloats([0.1, 1]));
+
+    upstream.respond(json({ data: [{ embedding: encodeFloats([0.25, 1]) }], usage: { prompt_tokens: 1 } }));
+    expect((await send({ input: 'abc' })).body.data[0]!.embedding).toEqual([0.25, 1]);
+  });
+
+  it.each([
+    ['vectors of other dimensions than requested', { dimensions: 2 }, json({ data: [{ embedding: [1, 2, 3] }] })],
+    ['a vector with a number that JSON does not have', {}, json({ data: [{ embedding: encodeFloats([Number.NaN]) }] })],
+    ['too few vectors', {}, json({ data: [] })],
+    ['more bytes than the limit', {}, json({ data: [{ embedding: [1], more: 'x'.repeat(1_100_000) }] })],
+    ['a body that is not JSON', {}, bytes('{')],
+  ])('fails if the provider sends %s', async (_, fields, answer) => {
+    upstream.respond(answer);
+    upstream.respond(answer);
+
+    expect((await send({ input: 'a', ...fields })).status).toBe(502);
+  });
+
+  it('estimates the usage of a provider that reports none', async () => {
+    const session = newSession();
+    upstream.respond(json({ data: [{ embedding: [1] }] }));
+
+    const { body } = await send({ input: 'one two three', session_id: session });
+
+    expect(body.usage['prompt_tokens']).toBeGreaterThan(1);
+    expect(await rowsOf(gateway.dataDir, session)).toMatchObject([{ estimated: 1 }]);
+  });
+
+  it('passes a client’s mistake on, without another attempt', async () => {
+    const from = upstream.requests.length;
+    upstream.always(json({ error: { message: 'input is too silly' } }, { status: 400 }));
+
+    const { status, body } = await send({ model: 'acme/other', input: 'a', provider: null });
+
+    expect(status).toBe(400);
+    expect(body.error.message).toContain('too silly');
+    expect(upstream.requests.length).toBe(from + 1);
+  });
+
+  it('says that a provider is too slow, and which setting has a wrong path', async () => {
+    upstream.respond(() => new Promise(() => {}));
+    expect((await send({ model: 'acme/slow', input: 'a', provider: null })).status).toBe(524);
+
+    upstream.respond(json({ detail: 'Not Found' }, { status: 404 }));
+    const { status, body } = await send({ model: 'acme/other', input: 'a', provider: null });
+    expect(status).toBe(502);
+    expect(body.error.message).toContain('Correct base_url or wire of the provider first');
+  });
+
+  it('cancels all calls if the client disconnects, and records what is charged', async () => {
+    const session = newSession();
+    upstream.always(() => new Promise(() => {}));
+    const controller = new AbortController();
+    const from = upstream.requests.length;
+    const sent = gateway.post(
+      '/embeddings',
+      { model: 'acme/other', input: texts(9), session_id: session },
+      { signal: controller.signal },
+    );
+    sent.catch(() => {});
+    await vi.waitFor(() => expect(upstream.requests.length).toBe(from + 2), { timeout: 10_000 });
+    controller.abort();
+
+    await expect(sent).rejects.toThrow();
+    expect(await Promise.all(upstream.requests.slice(from).map(({ closed }) => closed))).toEqual([
+      'aborted',
+      'aborted',
+    ]);
+    expect(await rowsOf(gateway.dataDir, session)).toMatchObject([{ outcome: 'cancelled', status: 499 }]);
+    expect(upstream.requests.length).toBe(from + 2); // the third call was never sent
+  });
+
+  it.each<[string, object, string]>([
+    ['an empty list', { input: [] }, 'a list of 0'],
+    ['a mixed list', { input: ['a', 1] }, '`input` must be'],
+    ['no input', {}, '`input` must be'],
+    ['too many inputs', { input: texts(21) }, 'at most 20 are allowed (embeddings.max_inputs)'],
+    ['another model', { input: 'a', models: ['acme/embed:nitro', 'acme/other'] }, 'Vectors of different models'],
+    ['a router', { input: 'a', model: 'router/auto' }, 'Name a model of GET /api/v1/embeddings/models'],
+    ['an unknown format', { input: 'a', encoding_format: 'int8' }, '`encoding_format` must be'],
+    ['a purpose that nobody has', { input: 'a', input_type: 'poetry' }, '`input_type` must be'],
+    ['an input that is too long', { input: 'word '.repeat(200) }, 'Split it into shorter texts'],
+    ['tokens for a wire without them', { model: 'acme/texts', provider: null, input: [1, 2] }, 'send texts'],
+    [
+      'an image for a model of texts',
+      { input: [{ content: [{ type: 'image_url', image_url: { url: 'https://a.test/b' } }] }] },
+      'does not support image input',
+    ],
+    [
+      'a model that only reranks',
+      { model: 'acme/rank', provider: null, input: 'a' },
+      'does not support POST /embeddings',
+    ],
+  ])('rejects %s before anything is sent', async (_, body, says) => {
+    const from = upstream.requests.length;
+
+    const { status, body: answer } = await send(body);
+
+    expect([400, 404]).toContain(status);
+    expect(answer.error.message).toContain(says);
+    expect(upstream.requests.length).toBe(from);
+  });
+
+  it('passes tokens on unchanged', async () => {
+    upstream.respond(json({ data: [{ embedding: [1] }, { embedding: [2] }], usage: { prompt_tokens: 3 } }));
+
+    expect((await send({ input: [[1, 2], [3]] })).status).toBe(200);
+    expect(upstream.requests.at(-1)!.body).toMatchObject({ input: [[1, 2], [3]] });
+  });
+
+  it('is not offered by models of embeddings elsewhere', async () => {
+    const { status, body } = await send({ input: 'a' }, '/responses');
+
+    expect(status).toBe(400);
+    expect(body.error.message).toContain('makes only embeddings, with POST /embeddings');
+  });
+});
+
+describe('POST /rerank', () => {
+  const documents = ['a blue bird', { text: 'the red fox' }, 'a fox'];
+  const scores = (count: number, units: number) =>
+    json({
+      results: Array.from({ length: count }, (_, index) => ({ index, relevance_score: index / 100 })),
+      meta: { billed_units: { search_units: units } },
+    });
+  const rank = (body: object) =>
+    send({ model: 'acme/rank', provider: null, query: 'fox', documents, ...body }, '/rerank');
+
+  it('orders the documents, and charges search units', async () => {
+    const session = newSession();
+    upstream.respond(scores(3, 2));
+
+    const { status, body } = await rank({ top_n: 2, session_id: session });
+
+    expect(status).toBe(200);
+    expect(upstream.requests.at(-1)).toMatchObject({
+      path: '/v1/rerank',
+      body: { model: 'rank', query: 'fox', documents: ['a blue bird', 'the red fox', 'a fox'], top_n: 2 },
+    });
+    expect(body).toMatchObject({
+      model: 'acme/rank',
+      results: [
+        { index: 2, relevance_score: 0.02, document: { text: 'a fox' } },
+        { index: 1, relevance_score: 0.01, document: { text: 'the red fox' } },
+      ],
+      meta: { billed_units: { search_units: 2 } },
+      usage: { search_units: 2, cost: 0.004 },
+    });
+    expect(await rowsOf(gateway.dataDir, session)).toMatchObject([
+      { api_type: 'rerank', cost_nano_usd: 4_000_000, priced: 1, outcome: 'completed' },
+    ]);
+  });
+
+  it('leaves out the documents on request', async () => {
+    upstream.respond(scores(3, 1));
+
+    expect((await rank({ return_documents: false })).body['results']).toEqual([
+      { index: 2, relevance_score: 0.02 },
+      { index: 1, relevance_score: 0.01 },
+      { index: 0, relevance_score: 0 },
+    ]);
+  });
+
+  it.each<[string, object, string]>([
+    ['no documents', { documents: [] }, 'documents'],
+    ['no query', { query: '' }, 'query'],
+    ['too many documents', { documents: texts(21) }, 'at most 20 are allowed'],
+    ['a model of embeddings', { model: 'acme/texts' }, 'does not support POST /rerank'],
+  ])('rejects %s', async (_, body, says) => {
+    const { status, body: answer } = await rank(body);
+
+    expect(status).toBe(400);
+    expect(answer.error.message).toContain(says);
+  });
+
+  it('fails if the provider names a document that is not there', async () => {
+    upstream.respond(json({ results: [{ index: 3, relevance_score: 1 }] }));
+
+    expect((await rank({})).status).toBe(502);
+  });
+});
+
+describe('limits of a caller', () => {
+  const sendFiltered = (path: string, body: object) =>
+    gateway.post(path, body, { key: gateway.organizationKey }).then(async (response) => ({
+      status: response.status,
+      body: (await response.json()) as Sent['body'],
+    }));
+  const lastBody = () => upstream.requests.at(-1)!.body;
+
+  it('redact and block texts before they are sent', async () => {
+    upstream.always(embed);
+    const from = upstream.requests.length;
+    const input = ['mail ada@example.com', 'nothing'];
+    expect((await sendFiltered('/embeddings', { model: 'acme/other', input })).status).toBe(200);
+    expect(lastBody()).toMatchObject({ input: ['mail [EMAIL]', 'nothing'] });
+
+    upstream.respond(json({ results: [{ index: 0, relevance_score: 1 }] }));
+    const ranking = { model: 'acme/rank', query: 'ada@example.com', documents: ['eve@example.com'] };
+    const ranked = await sendFiltered('/rerank', ranking);
+    expect(lastBody()).toMatchObject({ query: '[EMAIL]', documents: ['[EMAIL]'] });
+    expect(ranked.body['results']).toMatchObject([{ document: { text: '[EMAIL]' } }]);
+
+    const blocked = await sendFiltered('/embeddings', { model: 'acme/other', input: ['a', '123-45-6789'] });
+    expect(blocked.status).toBe(403);
+    const tokens = await sendFiltered('/embeddings', { model: 'acme/other', input: [1, 2] });
+    expect([tokens.status, tokens.body.error.message]).toEqual([400, expect.stringContaining('cannot be scanned')]);
+    expect(upstream.requests.length).toBe(from + 2);
+  });
+
+  it('reserve the cost of all inputs', async () => {
+    const settings = { name: 'poor', limit: 0.00002, workspace_id: '00000000-0000-4000-8000-0000000000a1' };
+    const made = await gateway.send('POST', '/keys', settings, { key: gateway.managementKey });
+    const { key } = (await made.json()) as { key: string };
+    upstream.respond(json({ data: [{ embedding: [1] }], usage: { prompt_tokens: 1 } }));
+
+    const few = await gateway.post('/embeddings', { model: 'acme/other', input: 'a' }, { key });
+    const input = Array.from({ length: 10 }, () => 'several words of a text');
+    const many = await gateway.post('/embeddings', { model: 'acme/other', input }, { key });
+
+    expect([few.status, many.status]).toEqual([200, 402]);
+    expect(((await many.json()) as Sent['body']).error.message).toContain('tokens of input');
+  });
+});
+
+describe('the lists of models', () => {
+  it('contain the models of one kind', async () => {
+    const list = async (path: string) =>
+      ((await (await gateway.get(path)).json()) as { data: { id: string }[] }).data.map(({ id }) => id).sort();
+
+    expect(await list('/embeddings/models')).toEqual(['acme/embed', 'acme/other', 'acme/slow', 'acme/texts']);
+    expect(await list('/rerank/models')).toEqual(['acme/rank']);
+    expect(await list('/models?output_modalities=rerank')).toEqual(['acme/rank']);
+  });
+});
