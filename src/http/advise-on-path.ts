@@ -38,5 +38,8 @@ export function adviseOnPath(path: string, findMethods: (path: string) => string
   const known = elsewhere.find((each) => each.path.test(meant));
   if (known !== undefined) return known.advice;
   if (findMethods(base + meant).length === 0) return undefined;
-  return `The base URL of this gateway ends in ${base}, to which clients add ${meant}.`;
+  // Clients of Anthropic add the version themselves.
+  return meant.startsWith('/messages')
+    ? `The base URL of this gateway for clients of Anthropic ends in /api, to which they add /v1${meant}.`
+    : `The base URL of this gateway ends in ${base}, to which clients add ${meant}.`;
 }

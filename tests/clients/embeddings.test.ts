@@ -78,6 +78,28 @@ describe('reranking', () => {
   });
 });
 
+describe('a wrong base URL', () => {
+  it.each(['', '/v1', '/api', '/api/v2', '/api/v1/v1'])('that ends in "%s" is explained', async (end) => {
+    const openai = new OpenAI({ baseURL: gateway.url + end, apiKey: gateway.key, maxRetries: 0 });
+    const cohere = createCohere({ baseURL: gateway.url + end, apiKey: gateway.key });
+    const ranking = { model: cohere.reranking('simulator/rerank'), query: 'a', documents: values, maxRetries: 0 };
+
+    await expect(openai.embeddings.create({ model, input: 'a' })).rejects.toThrow(
+      'ends in /api/v1, to which clients add /embeddings',
+    );
+    await expect(rerank(ranking)).rejects.toMatchObject({
+      responseBody: expect.stringContaining('ends in /api/v1, to which clients add /rerank'),
+    });
+  });
+
+  it.each(['', '/v1', '/api/v1'])('that ends in "%s" is explained to clients of Anthropic', async (end) => {
+    const client = new Anthropic({ baseURL: gateway.url + end, apiKey: gateway.key, maxRetries: 0 });
+    const message = { model: 'simulator/echo', max_tokens: 10, messages: [{ role: 'user' as const, content: 'a' }] };
+
+    await expect(client.messages.create(message)).rejects.toThrow('ends in /api, to which they add /v1/messages');
+  });
+});
+
 describe('the list of models', () => {
   it('has the shape of the openai client', async () => {
     const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.key, maxRetries: 0 });
