@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anthropicMessages } from '../../src/providers/anthropic-messages/index.ts';
 import { checkMessagesBody, readMessagesRequest } from '../../src/requests/messages/request.ts';
@@ -147,4 +148,83 @@ describe('a body of the Messages API on the native wire', () => {
     expect(headers?.['anthropic-version']).toBe('2026-10-21');
     expect(dropped).toEqual([]);
   });
+});
+
+/** Texts that providers accept: none is empty. */
+const words = fc.string({ minLength: 1, maxLength: 8, unit: 'grapheme' });
+const fields = (shape: Record<string, fc.Arbitrary<unknown>>, optional: Record<string, fc.Arbitrary<unknown>> = {}) =>
+  fc.record({ ...shape, ...optional }, { requiredKeys: Object.keys(shape) });
+const marks = { cache_control: fc.constantFrom({ type: 'ephemeral' }, { type: 'ephemeral', ttl: '1h' }) };
+const cited = { citations: fc.constant({ enabled: true }) };
+const textBlock = fields({ type: fc.constant('text'), text: words }, marks);
+const imageBlock = fields({ type: fc.constant('image'), source: fc.constant(image) }, marks);
+const source = fc.oneof(
+  fields({ type: fc.constant('text'), media_type: fc.constant('text/plain'), data: words }),
+  fields({ type: fc.constant('url'), url: fc.constant('https://a.example/b.pdf') }),
+  fields({
+    type: fc.constant('content'),
+    content: fc.array(fc.oneof(textBlock, imageBlock), { minLength: 1, maxLength: 3 }),
+  }),
+  fields({ type: fc.constant('base64'), media_type: fc.constant('application/pdf'), data: fc.constant('JVBERi0=') }),
+);
+const documentBlock = fields(
+  { type: fc.constant('document'), source },
+  { title: words, context: words, ...cited, ...marks },
+);
+const resultBlock = fields(
+  {
+    type: fc.constant('search_result'),
+    source: words,
+    title: fc.string(),
+    content: fc.array(textBlock, { minLength: 1, maxLength: 3 }),
+  },
+  { ...cited, ...marks },
+);
+const userBlocks = fc.array(
+  fc.oneof(
+    textBlock,
+    imageBlock,
+    documentBlock,
+    resultBlock,
+    fields({ type: fc.constant('new_kind'), deep: fc.array(words) }),
+  ),
+  { minLength: 1, maxLength: 5 },
+);
+const modelBlocks = fc.array(
+  fc.oneof(
+    textBlock,
+    fields({ type: fc.constant('thinking'), thinking: fc.string(), signature: fc.base64String({ minLength: 4 }) }),
+    fields({ type: fc.constant('redacted_thinking'), data: fc.base64String({ minLength: 4 }) }),
+    fields(
+      { type: fc.constant('tool_use'), id: fc.uuid(), name: fc.constant('f'), input: fc.dictionary(words, words) },
+      marks,
+    ),
+    fields({ type: fc.constant('server_tool_use'), id: words, name: words, input: fc.dictionary(words, words) }),
+  ),
+  { minLength: 1, maxLength: 5 },
+);
+
+it('any conversation of known and unknown blocks reaches the native wire unchanged', () => {
+  fc.assert(
+    fc.property(
+      userBlocks,
+      modelBlocks,
+      fc.array(fc.oneof(textBlock, resultBlock), { maxLength: 3 }),
+      (asked, said, results) => {
+        const calls = said.filter((block) => block['type'] === 'tool_use') as { id: string }[];
+        const outputs = calls.map(({ id }) => ({
+          type: 'tool_result',
+          tool_use_id: id,
+          content: results,
+          is_error: true,
+        }));
+        const last = outputs.length > 0 ? outputs : [text('Go on')];
+        const messages = [user(...asked), assistant(...said), user(...last)];
+        const sent = sendNatively({ ...base, messages });
+        expect(sent.body['messages']).toEqual(JSON.parse(JSON.stringify(messages)));
+        expect(sent.dropped).toEqual([]);
+      },
+    ),
+    { numRuns: 100 },
+  );
 });

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { json, type ScriptedResponse, sse } from '../../src/testing/scripted-responses.ts';
+import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+const claude = 'anthropic/claude-sonnet-4.5';
+const gpt = 'openai/gpt-5-mini';
+const hello = { model: 'simulator/echo', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  const base = { base_url: upstream.url, api_key: 'upstream-key-of-a-test' };
+  gateway = await testGateway({
+    providers: [
+      {
+        id: 'claude',
+        wire: 'anthropic-messages',
+        ...base,
+        models: [{ model: claude, upstream_model: 'claude-sonnet-4-5' }],
+      },
+      { id: 'gpt', wire: 'openai-chat', ...base, models: [{ model: gpt, upstream_model: 'gpt-5-mini' }] },
+      { id: 'simulator', wire: 'simulator', models: [{ model: 'simulator/echo' }] },
+    ],
+    server: { keep_alive_comment_ms: 20 },
+  });
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+const answer = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude-sonnet-4-5',
+  content: [{ type: 'text', text: 'Hi' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 3, output_tokens: 1 },
+};
+const completion = {
+  model: 'gpt-5-mini',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+};
+
+/** Queues the responses of the provider. */
+const queue = (...responses: ScriptedResponse[]): void => {
+  for (const response of responses) upstream.respond(response);
+};
+
+/** Sends a body, and returns the response with its JSON. */
+async function post(body: unknown, options: Parameters<TestGateway['post']>[2] = {}) {
+  const response = await gateway.post('/messages', body, options);
+  return { response, status: response.status, body: (await response.json()) as Record<string, never> };
+}
+
+describe('keys and headers', () => {
+  it('takes the key as x-api-key or as bearer, and rejects others in its own envelope', async () => {
+    const own = await post(hello, { key: null, headers: { 'x-api-key': gateway.key } });
+    expect(own.status).toBe(200);
+    expect(own.response.headers.get('request-id')).toBe(own.response.headers.get('x-request-id'));
+
+    const wrong = await post(hello, { key: null, headers: { 'x-api-key': 'wrong' } });
+    expect(wrong.status).toBe(401);
+    expect(wrong.body).toMatchObject({ type: 'error', error: { type: 'authentication_error' } });
+    expect(wrong.body['request_id']).toBe(wrong.response.headers.get('request-id'));
+  });
+
+  it('sends beta names and the version to an endpoint of the same format, and names them elsewhere', async () => {
+    queue(json(answer), json(completion));
+    const headers = {
+      'anthropic-beta': 'context-1m-2025-08-07, files-api-2025-04-14',
+      'anthropic-version': '2026-10-21',
+      'x-router-metadata': 'enabled',
+    };
+    expect((await post({ ...hello, model: claude }, { headers })).status).toBe(200);
+    const sent = upstream.requests.at(-1)!.headers;
+    expect(sent['anthropic-version']).toBe('2026-10-21');
+    expect(String(sent['anthropic-beta']).split(',')).toEqual(['context-1m-2025-08-07', 'files-api-2025-04-14']);
+
+    const other = await post({ ...hello, model: gpt, context_management: { edits: [] } }, { headers });
+    expect(other.body).toMatchObject({
+      router_metadata: {
+        params: {
+          dropped_fields: ['context_management', 'anthropic-beta (context-1m-2025-08-07, files-api-2025-04-14)'],
+        },
+      },
+    });
+    expect(JSON.stringify(upstream.requests.at(-1)!.body)).not.toContain('context_management');
+  });
+
+  it.each([
+    [{ 'anthropic-version': 'latest' }, 'anthropic-version'],
+    [{ 'anthropic-beta': 'a b' }, 'anthropic-beta'],
+  ])('rejects %o', async (headers, path) => {
+    const { status, body } = await post(hello, { headers });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: { metadata: { issues: [{ path }] } } });
+  });
+});
+
+describe('a body', () => {
+  const block = (content: object) => ({ messages: [{ role: 'user', content: [content] }] });
+  it.each<[string, object, number, string]>([
+    ['without messages', { messages: undefined }, 400, 'messages'],
+    [
+      'with an image without data',
+      block({ type: 'image', source: { type: 'base64', data: 'AA==' } }),
+      400,
+      'messages[0].content[0].source.media_type',
+    ],
+    [
+      'with a block of the model',
+      block({ type: 'tool_use', id: 'a', name: 'b', input: {} }),
+      400,
+      'messages[0].content[0].type',
+    ],
+    [
+      'with a result of no call',
+      block({ type: 'tool_result', tool_use_id: 'x' }),
+      422,
+      'messages[0].content[0].tool_use_id',
+    ],
+    [
+      'with a tool that is not there',
+      { tools: [{ name: 'a', input_schema: {} }], tool_choice: { type: 'tool', name: 'b' } },
+      400,
+      'tool_choice.name',
+    ],
+    [
+      'with a budget above the limit',
+      { thinking: { type: 'enabled', budget_tokens: 100 } },
+      400,
+      'thinking.budget_tokens',
+    ],
+    ['with models and fallbacks', { models: ['a/b'], fallbacks: [{ model: 'a/c' }] }, 400, 'fallbacks'],
+    [
+      'with a toolset of no server',
+      { tools: [{ type: 'mcp_toolset', mcp_server_name: 'x' }] },
+      400,
+      'tools[0].mcp_server_name',
+    ],
+    [
+      'with a tool of the provider alone',
+      { model: gpt, tools: [{ type: 'computer_20250124', name: 'computer' }] },
+      400,
+      'tools[0]',
+    ],
+    [
+      'with an unknown block for another format',
+      { model: gpt, ...block({ type: 'container_upload', file_id: 'f' }) },
+      400,
+      'messages[0].content[0]',
+    ],
+  ])('%s is rejected with its path', async (_what, change, status, path) => {
+    const failed = await post({ ...hello, ...change });
+    expect(failed.status).toBe(status);
+    expect(failed.body).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', metadata: { issues: [{ path }] } },
+    });
+  });
+
+  it('falls back to the models that it names', async () => {
+    queue(
+      json({ type: 'error', error: { type: 'overloaded_error', message: 'Busy' } }, { status: 529 }),
+      json(completion),
+    );
+    const { body } = await post({ ...hello, model: claude, fallbacks: [{ model: gpt }] });
+    expect(body).toMatchObject({ model: gpt, content: [{ text: 'Hi' }] });
+  });
+
+  it('leaves out results of tools that a provider ran, for a model of another one', async () => {
+    queue(json(completion));
+    const searched = [
+      { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'q' } },
+      { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
+      { type: 'text', text: 'Found.' },
+    ];
+    const messages = [...hello.messages, { role: 'assistant', content: searched }, { role: 'user', content: 'And?' }];
+    expect((await post({ ...hello, model: gpt, messages })).status).toBe(200);
+    expect(upstream.requests.at(-1)!.body).toMatchObject({
+      messages: [{ content: 'Hello' }, { role: 'assistant', content: 'Found.' }, { content: 'And?' }],
+    });
+  });
+});
+
+describe('server tools', () => {
+  it('are blocks that a client sends back', async () => {
+    const prompt = '[[call router_datetime {}]] [[then]] [[say It is late.]]';
+    const body = { ...hello, messages: [{ role: 'user', content: prompt }], tools: [{ type: 'router:datetime' }] };
+    const first = await post(body);
+    expect(first.body).toMatchObject({
+      stop_reason: 'end_turn',
+      content: [
+        { type: 'mcp_tool_use', name: 'router:datetime', server_name: 'router' },
+        { type: 'mcp_tool_result', is_error: false },
+        { type: 'text', text: 'It is late.' },
+      ],
+    });
+    queue(json(completion));
+    const messages = [
+      ...body.messages,
+      { role: 'assistant', content: first.body['content'] },
+      { role: 'user', content: 'Thanks' },
+    ];
+    expect((await post({ ...body, model: gpt, messages })).status).toBe(200);
+    expect(JSON.stringify(upstream.requests.at(-1)!.body)).toContain('router_datetime');
+  });
+});
+
+describe('a stream', () => {
+  it('has pings while the provider is silent, and the metadata in its last event', async () => {
+    const body = { ...hello, stream: true, messages: [{ role: 'user', content: '[[wait 200]] [[say Done.]]' }] };
+    const response = await gateway.post('/messages', body, { headers: { 'x-router-metadata': 'enabled' } });
+    const text = await response.text();
+    expect(text).toContain('event: ping\ndata: {"type": "ping"}\n\n');
+    expect(text).toMatch(/event: message_stop\ndata: \{"type":"message_stop","router_metadata":\{.*\n\n$/);
+  });
+
+  it('ends with an error event if the provider stops in the middle', async () => {
+    const start = { type: 'message_start', message: { ...answer, content: [], stop_reason: null } };
+    const frames = [
+      start,
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } },
+    ];
+    queue(sse(frames, { named: true }));
+    const text = await (await gateway.post('/messages', { ...hello, model: claude, stream: true })).text();
+    expect(text).toContain('"text":"Hi"');
+    expect(text.trimEnd().split('\n\n').at(-1)).toMatch(
+      /^event: error\ndata: \{"type":"error","error":\{"type":"api_error"/,
+    );
+    expect(text).not.toContain('message_stop');
+  });
+});
+
+it('counts tokens without a provider, and says that it estimates', async () => {
+  const before = upstream.requests.length;
+  const response = await gateway.post('/messages/count_tokens', { ...hello, model: claude });
+  expect(response.headers.get('x-router-token-count')).toBe('estimate');
+  expect(await response.json()).toEqual({ input_tokens: expect.any(Number) });
+  expect(upstream.requests).toHaveLength(before);
+});
