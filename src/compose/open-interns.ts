@@ -13,6 +13,7 @@ import { JobLostError, type JobRunner, runJobs } from '../platform/jobs/run-jobs
 import type { Storage } from '../platform/storage/storage.ts';
 import type { InternNumbers } from '../platform/telemetry/intern-numbers.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+import { withTimeout } from '../platform/with-timeout.ts';
 
 export interface OpenInternsParts {
   config: () => Config;
@@ -37,6 +38,8 @@ const internTopic: Topic<string> = {
 
 /** Interns that a process removes or looks at, besides those that it runs. */
 const SETTLING_INTERNS = 20;
+/** Milliseconds for the interns of a process to save their files when it shuts down. */
+const SAVE_MS = 30_000;
 /** Milliseconds. @see docs/reference/interns.md#limits */
 const DEADLINE_MS = 10_000;
 const fixedSettings = { checkMs: 10_000, stopMs: 60_000, restartMs: 1000, maxRestarts: 5 } as const;
@@ -48,13 +51,16 @@ export interface OpenedInterns extends InternApiParts {
 
 /** Opens the lifecycle of interns. @param resources collects the resources to close at the end */
 export function openInterns(parts: OpenInternsParts, resources: AsyncDisposableStack): OpenedInterns {
-  const { config, storage, runtime, vaults, bus, numbers } = parts;
+  const { config, storage, runtime, vaults, bus, numbers, log } = parts;
   const isOffered = (): boolean => config().interns.enabled && runtime !== undefined && vaults !== undefined;
   const runner =
     parts.runs && runtime && vaults ? runInterns(parts, createLifecycle(parts, runtime, vaults)) : undefined;
   numbers.isOffered = isOffered();
   if (runner) {
-    resources.defer(() => runner.close());
+    // An unreachable store must not delay a shutdown.
+    resources.defer(() =>
+      withTimeout(SAVE_MS, runner.close()).catch((error) => log('jobs unavailable', { err: error })),
+    );
     resources.defer(bus.subscribe(internTopic, (internId) => runner.notify(createInternJob(internId, 0).id)));
   }
   return {

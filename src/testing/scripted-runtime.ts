@@ -18,6 +18,7 @@ export class ScriptedHost {
   readonly calls: string[] = [];
   /** Broken rules. */
   readonly violations: string[] = [];
+  private readonly killed = new Set<string>();
   /** Called before each call. A rejection makes it fail. */
   before: (call: RuntimeCall | 'createVault' | 'destroyVault', id: string) => Promise<void> | void = () => {};
   /** Why an agent does not work. */
@@ -40,6 +41,7 @@ export class ScriptedHost {
     const enter = async (call: RuntimeCall, id: string): Promise<void> => {
       this.calls.push(`${call} ${id}`);
       await this.before(call, id);
+      if (this.killed.has(process)) await new Promise(() => {}); // a killed process does nothing more
     };
     const end = (id: string): void => {
       if (this.agents.get(id) === process) this.agents.delete(id);
@@ -77,8 +79,9 @@ export class ScriptedHost {
     };
   }
 
-  /** Ends all agents of a process, as when it is killed. */
+  /** Ends a process with its agents, without a chance to do anything. */
   kill(process: string): void {
+    this.killed.add(process);
     for (const [id, owner] of this.agents) if (owner === process) this.agents.delete(id);
   }
 }

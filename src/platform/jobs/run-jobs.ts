@@ -1,4 +1,4 @@
-import type { ClaimedJob, JobLease, JobStore } from '../storage/ports/jobs.ts';
+import type { ClaimedJob, JobBeat, JobLease, JobStore } from '../storage/ports/jobs.ts';
 
 /** A job that this process owns. */
 export interface OwnedJob {
@@ -6,7 +6,7 @@ export interface OwnedJob {
   readonly payload: string;
   /** What an earlier owner, or this one, has stored. */
   readonly checkpoint: string | null;
-  /** Consecutive failures before this claim. */
+  /** Consecutive failures before this claim, without progress since then. */
   readonly failures: number;
   readonly lease: JobLease;
   /** Aborted when another process may own the job, and on shutdown: `signal.reason` tells them apart. */
@@ -58,7 +58,11 @@ export interface JobRunner {
   close(): Promise<void>;
 }
 
-const LEASE_MS = 15_000;
+const LEASE_MS = 10_000;
+/** Leases that pass before a job is taken over: its owner ends its work after one. */
+const LEASES_TO_WAIT = 2;
+/** Maximum number of owned jobs of all processes that one process watches. */
+const MAX_WATCHED = 10_000;
 const POLL_MS = 1000;
 const RETRY_MS = 1000;
 const MAX_RETRY_MS = 60_000;
@@ -90,7 +94,7 @@ export function runJobs(parts: JobRunnerParts): JobRunner {
   const owned = new Map<string, Ownership>();
   const running = new Set<Promise<void>>();
   let isClosed = false;
-  let isTroubled = false;
+  const failing = new Set<() => Promise<void>>();
 
   const countOwned = (kind: string): number => [...owned.values()].filter((each) => each.kind === kind).length;
 
@@ -100,8 +104,34 @@ export function runJobs(parts: JobRunnerParts): JobRunner {
       if (limit <= 0) continue;
       const claimedAt = elapsed();
       const nowMs = now();
-      const jobs = await store.claimJobs({ kinds: [kind], holder, nowMs, untilMs: nowMs + leaseMs, limit });
+      const jobs = await store.claimJobs({ kinds: [kind], holder, nowMs, limit });
       for (const job of jobs) begin(job, work, claimedAt + leaseMs);
+      if (jobs.length < limit) await takeOver(kind, work, limit - jobs.length);
+    }
+  }
+
+  /** Beats of other processes, and since when they are the same: by the clock of this process, which does not jump. */
+  const seenOf = new Map(parts.kinds.map(({ kind }) => [kind, new Map<string, JobBeat & { since: number }>()]));
+
+  async function takeOver(kind: string, work: JobWork, limit: number): Promise<void> {
+    const beats = await store.listBeats([kind], MAX_WATCHED);
+    const others = beats.filter(({ id, fence }) => owned.get(id)?.lease.fence !== fence);
+    const seen = seenOf.get(kind)!;
+    const listed = new Set(others.map(({ id }) => id));
+    for (const id of seen.keys()) if (!listed.has(id)) seen.delete(id);
+    let left = limit;
+    for (const beat of others) {
+      const before = seen.get(beat.id);
+      if (before?.fence !== beat.fence || before.beats !== beat.beats) {
+        seen.set(beat.id, { ...beat, since: elapsed() });
+        continue;
+      }
+      if (left === 0 || elapsed() - before.since < leaseMs * LEASES_TO_WAIT) continue;
+      const claimedAt = elapsed();
+      const job = await store.takeOverJob(beat, holder);
+      if (!job) continue;
+      left--;
+      begin(job, work, claimedAt + leaseMs);
     }
   }
 
@@ -149,10 +179,7 @@ export function runJobs(parts: JobRunnerParts): JobRunner {
     const held = [...owned.values()].filter(({ signal }) => !signal.aborted);
     if (held.length === 0) return;
     const renewedAt = elapsed();
-    const valid = await store.renewJobs(
-      held.map(({ lease }) => lease),
-      now() + leaseMs,
-    );
+    const valid = await store.renewJobs(held.map(({ lease }) => lease));
     const wakesOf = new Map(valid.map(({ id, fence, wakes }) => [`${id} ${fence}`, wakes]));
     for (const own of held) {
       const wakes = wakesOf.get(`${own.id} ${own.lease.fence}`);
@@ -180,10 +207,10 @@ export function runJobs(parts: JobRunnerParts): JobRunner {
   async function attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
-      isTroubled = false;
+      failing.delete(work);
     } catch (error) {
-      if (!isTroubled && !isClosed) onTrouble(error, undefined); // once for each outage
-      isTroubled = true;
+      if (failing.size === 0 && !isClosed) onTrouble(error, undefined); // once for each outage
+      failing.add(work);
     }
   }
 
@@ -225,7 +252,7 @@ class Ownership implements OwnedJob {
   readonly id: string;
   readonly kind: string;
   readonly payload: string;
-  readonly failures: number;
+  failures: number;
   readonly lease: JobLease;
   checkpoint: string | null;
   wakes: number;
@@ -283,5 +310,6 @@ class Ownership implements OwnedJob {
   async saveCheckpoint(checkpoint: string): Promise<void> {
     if (!(await this.store.checkpointJob(this.lease, checkpoint))) throw new JobLostError();
     this.checkpoint = checkpoint;
+    this.failures = 0;
   }
 }

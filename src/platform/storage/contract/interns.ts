@@ -108,7 +108,6 @@ export function testInterns(pair: () => StoragePair): void {
         kinds: [kind],
         holder: '',
         nowMs: now,
-        untilMs: now + 9,
         limit: 9,
       });
       expect(claimed).toMatchObject([{ id: job.id, wakes: 1 }]);
@@ -130,9 +129,9 @@ export function testInterns(pair: () => StoragePair): void {
       const { id } = await addNew({ workspaceId, status: 'destroying' });
       const kind = `kind-${id}`;
       await jobs.wakeJob({ id: `intern:${id}`, kind, payload: '1', dueAtMs: now });
-      const claim = { kinds: [kind], holder: '', untilMs: now, limit: 1 };
-      const [stale] = await jobs.claimJobs({ ...claim, nowMs: now });
-      const [lease] = await jobs.claimJobs({ ...claim, nowMs: now + 1 });
+      const [stale] = await jobs.claimJobs({ kinds: [kind], holder: '', nowMs: now, limit: 1 });
+      const [beat] = await jobs.listBeats([kind], 1);
+      const lease = await jobs.takeOverJob(beat!, '');
       const write = (by: typeof stale) =>
         interns.updateIntern({ id, from: ['destroying'], fields: { runtimeAddress: 'x' }, lease: by });
       expect(await write(stale)).toBeUndefined();

@@ -10,7 +10,7 @@ export function testJobs(pair: () => StoragePair): void {
   const newKind = (): string => `kind-${randomUUID()}`;
   const createJob = (kind: string, dueAtMs = now) => ({ id: randomUUID(), kind, payload: '{"a":1}', dueAtMs });
   const claim = (kind: string, fields: Partial<JobClaim> = {}): JobClaim => ({
-    ...{ kinds: [kind], holder: 'host/1', nowMs: now, untilMs: now + 100, limit: 10, ...fields },
+    ...{ kinds: [kind], holder: 'host/1', nowMs: now, limit: 10, ...fields },
   });
 
   describe('jobs', () => {
@@ -41,21 +41,29 @@ export function testJobs(pair: () => StoragePair): void {
       expect(ids.length + rest.length).toBe(12);
     });
 
-    it('are taken over when a lease expires, and the process that lost it writes nothing', async () => {
+    it('are taken over from a process that shows no sign of life, and it writes nothing afterwards', async () => {
       const { storage, other } = pair();
       const kind = newKind();
       const job = createJob(kind);
       await storage.jobs.wakeJob(job);
+      expect(await other.jobs.listBeats([kind], 9)).toEqual([]);
       const [first] = await storage.jobs.claimJobs(claim(kind));
       expect(await storage.jobs.checkpointJob(first!, '{"step":1}')).toBe(true);
-      expect(await other.jobs.claimJobs(claim(kind, { nowMs: now + 99 }))).toEqual([]);
-      expect(await storage.jobs.renewJobs([first!], now + 200)).toEqual([{ id: job.id, fence: 1, wakes: 1 }]);
-      expect(await other.jobs.claimJobs(claim(kind, { nowMs: now + 199 }))).toEqual([]);
-      const [second] = await other.jobs.claimJobs(claim(kind, { nowMs: now + 200, untilMs: now + 300 }));
+      const [beat] = await other.jobs.listBeats([kind], 9);
+      expect(beat).toEqual({ id: job.id, fence: 1, beats: 0 });
+      expect(await storage.jobs.renewJobs([first!])).toEqual([{ id: job.id, fence: 1, wakes: 1 }]);
+      expect(await other.jobs.takeOverJob(beat!, 'host/2')).toBeUndefined();
+      const [later] = await other.jobs.listBeats(['none', kind], 9);
+      expect(later).toEqual({ id: job.id, fence: 1, beats: 1 });
+      const taken = await Promise.all([other, storage].map(({ jobs }) => jobs.takeOverJob(later!, 'host/2')));
+      const [second, ...none] = taken.filter(Boolean);
+      expect(none).toEqual([]);
       expect(second).toMatchObject({ fence: 2, checkpoint: '{"step":1}' });
+      expect(await other.jobs.listBeats([], 9)).toEqual([]);
+      expect(await other.jobs.listBeats([kind], 0)).toEqual([]);
 
-      expect(await storage.jobs.renewJobs([first!, { id: 'none', fence: 1 }], now + 900)).toEqual([]);
-      expect(await storage.jobs.renewJobs([], now)).toEqual([]);
+      expect(await storage.jobs.renewJobs([first!, { id: 'none', fence: 1 }])).toEqual([]);
+      expect(await storage.jobs.renewJobs([])).toEqual([]);
       expect(await storage.jobs.checkpointJob(first!, '{}')).toBe(false);
       expect(await storage.jobs.finishJob(first!, 1)).toBe('lost');
       expect(await storage.jobs.releaseJob(first!, { dueAtMs: now, failures: 0, wakes: 1 })).toBe(false);
@@ -72,7 +80,7 @@ export function testJobs(pair: () => StoragePair): void {
       const [claimed] = await storage.jobs.claimJobs(claim(kind));
       await storage.jobs.checkpointJob(claimed!, '1');
       await other.jobs.wakeJob({ ...job, payload: 'ignored', dueAtMs: now + 50 });
-      expect(await storage.jobs.renewJobs([claimed!], now + 100)).toMatchObject([{ wakes: 2 }]);
+      expect(await storage.jobs.renewJobs([claimed!])).toMatchObject([{ wakes: 2 }]);
       expect(await storage.jobs.finishJob(claimed!, 1)).toBe('woken');
       const [again] = await other.jobs.claimJobs(claim(kind));
       expect(again).toMatchObject({ fence: 2, wakes: 2, payload: '{"a":1}', checkpoint: null });
@@ -86,7 +94,7 @@ export function testJobs(pair: () => StoragePair): void {
       await jobs.wakeJob(job);
       const [first] = await jobs.claimJobs(claim(kind));
       expect(await jobs.releaseJob(first!, { dueAtMs: now + 500, failures: 1, wakes: 1 })).toBe(true);
-      expect(await jobs.renewJobs([first!], now + 900)).toEqual([]);
+      expect(await jobs.renewJobs([first!])).toEqual([]);
       expect(await jobs.claimJobs(claim(kind, { nowMs: now + 499 }))).toEqual([]);
       const [second] = await jobs.claimJobs(claim(kind, { nowMs: now + 500 }));
       expect(second).toMatchObject({ fence: 2, failures: 1 });

@@ -53,7 +53,7 @@ export const interns: Migration = {
       .addColumn('due_at_ms', 'bigint', (column) => column.notNull())
       .addColumn('fence', 'bigint', (column) => column.notNull())
       .addColumn('holder', 'text')
-      .addColumn('until_ms', 'bigint', (column) => column.notNull())
+      .addColumn('beats', 'bigint', (column) => column.notNull())
       .execute();
     await db.schema.createIndex('jobs_by_due').on('jobs').columns(['kind', 'due_at_ms']).execute();
 

@@ -1,4 +1,4 @@
-/** Durable work. One process at a time owns a job; its lease expires if the process ends or pauses. */
+/** Durable work. One process at a time owns a job. Another one takes it over if the process ends or pauses. */
 export interface JobRecord {
   /** Chosen by the creator: the same work has the same id. */
   id: string;
@@ -22,6 +22,12 @@ export interface JobLease {
 
 export type ClaimedJob = JobRecord & JobLease;
 
+/** A sign of life of the owner of a job: the same as before means that it has not renewed its lease. */
+export interface JobBeat extends JobLease {
+  /** Grows with each renewal. */
+  beats: number;
+}
+
 export interface NewJob {
   id: string;
   kind: string;
@@ -34,11 +40,13 @@ export interface JobClaim {
   /** The process, for operators. */
   holder: string;
   nowMs: number;
-  untilMs: number;
   limit: number;
 }
 
-/** Durable jobs. A write with a lease does nothing if another process has claimed the job since then. */
+/**
+ * Durable jobs. A write with a lease does nothing if another process has claimed the job since then. Leases have no time in
+ * the store: clocks of hosts differ and jump. A process takes a job over after it has seen the same beat for long enough.
+ */
 export interface JobStore {
   /**
    * Creates a job. If it exists, the work is requested again: it becomes due, or its owner sees another value of `wakes`.
@@ -48,7 +56,11 @@ export interface JobStore {
   /** Claims jobs that are due and have no owner, the longest due first. No two calls claim the same one. */
   claimJobs(claim: JobClaim): Promise<ClaimedJob[]>;
   /** @returns those that are still claimed, with the current value of `wakes` */
-  renewJobs(leases: readonly JobLease[], untilMs: number): Promise<(JobLease & Pick<JobRecord, 'wakes'>)[]>;
+  renewJobs(leases: readonly JobLease[]): Promise<(JobLease & Pick<JobRecord, 'wakes'>)[]>;
+  /** Lists the owned jobs of these kinds, by id. */
+  listBeats(kinds: readonly string[], limit: number): Promise<JobBeat[]>;
+  /** Claims a job that another process owns. @returns undefined if it has given a sign of life since the beat */
+  takeOverJob(beat: JobBeat, holder: string): Promise<ClaimedJob | undefined>;
   /** Stores what has been done, and forgets failures. @returns whether the lease is valid */
   checkpointJob(lease: JobLease, checkpoint: string): Promise<boolean>;
   /**

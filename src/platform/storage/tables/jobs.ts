@@ -1,5 +1,5 @@
 import { PostgresAdapter, type Selectable, sql } from 'kysely';
-import type { ClaimedJob, JobClaim, JobLease, JobRecord, JobStore, NewJob } from '../ports/jobs.ts';
+import type { ClaimedJob, JobBeat, JobClaim, JobLease, JobRecord, JobStore, NewJob } from '../ports/jobs.ts';
 import { type Integer, readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 
@@ -15,15 +15,17 @@ export interface JobTable {
   fence: Integer;
   /** Null: no process has it. */
   holder: string | null;
-  /** When the lease of the holder expires. */
-  until_ms: Integer;
+  /** Number of renewals. */
+  beats: Integer;
 }
 
 /** Creates the store of jobs over either dialect. */
 export const createJobStore = (db: Database): JobStore => ({
   wakeJob: (job) => wakeJobRow(db, job),
   claimJobs: (claim) => claimJobs(db, claim),
-  renewJobs: (leases, untilMs) => renewJobs(db, leases, untilMs),
+  renewJobs: (leases) => renewJobs(db, leases),
+  listBeats: (kinds, limit) => listBeats(db, kinds, limit),
+  takeOverJob: (beat, holder) => takeOverJob(db, beat, holder),
   checkpointJob: (lease, checkpoint) => checkpointJob(db, lease, checkpoint),
   finishJob: (lease, wakes) => finishJob(db, lease, wakes),
   releaseJob: (lease, next) => releaseJob(db, lease, next),
@@ -37,7 +39,7 @@ export async function wakeJobRow(db: Database, { id, kind, payload, dueAtMs }: N
     .insertInto('jobs')
     .values({
       ...{ id, kind, payload: writeTextColumn(payload), checkpoint: null, failures: 0, wakes: 1 },
-      ...{ due_at_ms: due, fence: 0, holder: null, until_ms: 0 },
+      ...{ due_at_ms: due, fence: 0, holder: null, beats: 0 },
     })
     .onConflict((oc) =>
       oc.column('id').doUpdateSet((eb) => ({
@@ -48,39 +50,65 @@ export async function wakeJobRow(db: Database, { id, kind, payload, dueAtMs }: N
     .execute();
 }
 
-async function claimJobs(db: Database, { kinds, holder, nowMs, untilMs, limit }: JobClaim): Promise<ClaimedJob[]> {
+async function claimJobs(db: Database, { kinds, holder, nowMs, limit }: JobClaim): Promise<ClaimedJob[]> {
   if (kinds.length === 0 || limit < 1) return [];
   const now = BigInt(Math.round(nowMs));
   // Another claim that runs at the same time takes the next jobs instead of waiting for these.
   const locking = db.getExecutor().adapter instanceof PostgresAdapter ? sql`for update skip locked` : sql``;
   const rows = await db
     .updateTable('jobs')
-    .set((eb) => ({ fence: eb('fence', '+', 1n), holder, until_ms: BigInt(Math.round(untilMs)) }))
+    .set((eb) => ({ fence: eb('fence', '+', 1n), holder }))
     .where(
       'id',
       'in',
       sql<string>`(select id from jobs where kind in (${sql.join(kinds.map(writeTextColumn))}) and due_at_ms <= ${now}
-        and (holder is null or until_ms <= ${now}) order by due_at_ms, id limit ${BigInt(limit)} ${locking})`,
+        and holder is null order by due_at_ms, id limit ${BigInt(limit)} ${locking})`,
     )
     .returningAll()
     .execute();
   return rows.map((row) => ({ ...readJob(row), fence: readNumber(row.fence) }));
 }
 
-async function renewJobs(
-  db: Database,
-  leases: readonly JobLease[],
-  untilMs: number,
-): Promise<(JobLease & Pick<JobRecord, 'wakes'>)[]> {
+async function renewJobs(db: Database, leases: readonly JobLease[]): Promise<(JobLease & Pick<JobRecord, 'wakes'>)[]> {
   if (leases.length === 0) return [];
   const rows = await db
     .updateTable('jobs')
-    .set({ until_ms: BigInt(Math.round(untilMs)) })
+    .set((eb) => ({ beats: eb('beats', '+', 1n) }))
     .where((eb) => eb.or(leases.map(({ id, fence }) => eb.and([eb('id', '=', id), eb('fence', '=', BigInt(fence))]))))
     .where('holder', 'is not', null)
     .returning(['id', 'fence', 'wakes'])
     .execute();
   return rows.map(({ id, fence, wakes }) => ({ id, fence: readNumber(fence), wakes: readNumber(wakes) }));
+}
+
+async function listBeats(db: Database, kinds: readonly string[], limit: number): Promise<JobBeat[]> {
+  if (kinds.length === 0) return [];
+  const rows = await db
+    .selectFrom('jobs')
+    .select(['id', 'fence', 'beats'])
+    .where('kind', 'in', kinds.map(writeTextColumn))
+    .where('holder', 'is not', null)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id, fence, beats }) => ({ id, fence: readNumber(fence), beats: readNumber(beats) }));
+}
+
+async function takeOverJob(
+  db: Database,
+  { id, fence, beats }: JobBeat,
+  holder: string,
+): Promise<ClaimedJob | undefined> {
+  const row = await db
+    .updateTable('jobs')
+    .set((eb) => ({ fence: eb('fence', '+', 1n), holder }))
+    .where('id', '=', id)
+    .where('fence', '=', BigInt(fence))
+    .where('beats', '=', BigInt(beats))
+    .where('holder', 'is not', null)
+    .returningAll()
+    .executeTakeFirst();
+  return row && { ...readJob(row), fence: readNumber(row.fence) };
 }
 
 async function checkpointJob(db: Database, lease: JobLease, checkpoint: string): Promise<boolean> {
