@@ -19,6 +19,8 @@ import { openFiles } from './compose/open-files.ts';
 import { openBus } from './compose/open-bus.ts';
 import { openInterns } from './compose/open-interns.ts';
 import { openContainers } from './compose/open-containers.ts';
+import { createOwnSocket } from './compose/open-own-socket.ts';
+import { openRuntime } from './compose/open-runtime.ts';
 import { openPluginModules } from './compose/open-plugin-modules.ts';
 import { openClock } from './compose/open-clock.ts';
 import { openVault } from './compose/open-vault.ts';
@@ -277,6 +279,7 @@ async function assemble(
 
   const masterKeys = readMasterKeys(live, dataDir);
   const vault = openVault({ vaults: storage.vaults, texts: masterKeys, log, reports: !slot?.slot });
+  const sign = createTextSigner(masterKeys.current);
   const pipelines = assemblePipelines(
     {
       addedTools: await loadTools(live.tools.modules),
@@ -284,7 +287,7 @@ async function assemble(
       models: () => models,
       routingContext: () => routingContext,
       hashEndUser: createEndUserHash(masterKeys.current),
-      sign: createTextSigner(masterKeys.current),
+      sign,
       files,
       passages: storage.passages,
       outbound,
@@ -309,9 +312,17 @@ async function assemble(
       bus.publish(accessTopic, null);
     },
   };
+  const own = createOwnSocket(resources);
+  const runtime = openRuntime(
+    {
+      ...{ config, bus, log, own, driver: opened.driver, problem: opened.problem, openEgress: opened.openEgress },
+      ...{ store: storage.containers, objects: files.objects, vault },
+    },
+    resources,
+  );
   const interns = openInterns(
     {
-      ...{ config, storage, management, bus, log, runtime: given.internRuntime },
+      ...{ config, storage, management, bus, log, runtime: given.internRuntime ?? runtime },
       vaults: given.internVaults ?? createInternVaults({ ...vault, interns: storage.interns }),
       ...{ numbers: telemetry.interns, runs: !slot?.slot },
     },
@@ -334,6 +345,9 @@ async function assemble(
       version,
       management,
       interns,
+      runtime,
+      sign,
+      own,
       clock,
       vault,
     },
@@ -343,6 +357,8 @@ async function assemble(
     isDraining: () => draining,
     primary: slot?.primary.use<PrimaryService>(serviceNames.primary),
   });
+
+  own.serve((connection) => void app.server.emit('connection', connection));
 
   function watchMemory(): void {
     resources.defer(releaseIdleMemory({ begun: () => open.begun, open: () => open.count('request') }));

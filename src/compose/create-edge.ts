@@ -11,6 +11,18 @@ import { showHome } from '../api/home/handler.ts';
 import { writeImageError } from '../api/images/errors.ts';
 import { createImagesHandler } from '../api/images/handler.ts';
 import { createImageModelsHandlers } from '../api/images/models.ts';
+import { writeInternChatError } from '../api/interns/chat-failure.ts';
+import { createChatHandlers } from '../api/interns/chat-handlers.ts';
+import { createDaemonHandlers } from '../api/interns/daemon.ts';
+import { getIntern } from '../management/interns/find-intern.ts';
+import { recordDaemonAccess } from '../management/interns/record-daemon-access.ts';
+import { callStore } from '../platform/storage/call-store.ts';
+import type { TextSigner } from '../access/sign-text.ts';
+import type { LocalRuntime } from '../interns/runtime/create-runtime.ts';
+import type { OwnSocket } from './open-own-socket.ts';
+import { currentTimeMs } from '../domain/clock.ts';
+import type { Caller } from '../domain/caller.ts';
+import { createHostProxy } from '../api/interns/host-proxy.ts';
 import { createInternHandlers } from '../api/interns/handlers.ts';
 import { writeInternError } from '../api/interns/errors.ts';
 import { createManagementHandlers } from '../api/management/handlers.ts';
@@ -75,6 +87,10 @@ export interface EdgeParts {
   accounts: Accounts;
   management: ManagementParts;
   interns: OpenedInterns;
+  runtime: Pick<LocalRuntime, 'find'>;
+  /** Signs tokens and session ids of interns. */
+  sign: TextSigner;
+  own: Pick<OwnSocket, 'findKey'>;
   accounting: Accounting;
   files: FileParts;
   storage: Pick<Storage, 'access' | 'containers' | 'contents' | 'interns' | 'ledger' | 'management' | 'ping'>;
@@ -116,8 +132,21 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     parts.log('request failed', { ...request, ...describeFailure(error) }, level);
   };
   const droppedFieldsLog = new DroppedFieldsLog(parts.log);
-  const authenticate = (authorization: string | undefined, connection?: object) =>
-    access.authenticate(authorization, connection);
+  // Requests of agents have the key of their intern, whatever they send.
+  const authenticate = (authorization: string | undefined, connection: object = parts) => {
+    const key = parts.own.findKey(connection);
+    return access.authenticate(key === undefined ? authorization : `Bearer ${key}`, connection);
+  };
+  const chatParts = {
+    getIntern: (caller: Caller, internId: string) => getIntern(parts.interns, caller, internId),
+    findLive: parts.runtime.find,
+    sign: parts.sign,
+  };
+  const hosts = createHostProxy({
+    ...chatParts,
+    domain: () => (parts.interns.isOffered() ? config().interns.domain : undefined),
+    findByHostname: (hostname) => callStore(() => parts.interns.interns.findInternByHostname(hostname)),
+  });
   const catalog = () => models().catalog;
   const latest = () => parts.routingContext().routers.latest;
   const everyRun = {
@@ -181,6 +210,13 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       }),
       ...createInternHandlers(parts.interns),
       writeInternError,
+      writeInternChatError,
+      ...createChatHandlers(chatParts),
+      ...createDaemonHandlers({
+        ...chatParts,
+        audit: (caller, intern) => recordDaemonAccess(parts.management, caller, intern),
+        now: currentTimeMs,
+      }),
       offersInterns: () => parts.interns.isOffered(),
       offersVaults: () => config().interns.enabled,
       ...createFileHandlers({
@@ -215,6 +251,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     }),
     authenticate,
     isDraining,
+    hosts,
     open,
     bodyLimit: server.body_limit,
     bodyMemory: () => config().server.body_memory ?? defaultBodyMemory(),

@@ -4,6 +4,10 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+const FOLDER = 'headgate-own-';
+/** Longest path of a folder for sockets. Paths of Unix sockets have at most 107 bytes. */
+const MAX_FOLDER_BYTES = 60;
+
 /** Connections of a gateway to itself. */
 export interface OwnSocket {
   /** Opens a connection on which every request has this key, whatever it sends. */
@@ -14,32 +18,39 @@ export interface OwnSocket {
   serve(receive: (connection: Socket) => void): void;
 }
 
-/** Opens a socket in a folder that only the gateway can enter. */
-export async function openOwnSocket(resources: AsyncDisposableStack): Promise<OwnSocket> {
-  const folder = mkdtempSync(join(Buffer.byteLength(tmpdir()) > 60 ? '/tmp' : tmpdir(), 'headgate-own-'));
-  chmodSync(folder, 0o700);
-  const path = join(folder, 'api.sock');
+/** A listener in a folder that only the gateway can enter. It is opened when it is needed first. */
+export function createOwnSocket(resources: AsyncDisposableStack): OwnSocket {
   const keys = new WeakMap<object, string>();
   const sockets = new Set<Socket>();
   let receive: ((connection: Socket) => void) | undefined;
   let accepting: ((connection: Socket) => void) | undefined;
+  let listening: Promise<string> | undefined;
   let turn: Promise<unknown> = Promise.resolve();
-  const server = createServer((connection) => {
-    sockets.add(connection.once('close', () => sockets.delete(connection)));
-    connection.on('error', () => {}); // both ends notice it
-    if (receive && accepting) accepting(connection);
-    else connection.destroy();
-  });
-  server.listen(path);
-  await once(server, 'listening');
-  resources.defer(async () => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-    rmSync(folder, { recursive: true, force: true });
-  });
+
+  async function listen(): Promise<string> {
+    const folder = mkdtempSync(join(Buffer.byteLength(tmpdir()) > MAX_FOLDER_BYTES ? '/tmp' : tmpdir(), FOLDER));
+    chmodSync(folder, 0o700);
+    const path = join(folder, 'api.sock');
+    const server = createServer((connection) => {
+      sockets.add(connection.once('close', () => sockets.delete(connection)));
+      connection.on('error', () => {}); // both ends notice it
+      if (receive && accepting) accepting(connection);
+      else connection.destroy();
+    });
+    server.listen(path);
+    await once(server, 'listening');
+    resources.defer(() => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    return path;
+  }
 
   /** One at a time, so that each end is known to belong to the other. */
   async function open(apiKey: string): Promise<Socket> {
+    listening ??= listen();
+    const path = await listening;
     const accepted = new Promise<Socket>((resolve) => {
       accepting = resolve;
     });

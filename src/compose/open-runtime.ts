@@ -1,5 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
+import { createSecretRelease, writeSecretVariables } from '../vault/release.ts';
+import type { VaultParts } from '../vault/secrets.ts';
 import { createRuntime, type LocalRuntime } from '../interns/runtime/create-runtime.ts';
 import { GATEWAY_HOST, type OpenInternEgress, type RuntimeSettings } from '../interns/runtime/runtime-parts.ts';
 import type { Bus } from '../platform/bus/bus.ts';
@@ -16,6 +18,7 @@ export interface OpenRuntimeParts extends Pick<OpenedContainers, 'driver' | 'pro
   bus: Bus;
   log: WriteLog;
   own: OwnSocket;
+  vault: VaultParts;
 }
 
 /** Opens the runtime of interns of this process. @param resources collects the resources to close at the end */
@@ -24,10 +27,15 @@ export function openRuntime(parts: OpenRuntimeParts, resources: AsyncDisposableS
   const openEgress: OpenInternEgress = async ({ intern, name, allowedDomains, connectGateway }) => {
     if (!parts.openEgress)
       throw new Error('Interns need a sandbox with a network, which the simulation does not have.');
-    return parts.openEgress({
-      ...{ name, workspaceId: intern.workspaceId, allowedDomains: [...allowedDomains, GATEWAY_HOST] },
+    const { workspaceId, vaultId, attachedVaultId } = intern;
+    const release = createSecretRelease(parts.vault, { internId: intern.id, workspaceId, vaultId, attachedVaultId });
+    const placeholders = await release.listPlaceholders();
+    const opened = await parts.openEgress({
+      ...{ name, workspaceId, allowedDomains: [...allowedDomains, GATEWAY_HOST] },
       ownHost: { name: GATEWAY_HOST, connect: connectGateway },
+      release,
     });
+    return { ...opened, environment: writeSecretVariables(placeholders) };
   };
   const runtime = createRuntime({
     ...{ driver, problem, store, objects, bus, log, openEgress, now: currentTimeMs },

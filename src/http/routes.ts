@@ -160,6 +160,10 @@ type HandlerName =
   | 'deleteInternSecret'
   | 'copyInternSecrets'
   | 'listEffectiveSecrets'
+  | 'chatWithIntern'
+  | 'invokeIntern'
+  | 'showDaemon'
+  | 'showDaemonAccess'
   | 'showCredits'
   | 'listActivity'
   | 'listAudit';
@@ -172,6 +176,8 @@ export interface Handlers extends Record<HandlerName, Route['handler']> {
   writeChatError: ErrorDialect;
   writeMessagesError: ErrorDialect;
   writeInternError: ErrorDialect;
+  /** Of the chat API of interns. */
+  writeInternChatError: ErrorDialect;
   /** Whether the operator offers interns, and the gateway can run them. */
   offersInterns: () => boolean;
   offersVaults: () => boolean;
@@ -394,6 +400,10 @@ function listInternRoutes(handlers: Handlers): Route[] {
     { ...row('DELETE', '/:intern_id', handlers.deleteIntern), bodyIsOptional: true },
     { ...row('POST', '/:intern_id/provision', handlers.provisionIntern), bodyIsOptional: true },
     { ...row('POST', '/:intern_id/suspend', handlers.suspendIntern), bodyIsOptional: true },
+    { ...row('POST', '/:intern_id/chat/completions', handlers.chatWithIntern), errors: handlers.writeInternChatError },
+    { ...row('POST', '/:intern_id/invoke', handlers.invokeIntern), errors: handlers.writeInternChatError },
+    { ...row('GET', '/:intern_id/daemon', handlers.showDaemon), errors: handlers.writeInternChatError },
+    { ...row('GET', '/:intern_id/daemon-access', handlers.showDaemonAccess), errors: handlers.writeInternChatError },
   ];
 }
 

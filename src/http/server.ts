@@ -1,5 +1,6 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import cors from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from '../domain/caller.ts';
@@ -30,6 +31,8 @@ export interface EdgeOptions {
   isDraining: () => boolean;
   /** Registers requests with a key, until the response is sent or the client has disconnected. */
   open: OpenRequests;
+  /** Host names that other servers have. */
+  hosts?: OtherHosts;
   /** Bytes. */
   bodyLimit: number;
   /** Bytes that the bodies of all requests in flight may take. */
@@ -49,6 +52,14 @@ export interface EdgeOptions {
 }
 
 export type WatchResponse = (request: FastifyRequest, raw: ServerResponse) => void;
+
+/** Serves requests to some host names in another way. */
+export interface OtherHosts {
+  /** Whether a `Host` header is one of theirs. */
+  isOwn(host: string | undefined): boolean;
+  serve(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
+}
 
 /** The settings of a route in Fastify's table. */
 interface RouteSetting {
@@ -72,6 +83,7 @@ function noSchemas(): never {
 
 /** The HTTP server: ids, keys, limits and the error envelope around the table of routes. */
 export async function createServer(options: EdgeOptions): Promise<FastifyInstance> {
+  const { hosts } = options;
   const app = fastify({
     logger: false,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
@@ -81,6 +93,8 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       headersTimeout: Math.min(60_000, options.receiveMs),
       // interval in which Node checks for slow requests
       connectionsCheckingInterval: Math.min(1000, Math.max(50, options.receiveMs / 4)),
+      // Other requests with this header stay requests. Node before 24.9 does not ask: they are closed then.
+      shouldUpgradeCallback: (request) => hosts?.isOwn(request.headers.host) ?? false,
     },
     keepAliveTimeout: 72_000, // longer than that of load balancers, so that they close first
     return503OnClosing: false, // `isDraining` responds with our envelope
@@ -116,7 +130,18 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
 
   const watchOther = options.watchRoute('any', 'other');
   const findMethods = createMethodFinder(options.routes);
+  if (hosts) {
+    app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      if (hosts.isOwn(request.headers.host)) void hosts.upgrade(request, socket, head);
+      else socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
+    });
+  }
   app.addHook('onRequest', (request, reply, done) => {
+    if (hosts?.isOwn(request.headers.host)) {
+      reply.hijack();
+      void hosts.serve(request.raw, reply.raw);
+      return;
+    }
     request.receivedAt = options.receivedAt();
     request.generationId = createTimedId('gen-');
     reply.header('x-generation-id', request.generationId);

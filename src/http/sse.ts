@@ -10,7 +10,7 @@ export const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
 export const DONE = 'data: [DONE]\n\n';
 
 /** The headers of every event stream. The last one prevents buffering in proxies. */
-const sseHeaders = {
+export const sseHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache',
   'x-accel-buffering': 'no',

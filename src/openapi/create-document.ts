@@ -2,6 +2,7 @@ import { admittedKeyKinds, type Handlers, listRoutes, type Permission, type Rout
 import { errorEnvelope, errorExample } from './bodies/error.ts';
 import { type Operation, type Operations, tags } from './operation.ts';
 import { inferenceOperations } from './operations/inference.ts';
+import { internChatOperations } from './operations/intern-chat.ts';
 import { internOperations } from './operations/interns.ts';
 import { managementOperations } from './operations/management.ts';
 import { modelOperations } from './operations/models.ts';
@@ -20,6 +21,7 @@ export const operations: Operations = {
   ...workspaceDataOperations,
   ...internOperations,
   ...vaultOperations,
+  ...internChatOperations,
 };
 
 /** A route as the table of routes has it, with the name of its handler. */

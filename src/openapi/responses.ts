@@ -9,6 +9,7 @@ const descriptions: Readonly<Record<number, string>> = {
   404: 'It does not exist, or no endpoint can serve the request.',
   408: 'A deadline passed.',
   409: 'The name is taken, or the state of the object forbids the change.',
+  410: 'The run has ended.',
   413: 'The body is too large.',
   415: 'The body is not JSON by its content type.',
   416: 'The range is after the end of the file.',
@@ -17,6 +18,7 @@ const descriptions: Readonly<Record<number, string>> = {
   500: 'The gateway failed.',
   502: 'The provider, or a service of the gateway, failed.',
   503: 'The gateway cannot serve the request now.',
+  504: 'The intern was too slow.',
   524: 'The provider was too slow.',
   529: 'The provider is overloaded.',
 };

@@ -217,6 +217,12 @@ describe('the running gateway', () => {
     await request('GET', '/api/v1/interns/{intern_id}', { path });
     await request('PATCH', '/api/v1/interns/{intern_id}', { path, body: { description: 'Reads.' } });
     await request('POST', '/api/v1/interns/{intern_id}/suspend', { path, status: 409 });
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const chat = { path, body: { stream: true, messages }, status: 409 };
+    await request('POST', '/api/v1/interns/{intern_id}/chat/completions', chat);
+    await request('POST', '/api/v1/interns/{intern_id}/invoke', { path, body: { input: 'Hello' }, status: 409 });
+    await request('GET', '/api/v1/interns/{intern_id}/daemon', { path, status: 409 });
+    await request('GET', '/api/v1/interns/{intern_id}/daemon-access', { path, status: 409 });
     await request('POST', '/api/v1/interns/{intern_id}/provision', { path, status: 202 });
     await request('DELETE', '/api/v1/interns/{intern_id}', { path, status: 202 });
   });

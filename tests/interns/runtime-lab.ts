@@ -40,11 +40,13 @@ export async function openRuntimeLab(createDriver?: (folder: string) => SandboxD
     objects: openDiskObjects(join(folder, 'objects')),
     settings: () => ({ limits: testLimits, program: undefined, allowedDomains: [] }),
     bus: { publish: () => {}, subscribe: () => () => {} },
-    openEgress: ({ intern, name, connectGateway }) =>
-      openEgress({
+    async openEgress({ intern, name, connectGateway }) {
+      const opened = await openEgress({
         ...{ name, workspaceId: intern.workspaceId, allowedDomains: [GATEWAY_HOST] },
         ownHost: { name: GATEWAY_HOST, connect: connectGateway },
-      }),
+      });
+      return { ...opened, environment: {} };
+    },
     async connectGateway() {
       const socket = connect(Number(new URL(gate.url).port), '127.0.0.1');
       await once(socket, 'connect');

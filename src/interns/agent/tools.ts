@@ -57,7 +57,7 @@ export const toolDefinitions = [
   ),
 ];
 
-/** Tools that need the consent of the person in the mode `manual`. */
+/** Tools that need the consent of the person in the mode `manual`. choice 681 */
 export const approvalTools: ReadonlySet<string> = new Set(['shell', 'write_file', 'edit_file']);
 
 export interface AgentCall {

@@ -43,26 +43,14 @@ export class AgentClient {
     throw new AgentError('rejected', `The health check of the agent responded with ${status}.`, status);
   }
 
-  /** Starts a run, and yields its events. @throws {AgentError} */
-  async *run(run: RunRequest, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+  /** Starts a run. @returns its events, which throw an `AgentError` if the connection ends @throws {AgentError} */
+  async openRun(run: RunRequest, signal: AbortSignal): Promise<AsyncGenerator<AgentEvent>> {
     const response = await this.send('POST', 'runs', run, signal);
     if (response.statusCode !== 200) {
       const message = await readReply(response);
       throw new AgentError('rejected', `The agent rejected the run: ${message}`, response.statusCode);
     }
-    response.setEncoding('utf8');
-    let rest = '';
-    try {
-      for await (const piece of response as AsyncIterable<string>) {
-        const lines = (rest + piece).split('\n');
-        rest = lines.pop()!;
-        for (const line of lines) if (line !== '') yield JSON.parse(line) as AgentEvent; // readers check what they use
-        if (rest.length > MAX_LINE) throw new Error('a line is too long');
-      }
-    } catch (cause) {
-      signal.throwIfAborted();
-      throw new AgentError('unreachable', 'The connection to the agent ended during the run.', undefined, { cause });
-    }
+    return readEvents(response, signal);
   }
 
   /** @returns whether the run took the text */
@@ -126,5 +114,22 @@ async function readReply(response: IncomingMessage): Promise<string> {
     return String((JSON.parse(text) as { message?: unknown }).message ?? '').slice(0, 500);
   } catch {
     return text.slice(0, 500);
+  }
+}
+
+/** @throws {AgentError} if the connection ends or has something else than events */
+async function* readEvents(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+  response.setEncoding('utf8');
+  let rest = '';
+  try {
+    for await (const piece of response as AsyncIterable<string>) {
+      const lines = (rest + piece).split('\n');
+      rest = lines.pop()!;
+      for (const line of lines) if (line !== '') yield JSON.parse(line) as AgentEvent; // readers check what they use
+      if (rest.length > MAX_LINE) throw new Error('a line is too long');
+    }
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new AgentError('unreachable', 'The connection to the agent ended during the run.', undefined, { cause });
   }
 }

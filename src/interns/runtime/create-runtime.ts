@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { LeaseKeeper } from '../../containers/leases.ts';
 import type { Intern } from '../../domain/intern.ts';
 import { deleteContainer } from '../../management/containers/sweep-containers.ts';
@@ -73,13 +74,16 @@ export function createRuntime(parts: RuntimeParts): LocalRuntime {
         await end(intern.id, false);
         throw error;
       }
-      return { address: parts.address };
+      return { address: `${parts.address}#${randomBytes(8).toString('hex')}` }; // of this start alone
     },
     async checkHealth(intern: Intern, signal) {
       const found = live.get(intern.id);
       return found ? found.running.checkHealth(signal) : 'The runtime of the intern is not running.';
     },
-    stop: (internId) => end(internId, true),
+    async stop(internId) {
+      await live.get(internId)?.running.save(); // without a save, it goes on
+      await end(internId, false);
+    },
     abandon: (internId) => end(internId, false),
     async destroy(internId) {
       await end(internId, false);

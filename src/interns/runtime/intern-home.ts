@@ -12,7 +12,7 @@ import type { RuntimeParts } from './runtime-parts.ts';
 const COMPUTE = 'intern';
 const RETRY_MS = 500;
 
-/** The id of the container that keeps the files of an intern. Callers cannot name it. */
+/** The id of the container that keeps the files of an intern. Callers cannot name it. choice 684 */
 export const nameHome = (internId: string): string => `${INTERN_CONTAINER_PREFIX}${internId}`;
 
 /** The right to run an intern, which one process has at a time. */

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Intern } from '../../domain/intern.ts';
+import { listTrustVariables } from '../../platform/egress/trust-bundle.ts';
 import type { Sandbox, SandboxProcess } from '../../platform/sandbox/sandbox.ts';
 import { AGENT_PORT, AgentClient } from './agent-client.ts';
 import { readAgentFiles, readOperatorFiles } from './agent-files.ts';
-import { builtinCommand, INSTRUCTIONS_PATH, NO_NODE, writeBootScript } from './boot-script.ts';
+import { BOOT_FOLDER, builtinCommand, INSTRUCTIONS_PATH, NO_NODE, writeBootScript } from './boot-script.ts';
 import type { LogRing } from './log-ring.ts';
-import { GATEWAY_URL, type RuntimeProgram, type RuntimeTimes } from './runtime-parts.ts';
+import { GATEWAY_URL, type InternEgress, type RuntimeProgram, type RuntimeTimes } from './runtime-parts.ts';
 
-/** The key that an agent sends. The gateway replaces it, so the agent never has the real one. */
+/** The key that an agent sends. The gateway replaces it, so the agent never has the real one. choice 680 */
 export const KEY_PLACEHOLDER = 'headgate-intern-placeholder';
 const POLL_MS = 50;
 
@@ -17,16 +18,19 @@ export interface Launch {
   /** Of the control endpoints. */
   token: string;
   program: RuntimeProgram | undefined;
+  egress: InternEgress;
   logs: LogRing;
   times: RuntimeTimes;
 }
 
 /** Starts the agent in its sandbox, and waits until it accepts requests. @throws {Error} whose message is for the caller */
 export async function launchAgent(launch: Launch, signal: AbortSignal): Promise<SandboxProcess> {
-  const { sandbox, intern, program, token, logs } = launch;
+  const { sandbox, intern, program, token, logs, egress } = launch;
+  const { trustBundle } = egress;
   const files = [
     { path: 'instructions.md', content: Buffer.from(intern.instructions ?? '') },
     ...(program ? readOperatorFiles(program.files) : readAgentFiles()),
+    ...(trustBundle === undefined ? [] : [{ path: 'ca.pem', content: Buffer.from(trustBundle) }]),
   ];
   const started = await sandbox.start({
     command: writeBootScript(files, program?.command ?? builtinCommand),
@@ -39,6 +43,8 @@ export async function launchAgent(launch: Launch, signal: AbortSignal): Promise<
       HEADGATE_TOKEN: token,
       PORT: String(AGENT_PORT),
       ...(intern.model !== null && { HEADGATE_MODEL: intern.model }),
+      ...egress.environment,
+      ...(trustBundle !== undefined && listTrustVariables(`${BOOT_FOLDER}/ca.pem`)),
     },
   });
   started.stream.on('data', (bytes: Buffer) => logs.write(bytes));

@@ -1,4 +1,4 @@
-/** Why the chat API refuses or ends something. `metadata.reason` has it. */
+/** Why the chat API refuses or ends something. `metadata.reason` has it. @see docs/reference/intern-chat.md#errors */
 export type RunProblem =
   | 'busy'
   | 'interaction_unknown'

@@ -21,6 +21,8 @@ const MAX_RESTARTS = 3;
 /** Failed health checks in a row after which an agent is started again. */
 const MAX_FAILED_CHECKS = 3;
 const LAST_SAVE_MS = 30_000;
+/** Connections from outside at the same time. Each has processes in the sandbox. */
+const MAX_CONNECTIONS = 32;
 
 export interface RunningParts extends RuntimeParts {
   intern: Intern;
@@ -43,6 +45,7 @@ export class RunningIntern {
   private process: SandboxProcess | undefined;
   private starting: Promise<void> = Promise.resolve();
   private ended: Promise<void> | undefined;
+  private connections = 0;
   private failures = 0;
   private failedChecks = 0;
   private saving: NodeJS.Timeout | undefined;
@@ -65,7 +68,17 @@ export class RunningIntern {
 
   /** Connects to the port of the agent. @throws {AgentError} */
   async connect(): Promise<Duplex> {
-    return connectToPort(this.openSandboxOfAgent(), AGENT_PORT);
+    if (this.connections >= MAX_CONNECTIONS) {
+      throw new AgentError('unreachable', `The intern has ${MAX_CONNECTIONS} connections, and no more are allowed.`);
+    }
+    this.connections++;
+    try {
+      const stream = await connectToPort(this.openSandboxOfAgent(), AGENT_PORT);
+      return stream.once('close', () => this.connections--);
+    } catch (error) {
+      this.connections--;
+      throw error;
+    }
   }
 
   private openSandboxOfAgent(): Sandbox {
@@ -149,7 +162,8 @@ export class RunningIntern {
   private async startAgent(signal: AbortSignal): Promise<void> {
     const { program } = this.parts.settings();
     const { intern, token, logs, times } = this;
-    const started = await launchAgent({ sandbox: this.sandbox!, intern, token, program, logs, times }, signal);
+    const launch = { intern, token, program, logs, times, sandbox: this.sandbox!, egress: this.egress! };
+    const started = await launchAgent(launch, signal);
     this.process = started;
     this.failedChecks = 0;
     logs.note('the runtime is ready');

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AgentEvent, AgentInteraction, InteractionReply } from '../agent/events.ts';
+import type { AgentEvent, AgentInteraction, InteractionReply, RunRequest } from '../agent/events.ts';
 import { AgentError } from './agent-client.ts';
 import { readPersonReply } from './read-person-reply.ts';
 import { RunError } from './run-error.ts';
@@ -26,6 +26,13 @@ export interface NewRun {
   /** Ends the run. */
   deadlineMs: number;
   reader: RunReader | undefined;
+}
+
+export interface StartedRun {
+  /** Rejects if the agent does not take the run. */
+  accepted: Promise<void>;
+  /** The client has disconnected. */
+  detach(): void;
 }
 
 /** A run in progress. */
@@ -59,7 +66,7 @@ export class InternRuns {
   }
 
   /** @throws {RunError} `busy` if a run is in progress */
-  start({ sessionId, input, mode, deadlineMs, reader }: NewRun): { detach: () => void } {
+  start({ sessionId, input, mode, deadlineMs, reader }: NewRun): StartedRun {
     if (this.current)
       throw new RunError('busy', 'The intern is working on another message. Try again later.', { retryable: true });
     const run: OpenRun = {
@@ -72,8 +79,10 @@ export class InternRuns {
     };
     run.deadline.unref();
     this.current = run;
-    void this.follow(run, { run_id: run.id, session_id: sessionId, input, approval_mode: mode });
-    return { detach: () => this.detach(run, reader) };
+    const accepted = Promise.withResolvers<void>();
+    accepted.promise.catch(() => {}); // its reader has the error, too
+    void this.follow(run, accepted, { run_id: run.id, session_id: sessionId, input, approval_mode: mode });
+    return { accepted: accepted.promise, detach: () => this.detach(run, reader) };
   }
 
   /**
@@ -147,10 +156,12 @@ export class InternRuns {
     if (!run.pending) this.endRun(run, new RunError('run_ended', 'The client has disconnected.'));
   }
 
-  private async follow(run: OpenRun, request: Parameters<RunningIntern['agent']['run']>[0]): Promise<void> {
+  private async follow(run: OpenRun, accepted: PromiseWithResolvers<void>, request: RunRequest): Promise<void> {
     try {
       let end: AgentEvent | undefined;
-      for await (const event of this.running.agent.run(request, run.cancellation.signal)) {
+      const events = await this.running.agent.openRun(request, run.cancellation.signal);
+      accepted.resolve();
+      for await (const event of events) {
         if (run.isOver) return;
         if (event.type === 'end') end = event;
         else this.pass(run, event);
@@ -159,7 +170,9 @@ export class InternRuns {
       this.finish(run);
       this.deliver(run, end);
     } catch (error) {
-      this.endRun(run, explainFailure(error));
+      const failure = explainFailure(error);
+      accepted.reject(failure);
+      this.endRun(run, failure);
     } finally {
       void this.running.save().catch(() => {}); // reported by `save`
     }
@@ -168,6 +181,7 @@ export class InternRuns {
   private pass(run: OpenRun, event: AgentEvent): void {
     if (event.type === 'interaction') {
       const { interaction } = event;
+      // choice 683
       const expire = (): void => {
         this.remember(run, interaction.id);
         this.endRun(run, new RunError('run_ended', 'The question was not answered in time.'));

@@ -28,6 +28,10 @@ export interface RuntimeSettings {
 
 /** The way out of one intern. */
 export interface InternEgress extends SandboxNetwork {
+  /** PEM. The certificates that programs must trust. Absent: those of the system. */
+  trustBundle?: string | undefined;
+  /** Variables with the placeholders of its secrets. */
+  environment: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,103 @@
+import type { TextSigner } from '../../access/sign-text.ts';
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import type { Caller } from '../../domain/caller.ts';
+import type { Intern } from '../../domain/intern.ts';
+import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
+import { checkInvokeBody, readChatRequest } from '../../management/interns/chat-bodies.ts';
+import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { createChatError, readRunError } from './chat-failure.ts';
+import { type ChatTimes, chatTimes, serveChat } from './serve-chat.ts';
+
+export interface ChatApiParts {
+  /** Finds an intern that the caller sees. @throws {GatewayError} `not_found` */
+  getIntern: (caller: Caller, internId: string) => Promise<Intern>;
+  /** @returns undefined if another process runs it, or none */
+  findLive: (internId: string) => LiveIntern | undefined;
+  /** Signs the session ids of `invoke`. */
+  sign: TextSigner;
+  times?: Partial<ChatTimes>;
+}
+
+/** The chat API of interns. */
+export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern' | 'invokeIntern', ManagementHandler> {
+  const times = { ...chatTimes, ...parts.times };
+
+  return {
+    async chatWithIntern(request, reply) {
+      const intern = await parts.getIntern(request.caller!, pathParam(request, 'intern_id'));
+      const wanted = readChatRequest(request.body);
+      const headers = reply.getHeaders() as Record<string, string>; // those of the edge
+      const steered = await serveChat(getLive(parts, intern), wanted, { raw: reply.raw, headers, times });
+      if (steered) return reply.code(202).send(steered);
+      return reply.hijack();
+    },
+
+    async invokeIntern(request, reply) {
+      const caller = request.caller!;
+      const intern = await parts.getIntern(caller, pathParam(request, 'intern_id'));
+      const { input, session_id: given } = checkInvokeBody(request.body);
+      const sessions = createSessionIds(parts.sign, caller, intern);
+      if (given !== undefined && !sessions.isIssued(given)) {
+        throw createChatError('not_found', 'No invocation of this caller has returned this session_id.');
+      }
+      const { runs } = getLive(parts, intern);
+      const sessionId = given ?? sessions.issue();
+      reply.code(202);
+      try {
+        if (runs.isBusy && (await runs.steer(given, input))) return { session_id: sessionId, status: 'steered' };
+        const run = {
+          sessionId,
+          input,
+          mode: 'self-drive',
+          deadlineMs: times.invokeMs,
+          reader: ignoredReader,
+        } as const;
+        await runs.start(run).accepted;
+      } catch (error) {
+        throw readRunError(error);
+      }
+      return { session_id: sessionId, status: 'started' };
+    },
+  };
+}
+
+/** Finds a running intern in this process. @throws {GatewayError} */
+function getLive({ findLive }: ChatApiParts, intern: Intern): LiveIntern {
+  if (intern.status !== 'running') {
+    throw createChatError(
+      'intern_not_ready',
+      `The intern is ${intern.status}. Provision it, and wait until it is running.`,
+    );
+  }
+  const live = findLive(intern.id);
+  if (!live) throw createChatError('intern_unreachable', 'The intern is being started again. Try again later.');
+  return live;
+}
+
+/** Nobody reads the events of an invocation. */
+const ignoredReader = { event() {}, failed() {} };
+
+/**
+ * The session ids of `invoke`, each of which only the caller that got it can use: the second half is a signature of the
+ * first for this caller and intern. choice 677
+ */
+function createSessionIds(sign: TextSigner, { memberId, workspaceId, internId }: Caller, intern: Intern) {
+  const holder = internId ?? memberId ?? `organization ${workspaceId}`;
+  const prove = (id: string): string => sign('intern-session', `${intern.id} ${holder} ${id}`).slice(0, 32);
+  return {
+    issue(): string {
+      const id = randomUUID().replaceAll('-', '');
+      return `${id}${prove(id)}`;
+    },
+    isIssued(given: string): boolean {
+      if (!/^[0-9a-f]{64}$/.test(given)) return false;
+      return isSame(given.slice(32), prove(given.slice(0, 32)));
+    },
+  };
+}
+
+/** Compares secrets in constant time. */
+export function isSame(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}

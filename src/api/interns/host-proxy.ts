@@ -1,0 +1,181 @@
+import type { TextSigner } from '../../access/sign-text.ts';
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { GatewayError } from '../../domain/errors.ts';
+import type { Intern } from '../../domain/intern.ts';
+import { CONTROL_PREFIX } from '../../interns/runtime/agent-client.ts';
+import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
+import { readChatRequest } from '../../management/interns/chat-bodies.ts';
+import { removeHopHeaders } from '../../platform/egress/hop-headers.ts';
+import { createChatError, readRunError, writeInternChatError } from './chat-failure.ts';
+import { isSame } from './chat-handlers.ts';
+import { writeDaemonToken } from './daemon.ts';
+import { chatTimes, serveChat } from './serve-chat.ts';
+
+const MAX_CHAT_BODY = 1_048_576;
+const NO_CONTROL = `${CONTROL_PREFIX.slice(0, -1)}`;
+
+export interface HostProxyParts {
+  /** The domain of host names of interns; undefined: there are none. */
+  domain: () => string | undefined;
+  findByHostname: (hostname: string) => Promise<Intern | undefined>;
+  findLive: (internId: string) => LiveIntern | undefined;
+  sign: TextSigner;
+}
+
+/** The servers at the host names of interns. */
+export interface HostProxy {
+  /** Whether a `Host` header is one of an intern. */
+  isOwn(host: string | undefined): boolean;
+  serve(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
+}
+
+/** Serves the host names of interns. @see docs/reference/intern-chat.md#host-names */
+export function createHostProxy(parts: HostProxyParts): HostProxy {
+  /** Finds the running intern of a request, and checks its token. @throws {GatewayError} */
+  async function admit(request: IncomingMessage): Promise<{ live: LiveIntern; path: string }> {
+    const url = new URL(request.url ?? '/', 'http://intern');
+    const intern = await parts.findByHostname(readHostname(request.headers.host));
+    const token =
+      /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? url.searchParams.get('token') ?? '';
+    const expected = intern && writeDaemonToken(parts.sign, intern);
+    if (expected === undefined || !isSame(token, expected)) {
+      const says =
+        'Send the token of GET /api/v1/interns/{internId}/daemon as a bearer token or as the parameter `token`.';
+      throw new GatewayError('authentication', says);
+    }
+    url.searchParams.delete('token');
+    if (decodePath(url.pathname).startsWith(NO_CONTROL)) throw createChatError('not_found', 'There is no such path.');
+    const live = parts.findLive(intern!.id);
+    if (!live) throw createChatError('intern_unreachable', 'The intern is being started again. Try again later.');
+    return { live, path: url.pathname + url.search };
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { live, path } = await admit(request);
+    if (request.method === 'POST' && path === '/chat/completions') {
+      const wanted = readChatRequest(await readJsonBody(request));
+      const steered = await serveChat(live, wanted, { raw: response, headers: {}, times: chatTimes });
+      if (steered) sendJson(response, 202, steered, {});
+      return;
+    }
+    const upstream = await live.running.connect().catch((error: unknown) => Promise.reject(toFailure(error)));
+    try {
+      const incoming = await forward(request, upstream, path);
+      response.writeHead(incoming.statusCode!, listHeaders(incoming));
+      await pipeline(incoming, response);
+    } finally {
+      upstream.destroy();
+    }
+  }
+
+  return {
+    isOwn(host) {
+      const domain = parts.domain();
+      return domain !== undefined && host !== undefined && readHostname(host).endsWith(`.${domain}`);
+    },
+    async serve(request, response) {
+      try {
+        await serve(request, response);
+      } catch (error) {
+        if (response.headersSent || response.destroyed) return void response.destroy();
+        const failure = writeInternChatError(error);
+        sendJson(response, failure.status, failure.body, { ...failure.headers, connection: 'close' });
+      }
+    },
+    async upgrade(request, socket, head) {
+      socket.on('error', () => socket.destroy());
+      let upstream: Duplex | undefined;
+      try {
+        const { live, path } = await admit(request);
+        const agent = await live.running.connect().catch((error: unknown) => Promise.reject(toFailure(error)));
+        upstream = agent;
+        const headers = Object.entries(cleanHeaders(request)).flatMap(([name, values]) =>
+          values.map((value) => `${name}: ${value}`),
+        );
+        const upgrade = [`connection: Upgrade`, `upgrade: ${request.headers.upgrade ?? 'websocket'}`];
+        agent.write(`${[`${request.method} ${path} HTTP/1.1`, ...headers, ...upgrade].join('\r\n')}\r\n\r\n`);
+        if (head.length > 0) agent.write(head);
+        await Promise.all([pipeline(socket, agent), pipeline(agent, socket)]);
+      } catch (error) {
+        const { status, body } = writeInternChatError(error);
+        if (!upstream && socket.writable)
+          socket.end(`HTTP/1.1 ${status} Error\r\nconnection: close\r\n\r\n${JSON.stringify(body)}`);
+        upstream?.destroy();
+        if (upstream) socket.destroy();
+      }
+    },
+  };
+}
+
+const readHostname = (host: string | undefined): string =>
+  (host ?? '').replace(/:\d+$/, '').replace(/\.$/, '').toLowerCase();
+
+/** Sends a request to an agent. @throws {GatewayError} if it does not respond */
+function forward(request: IncomingMessage, upstream: Duplex, path: string): Promise<IncomingMessage> {
+  const received = Promise.withResolvers<IncomingMessage>();
+  const outgoing = httpRequest(
+    {
+      ...{ createConnection: () => upstream, method: request.method, path, setHost: false },
+      headers: { ...cleanHeaders(request), connection: 'close' },
+    },
+    received.resolve,
+  );
+  outgoing.on('error', (cause) =>
+    received.reject(createChatError('intern_unreachable', 'The agent does not respond.', true, cause)),
+  );
+  outgoing.on('upgrade', (_, socket) => void socket.destroy());
+  request.on('aborted', () => void upstream.destroy());
+  request.pipe(outgoing);
+  return received.promise;
+}
+
+/** The headers that an agent receives: without those of the connection and without the token. */
+function cleanHeaders(request: IncomingMessage): Record<string, string[]> {
+  const headers = removeHopHeaders(request.headersDistinct);
+  headers.delete('authorization');
+  if (request.headers['transfer-encoding'] !== undefined) headers.set('transfer-encoding', ['chunked']);
+  return Object.fromEntries(headers);
+}
+
+const listHeaders = (incoming: IncomingMessage): string[] =>
+  [...removeHopHeaders(incoming.headersDistinct)].flatMap(([name, values]) => values.flatMap((value) => [name, value]));
+
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+async function readJsonBody(request: IncomingMessage): Promise<unknown> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > MAX_CHAT_BODY)
+      throw createChatError('payload_too_large', `The body is larger than ${MAX_CHAT_BODY} bytes.`);
+    pieces.push(piece);
+  }
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString());
+  } catch (cause) {
+    throw createChatError('bad_request', 'The body is not valid JSON.', false, cause);
+  }
+}
+
+const toFailure = (error: unknown): GatewayError =>
+  createChatError(
+    'intern_unreachable',
+    error instanceof Error ? error.message : 'The agent cannot be reached.',
+    true,
+    readRunError(error),
+  );
+
+function sendJson(response: ServerResponse, status: number, body: object, headers: Record<string, string>): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers });
+  response.end(JSON.stringify(body));
+}
