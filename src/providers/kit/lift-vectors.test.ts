@@ -61,7 +61,20 @@ describe('vectors', () => {
     expect(liftVectors(Buffer.from(`{"v":${text}`)).vectors.filter(({ length }) => length !== 1)).toEqual([]);
   });
 
-  it.each([undefined, null, 5, '', 'AAAA', '~0~', '~x~', [], {}])('are not read from %j', (value) => {
+  it.each([
+    undefined,
+    null,
+    5,
+    '',
+    'AAAA',
+    'AACA-wAAAMA=',
+    'AACA wAAAMA=',
+    'AACA=wAAAMA=',
+    '~0~',
+    '~x~',
+    [],
+    {},
+  ])('are not read from %j', (value) => {
     expect(() => readVector(value)).toThrow('There is no vector.');
   });
 

@@ -8,6 +8,7 @@ const PLUS = 0x2b;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
+const UNDERSCORE = 0x5f;
 const SMALL_E = 0x65;
 const LARGE_E = 0x45;
 const OPEN = 0x5b;
@@ -95,7 +96,9 @@ function readBase64(text: Buffer): Vector | undefined {
   if (text.length === 0 || text.length % 4 !== 0) return undefined;
   const padding = text[text.length - 2] === 0x3d ? 2 : text[text.length - 1] === 0x3d ? 1 : 0;
   const bytes = (text.length / 4) * 3 - padding;
-  if (bytes % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text.toString('latin1'))) return undefined;
+  if (bytes % 4 !== 0 || text.includes(MINUS) || text.includes(UNDERSCORE)) return undefined; // not the variant of URLs
+  // Node skips other characters, so that fewer bytes are left. It decodes many times faster than a search reads.
+  if (Buffer.from(text.toString('latin1'), 'base64').length !== bytes) return undefined;
   return { format: 'base64', bytes: text, length: bytes / 4 };
 }
 
