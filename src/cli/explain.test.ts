@@ -279,3 +279,16 @@ describe('headgate explain', () => {
     expect(stderr).toBe(`headgate: --body ${file}: ${says()}\n`);
   });
 });
+
+describe('headgate explain --path', () => {
+  it('explains embeddings and reranking', async () => {
+    const embeddings = await explain({ model: 'acme/one', input: ['a', 'b'] }, '--path', 'embeddings', '--json');
+    expect(JSON.parse(embeddings.stdout)).toMatchObject({ endpoints: [{ tag: 'cheap' }, { tag: 'dear' }] });
+
+    const ranked = await explain({ model: 'acme/one', query: 'a', documents: ['b'] }, '--path', 'rerank');
+    expect([ranked.code, ranked.stdout]).toEqual([0, expect.stringContaining('acme/one')]);
+
+    const router = await explain({ model: 'router/auto', input: 'a' }, '--path', 'embeddings');
+    expect([router.code, router.stdout]).toEqual([1, expect.stringContaining('Vectors of different models')]);
+  });
+});

@@ -9,7 +9,6 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
-import type { ResponseRequest } from '../domain/request.ts';
 import { writeErrorEnvelope } from '../http/error-envelope.ts';
 import { readJson } from '../http/read-json.ts';
 import { writePerToken } from '../metering/price.ts';
@@ -23,6 +22,7 @@ import { readRequest } from '../requests/responses/request.ts';
 import { rejectUnsupportedFeatures } from '../requests/responses/unsupported-features.ts';
 import { type Plan, planRoute, type RoutingCaller, type RoutingContext } from '../routing/plan-route.ts';
 import { resolveKey } from './change-keys.ts';
+import { planRetrievalBody, type PlanBody } from './plan-retrieval-body.ts';
 import { describePanel } from './describe-panel.ts';
 import { describeTools, rejectUnknownTools } from './describe-tools.ts';
 import { findStoreFile } from './describe-store.ts';
@@ -33,8 +33,10 @@ import { type Column, drawTable } from './table.ts';
 import { CommandError, colorize, readMessage, type Terminal } from './terminal.ts';
 
 export interface ExplainOptions {
-  /** File with the body of a `POST /responses`; `-` for the standard input. */
+  /** File with the body of the request; `-` for the standard input. */
   body: string;
+  /** The path of the request, after `/api/v1/`. Absent: `responses`. */
+  path?: 'responses' | 'embeddings' | 'rerank';
   /** Name, slug or id of the workspace of the caller. Its defaults and its guardrail apply, so the store is read. */
   workspace?: string;
   /** The key of the caller, by hash or name. All its guardrails and the defaults of its workspace apply. */
@@ -57,7 +59,17 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   const { asker, stored } = await findAsker(loaded, options, say);
   const routingContext = readRoutingContext(loaded, say, stored);
   let refused: Plan<Endpoint> | undefined;
+  const { path = 'responses' } = options;
   try {
+    if (path !== 'responses') {
+      const body = readBody(terminal, options.body);
+      const planBody = planRetrievalBody(path, body, loaded.config, asker, routingContext);
+      const plan = planBody((partial) => {
+        refused = partial;
+      });
+      show(terminal, plan, countFirsts(planBody), options.json);
+      return 0;
+    }
     const given = asker.defaults?.textModel;
     const read = readRequest(readBody(terminal, options.body), {
       defaultModel: given,
@@ -82,9 +94,8 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     const hasRoute = (model: string) => isRoutable(model, asker, routingContext);
     const stages = [...planned.stages, ...describePanel(request, { panels, hasRoute }), ...describeTools(request)];
     const plan = { ...planned, stages };
-    const shares = countFirsts(request, asker, routingContext);
-    if (options.json) stdout.write(`${JSON.stringify(writeJson(plan, shares, defaultModel), undefined, 2)}\n`);
-    else print(terminal, plan, shares);
+    const shares = countFirsts(() => planRoute(request, asker, routingContext));
+    show(terminal, plan, shares, options.json, defaultModel);
     return 0;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -190,17 +201,24 @@ function readBody({ cwd }: Terminal, file: string): unknown {
 }
 
 /** Returns how often each endpoint comes first, in percent of many draws. They add up to 100. */
-function countFirsts(
-  request: ResponseRequest,
-  asker: RoutingCaller,
-  routingContext: RoutingContext<Endpoint>,
-): ReadonlyMap<string, number> {
+function countFirsts(planBody: PlanBody): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (let draw = 0; draw < DRAWS; draw++) {
-    const [first] = planRoute(request, asker, routingContext).endpoints;
+    const [first] = planBody().endpoints;
     counts.set(first!.id, (counts.get(first!.id) ?? 0) + 1);
   }
   return new Map([...counts].map(([id, count]) => [id, (100 * count) / DRAWS]));
+}
+
+function show(
+  terminal: Terminal,
+  plan: Plan<Endpoint>,
+  shares: ReadonlyMap<string, number>,
+  isJson = false,
+  defaultModel?: string,
+): void {
+  if (!isJson) print(terminal, plan, shares);
+  else terminal.stdout.write(`${JSON.stringify(writeJson(plan, shares, defaultModel), undefined, 2)}\n`);
 }
 
 function print(terminal: Terminal, plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>): void {

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { ConfigError, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Path } from '../config/path.ts';
 import { findNearestName } from '../domain/nearest-name.ts';
@@ -137,7 +137,10 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     'print which endpoints a request would use, and why others are excluded; sends nothing',
     explainExamples,
   )
-    .requiredOption('--body <file>', 'body of a POST /responses, as JSON; - for standard input')
+    .requiredOption('--body <file>', 'body of the request, as JSON; - for standard input')
+    .addOption(
+      new Option('--path <path>', 'path of the request, after /api/v1/').choices(['responses', 'embeddings', 'rerank']),
+    )
     .option('--workspace <name>', 'workspace of the caller')
     .option('--key <key>', 'key of the caller, by hash or name, with its workspace and guardrails')
     .option('--json', 'as JSON')
