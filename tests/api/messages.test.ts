@@ -191,6 +191,35 @@ describe('a body', () => {
 });
 
 describe('server tools', () => {
+  const fetch = { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 2 };
+  const search = { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' };
+  const later = { name: 'later', input_schema: { type: 'object' }, defer_loading: true };
+  const body = { ...hello, tools: [fetch, search, later, { name: 'now', input_schema: { type: 'object' } }] };
+  const namesOf = (sent: unknown) =>
+    (sent as { tools: { name?: string; function?: { name: string } }[] }).tools.map(
+      (tool) => tool.function?.name ?? tool.name,
+    );
+
+  it('are those of the provider, if it has the format', async () => {
+    const found = [
+      { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_fetch', input: { url: 'https://a.example' } },
+      { type: 'web_fetch_tool_result', tool_use_id: 'srvtoolu_1', content: { type: 'web_fetch_result' } },
+    ];
+    queue(json({ ...answer, content: found, stop_reason: 'pause_turn' }));
+    const { body: message } = await post({ ...body, model: claude });
+    expect(message).toMatchObject({ content: found, stop_reason: 'pause_turn' });
+    const sent = upstream.requests.at(-1)!.body;
+    expect(sent).toMatchObject({ tools: expect.arrayContaining([fetch]) });
+    expect(namesOf(sent).sort()).toEqual(['now', 'router_tool_search', 'web_fetch']);
+  });
+
+  it('are those of the gateway elsewhere', async () => {
+    queue(json(completion));
+    expect((await post({ ...body, model: gpt })).status).toBe(200);
+    const names = namesOf(upstream.requests.at(-1)!.body);
+    expect(names.sort()).toEqual(['now', 'router_tool_search', 'router_web_fetch']);
+  });
+
   it('are blocks that a client sends back', async () => {
     const prompt = '[[call router_datetime {}]] [[then]] [[say It is late.]]';
     const body = { ...hello, messages: [{ role: 'user', content: prompt }], tools: [{ type: 'router:datetime' }] };

@@ -9,6 +9,7 @@ const members: ReadonlyMap<string, string> = new Map([
   ['.file_id', '.source'],
   ['.filename', '.title'],
   ['.parameters', '.input_schema'],
+  ['.server_url', '.url'],
 ]);
 
 /** Words for fields of the request in the pipeline, as messages quote them. */

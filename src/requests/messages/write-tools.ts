@@ -33,7 +33,7 @@ export function translateTools(
     if (tool.type === 'mcp_toolset') continue;
     const added = writeTool(tool);
     add(added, `tools[${index}]`);
-    if (added.type.startsWith('router:') && added.type !== tool.type) native[added.type] = tool;
+    if (added.type !== tool.type && runsAtProvider.has(added.type)) native[added.type] = tool;
   }
   for (const [index, server] of (servers ?? []).entries()) {
     const toolset = (tools as AnyTool[] | null | undefined)?.find(
@@ -48,6 +48,12 @@ export function translateTools(
     native,
   };
 }
+
+/**
+ * Tools of the gateway in whose place an endpoint of the same format gets its own. The gateway searches tools itself,
+ * because it also keeps the deferred ones.
+ */
+const runsAtProvider: ReadonlySet<string> = new Set(['router:web_fetch', 'router:code_interpreter']);
 
 type WrittenTool = { type: string; [field: string]: unknown };
 
