@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { openWires, wires } from '../providers/index.ts';
 import { knownProviders } from './known-providers.ts';
 import { type ConfigError, loadConfig } from './load.ts';
-import { wireNames } from './schema.ts';
+import { wireNames } from './schema/providers.ts';
 
 const load = (env: Record<string, string>, file?: string) =>
   loadConfig({ env: { ...env, ...(file && { HEADGATE_PROVIDERS: file }) }, cwd: import.meta.dirname });

@@ -1,7 +1,8 @@
 import type { Problem } from './interpolate.ts';
 import list from './known-providers.json' with { type: 'json' };
 import { isMapping } from './path.ts';
-import type { ProviderConfig, wireNames } from './schema.ts';
+import type { ProviderConfig } from './schema.ts';
+import type { wireNames } from './schema/providers.ts';
 
 /** A provider that the configuration can name by its id alone. */
 export interface KnownProvider {

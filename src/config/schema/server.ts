@@ -1,0 +1,75 @@
+import { Type } from 'typebox';
+import { byteField, milliseconds } from './fields.ts';
+
+export const serverSection = Type.Object({
+  host: Type.String({
+    description: 'Address to listen on. `0.0.0.0`: all addresses.',
+    default: '127.0.0.1',
+    minLength: 1,
+    restart: true,
+  }),
+  port: Type.Integer({
+    description: 'Port to listen on. 0: any free port.',
+    default: 8787,
+    minimum: 0,
+    maximum: 65535,
+    restart: true,
+  }),
+  public_url: Type.Optional(
+    Type.String({
+      description: 'URL that clients use if there is a proxy in front. Printed at start.',
+      pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+      says: 'must be an http or https URL without credentials, query and fragment',
+    }),
+  ),
+  regional_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$', says: 'must be a host name' }), {
+    description:
+      'Host names that serve no stored files, no files of containers and no interns: these routes are a 403 there. It does not bind requests to a region.',
+    default: [],
+  }),
+  region: Type.String({ description: 'Region of this gateway.', default: 'local', minLength: 1 }),
+  body_limit: byteField('Largest request body, in bytes or as `32MiB`. A larger one is a 413.', 33_554_432, {
+    restart: true,
+  }),
+  body_memory: Type.Optional(
+    Type.Integer({
+      description:
+        'Memory for the request bodies of all requests in flight, in each process. A body of more than 64 KiB counts until its response is complete. A body that does not fit is a 429. Absent: an eighth of the JavaScript heap (`--max-old-space-size`).',
+      minimum: 65_536,
+      unit: 'bytes',
+    }),
+  ),
+  upstream_body_limit: byteField(
+    'Largest response read from a provider, in bytes or as `32MiB`: the body of a whole response, or the texts, calls, images and annotations of a stream. The turns of a response with server tools count together.',
+    33_554_432,
+  ),
+  cors_origins: Type.Array(
+    Type.String({
+      pattern: '^(\\*|https?://[^/?#@\\s]+)$',
+      says: 'must be an origin like `https://app.example.com`, or `*`',
+    }),
+    {
+      description: 'Origins whose pages may call the gateway. `*`: any. Empty: CORS is off.',
+      default: [],
+      restart: true,
+    },
+  ),
+  keep_alive_comment_ms: milliseconds(
+    'Idle time after which a stream gets a comment, so that proxies keep it open. 0: never.',
+    10_000,
+    0,
+  ),
+  shutdown_grace_ms: milliseconds('Time for open requests to end after SIGTERM.', 30_000, 0),
+  workers: Type.Integer({
+    description: 'Number of worker processes. 1: a single process without workers. 0: one worker per core.',
+    default: 1,
+    minimum: 0,
+    maximum: 256,
+    restart: true,
+  }),
+  metrics: Type.Enum(['loopback', 'management', 'public', 'off'], {
+    description:
+      'Access to `GET /metrics`. `management`: with a management key. `public`: without a key. `off`: none. `loopback`: without a key if the gateway listens on loopback, the `Host` header is a loopback address or `localhost`, and no header of a proxy is present; otherwise with a management key.',
+    default: 'loopback',
+  }),
+});

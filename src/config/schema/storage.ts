@@ -1,0 +1,95 @@
+import { Type } from 'typebox';
+import { milliseconds } from './fields.ts';
+
+const masterKeyFile = (what: string) =>
+  Type.Optional(
+    Type.String({
+      description: `File with the ${what}, such as a mounted secret. White space at its ends does not count.`,
+      minLength: 1,
+      restart: true,
+    }),
+  );
+
+const masterKeyCommand = (what: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      description: `Program and arguments that print the ${what}, such as the client of a key management service. It runs once per start of a process, without a shell, for at most 10 s.`,
+      minItems: 1,
+      restart: true,
+    }),
+  );
+
+export const storageSection = Type.Object({
+  url: Type.String({
+    description:
+      'URL of the store: `file:…` (SQLite, relative to the working directory) or `postgres://…`. `<data>` is the data folder.',
+    default: 'file:<data>/headgate.db',
+    pattern: '^(file:.|postgres(ql)?://.)',
+    says: 'must be `file:` and a path, or a `postgres://` URL',
+    secret: true,
+    restart: true,
+  }),
+  grace_ms: milliseconds(
+    'How long the gateway serves requests with the keys and limits in memory while the store is unavailable. After that, requests are a 503.',
+    600_000,
+    0,
+  ),
+});
+
+export const ledgerSection = Type.Object({
+  durability: Type.Enum(['standard', 'strict'], {
+    description:
+      'When a response may end. `standard`: after its ledger entry is written, which survives `kill -9`; a power failure may lose the last 100 ms. `strict`: after the entry is synced to the disk of the data folder. That takes the time of an `fdatasync`, which many responses share.',
+    default: 'standard',
+  }),
+});
+
+export const countersSection = Type.Object({
+  url: Type.String({
+    description:
+      'Store of the limit and budget counters that several hosts share: `redis://…` or `valkey://…` (`rediss:`, `valkeys:` with TLS). Empty: the PostgreSQL of `storage.url`, else the memory of the process. `memory`: always the memory of the process.',
+    default: '',
+    pattern: '^(|memory|(redis|valkey)s?://.+)$',
+    says: 'must be a `redis://` or `valkey://` URL, `memory`, or empty',
+    restart: true,
+    secret: true,
+  }),
+  timeout_ms: milliseconds(
+    'Timeout of the counters. After a timeout, requests do not wait for them until they respond again.',
+    250,
+  ),
+  on_failure: Type.Enum(['open', 'closed'], {
+    description:
+      'Behavior while the counters are unavailable. `open`: each process counts for itself: rates without a time limit, budgets for `grace_ms`. `closed`: requests with limits are a 503.',
+    default: 'open',
+  }),
+  grace_ms: milliseconds(
+    'How long each process then counts budgets for itself. After that, requests with budgets are a 503.',
+    600_000,
+    0,
+  ),
+});
+
+export const secretsSection = Type.Object({
+  master_key: Type.Optional(
+    Type.String({
+      description:
+        'Key that encrypts vaults, and of the hashes of end-user ids and signatures of transcripts. Give all hosts the same one. Without this key and the two below, one is created at the first start and kept in the data folder (mode 0600).',
+      minLength: 1,
+      restart: true,
+      secret: true,
+    }),
+  ),
+  master_key_file: masterKeyFile('master key'),
+  master_key_command: masterKeyCommand('master key'),
+  previous_master_key: Type.Optional(
+    Type.String({
+      description: 'The master key before, until `headgate vault rotate --master-key` has ended.',
+      minLength: 1,
+      restart: true,
+      secret: true,
+    }),
+  ),
+  previous_master_key_file: masterKeyFile('previous master key'),
+  previous_master_key_command: masterKeyCommand('previous master key'),
+});
