@@ -1,6 +1,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
+import { readMasterKeys } from '../../compose/read-master-keys.ts';
 import type { Config } from '../../config/schema.ts';
 import { findLockOwner } from '../../platform/data-folder/data-folder.ts';
 import { readMessage } from '../terminal.ts';
@@ -71,17 +72,24 @@ async function findThere(folder: string): Promise<string> {
 /** The file of a generated master key. */
 const masterKeyFile = 'master.key';
 
-/** Checks whether the master key is configured, or in a file that no other user can read. */
+/**
+ * Checks whether the master key is configured, or in a file that no other user can read. Runs the command that prints it,
+ * if there is one.
+ */
 export async function checkMasterKey({ secrets }: Pick<Config, 'secrets'>, dataDir: string): Promise<Finding> {
   const subject = 'master key';
-  if (secrets.master_key !== undefined) {
-    if (secrets.master_key.length >= 32) return { status: 'ok', subject, says: 'configured' };
-    return {
-      status: 'warn',
-      subject,
-      says: 'configured, but short',
-      fix: 'Use 32 or more characters: openssl rand -hex 32',
-    };
+  const { master_key: text, master_key_file: keyFile, master_key_command: command } = secrets;
+  if (text !== undefined || keyFile !== undefined || command !== undefined) {
+    const source = text !== undefined ? 'configured' : (keyFile ?? 'printed by a command');
+    try {
+      const { current } = readMasterKeys({ secrets }, dataDir);
+      if (current.length >= 32) return { status: 'ok', subject, says: source };
+      const fix = 'Use 32 or more characters: openssl rand -hex 32';
+      return { status: 'warn', subject, says: `${source}, but short`, fix };
+    } catch (error) {
+      const fix = 'Correct `secrets` in the configuration.';
+      return { status: 'fail', subject, says: readMessage(error), fix };
+    }
   }
   const file = join(dataDir, masterKeyFile);
   let mode: number;
