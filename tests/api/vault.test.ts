@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Intern } from '../../src/domain/intern.ts';
+import { copySecrets, deleteSecret, putSecret } from '../../src/management/vault/change-secrets.ts';
+import { listEffectiveSecrets, listVaultSecrets } from '../../src/management/vault/list-secrets.ts';
+import { checkPutSecret } from '../../src/management/vault/schema.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { createInternVaults } from '../../src/vault/intern-vaults.ts';
 import { createMasterKeys } from '../../src/vault/master-keys.ts';
@@ -257,6 +260,27 @@ describe('the vaults', () => {
     expect(a.body.data.fingerprint).toBe(b.body.data.fingerprint);
     expect(c.body.data.fingerprint).not.toBe(a.body.data.fingerprint);
   });
+});
+
+it('the key of an intern only lists the secrets of that intern', async () => {
+  const [own, foreign] = [await addIntern(), await addIntern()];
+  await put(`/interns/${own.id}/secrets/a`, 'v');
+  const caller = { keyHash: 'k', workspaceId: main, memberId: 'ada', internId: own.id };
+  const parts = vaultParts();
+  const page = { offset: 0, limit: 9 };
+  expect((await listVaultSecrets(parts, caller, { internId: own.id }, page)).rows).toMatchObject([{ name: 'a' }]);
+  const names = (await listEffectiveSecrets(parts, caller, own.id, { offset: 0, limit: 100 })).rows;
+  expect(names.map(({ name }) => name)).toContain('a');
+  const body = { ...checkPutSecret({ value: 'v', hosts: ['evil.example'] }), name: 'a' };
+  const denied = { kind: 'permission_denied' };
+  await expect(putSecret(parts, caller, { internId: own.id }, body)).rejects.toMatchObject(denied);
+  await expect(deleteSecret(parts, caller, { internId: own.id }, 'a')).rejects.toMatchObject(denied);
+  await expect(copySecrets(parts, caller, own.id, ['a'])).rejects.toMatchObject(denied);
+  const hidden = { kind: 'not_found' };
+  await expect(listVaultSecrets(parts, caller, {}, page)).rejects.toMatchObject(hidden);
+  await expect(putSecret(parts, caller, {}, body)).rejects.toMatchObject(hidden);
+  await expect(listVaultSecrets(parts, caller, { internId: foreign.id }, page)).rejects.toMatchObject(hidden);
+  await expect(listEffectiveSecrets(parts, caller, foreign.id, page)).rejects.toMatchObject(hidden);
 });
 
 describe('copies', () => {

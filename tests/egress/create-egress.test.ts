@@ -46,6 +46,27 @@ it('opens a proxy for each sandbox, in a folder that other users cannot enter', 
   expect(existsSync(folder)).toBe(false);
 });
 
+it('gives a sandbox with secrets the certificates to trust, and logs a vault that fails', async () => {
+  await using resources = new AsyncDisposableStack();
+  const logged: unknown[] = [];
+  const log: WriteLog = (message, fields) => void logged.push([message, fields]);
+  const open = createEgress({ outbound: lab.outbound, counts: { ...noTraffic }, log, hasOtherUser: false }, resources);
+  const err = new Error('the store is down');
+  const fail = () => Promise.reject(err);
+  const release = { isBound: fail, release: fail };
+  const [a, b, plain] = [
+    await open({ ...sandbox('a'), release }),
+    await open({ ...sandbox('b'), release }),
+    await open(sandbox('c')),
+  ];
+  expect(a.trustBundle).toContain('BEGIN CERTIFICATE');
+  expect(b.trustBundle).toBe(a.trustBundle);
+  expect(plain.trustBundle).toBeUndefined();
+  expect(await ask(a.proxySocket, 'http://other.example.org/')).toContain('503 Service Unavailable');
+  expect(logged).toEqual([['secret release failed', { sandbox: 'a', workspace_id: 'w', err }]]);
+  for (const each of [a, b, plain]) await each.close();
+});
+
 it('removes what killed processes have left, and nothing else', async () => {
   await using resources = new AsyncDisposableStack();
   const open = createEgress(
