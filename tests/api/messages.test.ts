@@ -276,3 +276,40 @@ it('counts tokens without a provider, and says that it estimates', async () => {
   expect(await response.json()).toEqual({ input_tokens: expect.any(Number) });
   expect(upstream.requests).toHaveLength(before);
 });
+
+it('redacts every text of a body before an endpoint of the same format gets it', async () => {
+  const managed = { key: gateway.managementKey };
+  const idOf = async (response: Response) => ((await response.json()) as { data: { id: string } }).data.id;
+  const filter = { name: 'mail', content_filter_builtins: [{ slug: 'email', action: 'redact' }] };
+  const id = await idOf(await gateway.send('POST', '/guardrails', filter, managed));
+  const keys = (await (await gateway.send('GET', '/keys', undefined, managed)).json()) as { data: { hash: string }[] };
+  const hashes = { key_hashes: keys.data.map(({ hash }) => hash) };
+  await gateway.send('POST', `/guardrails/${id}/assignments/keys`, hashes, managed);
+  const mail = 'ada@example.org';
+  const text = { type: 'text', text: mail };
+  queue(json(answer));
+
+  const { status } = await post({
+    ...hello,
+    model: claude,
+    system: [text],
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'document', title: mail, context: mail, source: { type: 'text', data: mail } },
+          { type: 'search_result', source: mail, title: mail, content: [text] },
+          { type: 'new_kind', words: mail },
+        ],
+      },
+      { role: 'assistant', content: [{ ...text, citations: [{ type: 'char_location', cited_text: mail }] }] },
+      { role: 'user', content: mail },
+    ],
+  });
+
+  await gateway.send('DELETE', `/guardrails/${id}`, undefined, managed);
+  expect(status).toBe(200);
+  const sent = JSON.stringify(upstream.requests.at(-1)!.body);
+  expect(sent).not.toContain(mail);
+  expect(sent.split('[EMAIL]')).toHaveLength(12);
+});
