@@ -3,7 +3,8 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Terminal } from './terminal.ts';
 import type { VaultOptions } from './vault.ts';
 
-export interface VaultCommandParts<Sources> {
+/** The dependencies of a group of commands. */
+export interface CommandParts<Sources> {
   terminal: Terminal;
   load: (options: Sources) => LoadedConfig;
   /** Creates a command with the options of every command. */
@@ -11,10 +12,7 @@ export interface VaultCommandParts<Sources> {
 }
 
 /** Adds `headgate vault`. */
-export function addVaultCommands<Sources>(
-  program: Command,
-  { terminal, load, command }: VaultCommandParts<Sources>,
-): void {
+export function addVaultCommands<Sources>(program: Command, { terminal, load, command }: CommandParts<Sources>): void {
   const vault = program.command('vault').description('keep secrets that interns use and never read');
   vault.addHelpText('after', examples);
   const add = (name: string, description: string): Command => command(vault, name, description, examples);

@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { ConfigError, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Path } from '../config/path.ts';
 import { findNearestName } from '../domain/nearest-name.ts';
+import { addInternCommands } from './add-intern-commands.ts';
 import { addVaultCommands } from './add-vault-commands.ts';
 import type { UpdateKeyOptions } from './change-keys.ts';
 import {
@@ -282,6 +283,11 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   addVaultCommands(program, {
     terminal,
     load: (options: SourceOptions) => loadForStore(options, ['secrets']),
+    command,
+  });
+  addInternCommands(program, {
+    terminal,
+    load: (options: SourceOptions) => loadForStore(options, ['secrets'], ['interns']),
     command,
   });
   addFiles(program);

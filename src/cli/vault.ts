@@ -1,8 +1,4 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { isSharedStore } from '../compose/open-storage.ts';
 import { countLockedKeys, openVaultOnce } from '../compose/open-vault.ts';
-import { readMasterKeys } from '../compose/read-master-keys.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { copySecrets, deleteSecret, putSecret } from '../management/vault/change-secrets.ts';
@@ -15,6 +11,7 @@ import { formatDay } from './format-time.ts';
 import { withStore } from './open-store.ts';
 import { operator, resolveWorkspace } from './operate.ts';
 import { readIssues } from './read-issues.ts';
+import { readNeededMasterKeys } from './read-needed-master-keys.ts';
 import { readSecretValue } from './read-secret-value.ts';
 import { drawTable } from './table.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
@@ -38,20 +35,14 @@ const ALL = { offset: 0, limit: 1_000_000 };
 /** Opens the store with the master key. @throws {CommandError} */
 async function withVaults<Result>(
   { stderr }: Pick<Terminal, 'stderr'>,
-  { config, dataDir }: LoadedConfig,
+  loaded: LoadedConfig,
   { workspace, intern }: VaultOptions,
   use: (opened: OpenedVaults) => Promise<Result>,
 ): Promise<Result> {
-  const { master_key: text, master_key_file: file, master_key_command: command } = config.secrets;
-  const isConfigured = [text, file, command].some((source) => source !== undefined);
-  if (!isConfigured && isSharedStore(config.storage.url) && !existsSync(join(dataDir, 'master.key'))) {
-    throw new CommandError(
-      `The master key is not configured, and ${dataDir} has none. Use the configuration of the gateway, or its data folder with --data.`,
-    );
-  }
-  return withStore({ config, stderr }, async (storage) => {
+  const texts = readNeededMasterKeys(loaded);
+  return withStore({ config: loaded.config, stderr }, async (storage) => {
     try {
-      const parts = { ...openVaultOnce(storage.vaults, readMasterKeys(config, dataDir)), interns: storage.interns };
+      const parts = { ...openVaultOnce(storage.vaults, texts), interns: storage.interns };
       const found = intern === undefined ? undefined : await storage.interns.findIntern(intern);
       if (intern !== undefined && !found) throw new CommandError(`There is no intern with the id ${intern}.`);
       const workspaceId = found?.workspaceId ?? (await resolveWorkspace(storage.management, workspace)).id;

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Caller } from '../../domain/caller.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import {
   createInternJob,
@@ -11,7 +10,7 @@ import {
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { InternFields } from '../../platform/storage/ports/interns.ts';
 import { listChanges } from '../list-changes.ts';
-import { getChangeableIntern } from './find-intern.ts';
+import { getChangeableIntern, type InternCaller } from './find-intern.ts';
 import { createInternError, createMissingInternError } from './intern-error.ts';
 import type { InternParts } from './parts.ts';
 import type { UpdateInternBody } from './schema.ts';
@@ -20,7 +19,7 @@ import type { UpdateInternBody } from './schema.ts';
 const freshFields = { step: null, lastFailureMessage: null, failureReason: null, isStopRequested: false } as const;
 
 /** Requests the first boot, a new attempt after a failure, or the resumption of a suspended intern. */
-export const requestProvision = (parts: InternParts, caller: Caller, internId: string): Promise<Intern> =>
+export const requestProvision = (parts: InternParts, caller: InternCaller, internId: string): Promise<Intern> =>
   changeIntern(parts, caller, internId, {
     trigger: 'provision',
     action: 'intern.provision',
@@ -30,7 +29,7 @@ export const requestProvision = (parts: InternParts, caller: Caller, internId: s
 /** Requests the removal. A removal in progress goes on. */
 export const requestDeletion = (
   parts: InternParts,
-  caller: Caller,
+  caller: InternCaller,
   internId: string,
   acknowledgesLoss: boolean,
 ): Promise<Intern> =>
@@ -50,7 +49,7 @@ export const requestDeletion = (
 /** Changes the configuration. Omitted fields stay. The next start of the runtime reads it. */
 export const updateIntern = (
   parts: InternParts,
-  caller: Caller,
+  caller: InternCaller,
   internId: string,
   body: UpdateInternBody,
 ): Promise<Intern> =>
@@ -90,7 +89,7 @@ const shorten = (value: unknown): unknown =>
  */
 export async function suspendIntern(
   parts: InternParts,
-  caller: Caller,
+  caller: InternCaller,
   internId: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -133,7 +132,7 @@ const MAX_TURNS = 10;
  */
 async function changeIntern(
   parts: InternParts,
-  caller: Caller,
+  caller: InternCaller,
   internId: string,
   { trigger, action, change }: InternChange,
 ): Promise<Intern> {

@@ -1,9 +1,9 @@
 import { hash, randomUUID } from 'node:crypto';
-import type { Caller } from '../../domain/caller.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { createInternJob, type Intern } from '../../domain/intern.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { InternRefusal } from '../../platform/storage/ports/interns.ts';
+import type { InternCaller } from './find-intern.ts';
 import { createInternError, createMissingInternError } from './intern-error.ts';
 import type { InternParts } from './parts.ts';
 import type { CreateInternBody } from './schema.ts';
@@ -23,7 +23,7 @@ export interface CreatedIntern {
  */
 export async function createIntern(
   parts: InternParts,
-  caller: Caller,
+  caller: InternCaller,
   { body, key }: { body: CreateInternBody; key: string | undefined },
 ): Promise<CreatedIntern> {
   const workspaceId = caller.workspaceId;

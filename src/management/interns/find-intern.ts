@@ -5,11 +5,16 @@ import type { InternQuery } from '../../platform/storage/ports/interns.ts';
 import { createMissingInternError } from './intern-error.ts';
 import type { InternParts } from './parts.ts';
 
+/** The party that uses interns. The operator at the command line has no key. */
+export interface InternCaller extends Pick<Caller, 'kind' | 'workspaceId' | 'memberId' | 'internId'> {
+  keyHash: string | null;
+}
+
 /**
  * Whether a caller sees an intern: the keys of its creator in its workspace, the keys of the workspace that act as the
  * organization, and its own key. @see docs/reference/interns.md#visibility
  */
-export function canSeeIntern(caller: Caller, intern: Intern): boolean {
+export function canSeeIntern(caller: InternCaller, intern: Intern): boolean {
   if (caller.internId !== undefined) return caller.internId === intern.id;
   if (caller.kind === 'management' || caller.workspaceId !== intern.workspaceId) return false;
   return caller.kind === 'organization' || caller.memberId === intern.creatorId;
@@ -18,7 +23,7 @@ export function canSeeIntern(caller: Caller, intern: Intern): boolean {
 /** Finds an intern that the caller sees. @throws {GatewayError} `not_found` */
 export async function getIntern(
   { interns }: Pick<InternParts, 'interns'>,
-  caller: Caller,
+  caller: InternCaller,
   internId: string,
 ): Promise<Intern> {
   const intern = await callStore(() => interns.findIntern(internId));
@@ -29,7 +34,7 @@ export async function getIntern(
 /** Finds an intern that the caller may change. An intern must not change itself. @throws {GatewayError} `not_found` */
 export async function getChangeableIntern(
   parts: Pick<InternParts, 'interns'>,
-  caller: Caller,
+  caller: InternCaller,
   internId: string,
 ): Promise<Intern> {
   if (caller.internId !== undefined) throw createMissingInternError();
@@ -44,7 +49,7 @@ export interface InternPage {
 /** Lists the interns that the caller sees, the newest first. @throws {GatewayError} `not_found` for the key of an intern */
 export async function listInterns(
   { interns }: Pick<InternParts, 'interns'>,
-  caller: Caller,
+  caller: InternCaller,
   { limit, ...query }: { limit: number; statuses?: readonly InternStatus[] | undefined; after?: InternQuery['after'] },
 ): Promise<InternPage> {
   if (caller.internId !== undefined) throw createMissingInternError();

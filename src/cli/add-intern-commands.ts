@@ -1,0 +1,65 @@
+import type { Command } from 'commander';
+import type { CommandParts } from './add-vault-commands.ts';
+import type { CreateInternOptions, InternOptions } from './interns.ts';
+
+/** Adds `headgate interns`. */
+export function addInternCommands<Sources>(program: Command, { terminal, load, command }: CommandParts<Sources>): void {
+  const interns = program.command('interns').description('create, start, suspend, resume and delete persistent agents');
+  interns.addHelpText('after', examples);
+  const add = (name: string, description: string): Command =>
+    command(interns, name, description, examples).option(
+      '--workspace <name>',
+      'name, slug or id of the workspace (the default one)',
+    );
+
+  add('list', 'list the interns of a workspace, the newest first')
+    .option('--json', 'as a JSON list')
+    .action(async (options: Sources & InternOptions & { json?: boolean }) => {
+      const { printInterns } = await import('./interns.ts');
+      await printInterns(terminal, load(options), options);
+    });
+  add('show', 'print an intern')
+    .argument(...internArgument)
+    .action(async (intern: string, options: Sources & InternOptions) => {
+      const { showIntern } = await import('./interns.ts');
+      await showIntern(terminal, load(options), intern, options);
+    });
+  add('create', 'create an intern of a member')
+    .argument('<name>', '2 to 17 lower-case letters, digits and hyphens')
+    .requiredOption('--member <id>', 'the member that it belongs to')
+    .option('--description <text>', 'what it is for')
+    .option('--instructions <text>', 'its standing instructions')
+    .option('--provision', 'start it, and show the progress')
+    .action(async (name: string, options: Sources & CreateInternOptions) => {
+      const { addIntern } = await import('./interns.ts');
+      await addIntern(terminal, load(options), name, options);
+    });
+  add('provision', 'start an intern, or resume a suspended one, and show the progress')
+    .argument(...internArgument)
+    .option('--no-wait', 'return at once')
+    .action(async (intern: string, options: Sources & InternOptions & { wait: boolean }) => {
+      const { startIntern } = await import('./interns.ts');
+      await startIntern(terminal, load(options), intern, options);
+    });
+  add('suspend', 'stop an intern and keep its files')
+    .argument(...internArgument)
+    .action(async (intern: string, options: Sources & InternOptions) => {
+      const { stopIntern } = await import('./interns.ts');
+      await stopIntern(terminal, load(options), intern, options);
+    });
+  add('delete', 'delete an intern with its files and its vault')
+    .argument(...internArgument)
+    .option('--acknowledge-loss', 'also if its files cannot be saved')
+    .action(async (intern: string, options: Sources & InternOptions & { acknowledgeLoss?: boolean }) => {
+      const { removeIntern } = await import('./interns.ts');
+      await removeIntern(terminal, load(options), intern, options);
+    });
+}
+
+const internArgument = ['<intern>', 'name or id of the intern'] as const;
+
+const examples = `
+Examples:
+  $ headgate interns create scout --member ada --provision
+  $ headgate interns list
+  $ headgate interns suspend scout`;
