@@ -69,10 +69,8 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
     ({ id } = (await created.json()) as { id: string });
     expect((await say('hello')).status).toBe(409);
     await gate.send('PATCH', `/interns/${id}`, { model: 'simulator/echo' });
-    const started = performance.now();
     expect((await gate.post(`/interns/${id}/provision`, {})).status).toBe(202);
     await untilStatus('running');
-    process.stderr.write(`provisioned in ${Math.round(performance.now() - started)} ms\n`);
     ({ hostname } = await find());
   });
   afterAll(async () => {

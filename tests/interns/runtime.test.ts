@@ -1,11 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LocalRuntime } from '../../src/interns/runtime/create-runtime.ts';
+import { testLimits } from '../../src/platform/sandbox/contract.ts';
 import { createReader, createTestIntern, openRuntimeLab, runIntern } from './runtime-lab.ts';
 
 const { signal } = new AbortController();
 const credentials = { apiKey: 'unused' };
+const plainSettings = { limits: testLimits, program: undefined, allowedDomains: [] };
 const lab = await openRuntimeLab();
-afterAll(() => lab.close());
+let opened: LocalRuntime | undefined;
+afterAll(async () => {
+  await opened?.close();
+  await lab.close();
+});
 const problem = await lab.driver.probe();
 
 describe.skipIf(problem !== undefined)('the runtime of interns', () => {
@@ -14,10 +21,60 @@ describe.skipIf(problem !== undefined)('the runtime of interns', () => {
   const run = (input: string, more?: Parameters<typeof runIntern>[3]) => runIntern(runtime, intern.id, input, more);
   beforeAll(async () => {
     runtime = lab.openRuntime();
+    opened = runtime;
     await runtime.prepareHome(intern, signal);
-    const started = performance.now();
     expect(await runtime.start(intern, credentials, signal)).toEqual({ address: expect.stringMatching(/^test#/) });
-    process.stderr.write(`started in ${Math.round(performance.now() - started)} ms\n`);
+  });
+
+  it('remembers a conversation after its agent was killed, and starts it again', async () => {
+    const first = await run('Remember this.', { sessionId: 'kept' });
+    expect(first.text).toBe('Remember this.');
+    const killed = await run('[[call shell {"command": "kill -9 $PPID"}]]', { sessionId: 'kept' });
+    expect(killed.error).toMatchObject({ retryable: true });
+    await vi.waitFor(async () => expect((await run('again', { sessionId: 'kept' })).text).toBe('again'), 30_000);
+    const { events } = await run('and again', { sessionId: 'kept' });
+    const fresh = await run('and again', { sessionId: 'fresh' });
+    const countInput = (all: typeof events) =>
+      all.map((event) => (event.type === 'end' ? event.usage!.input_tokens : 0)).at(-1)!;
+    expect(countInput(events)).toBeGreaterThan(countInput(fresh.events) + 20);
+    expect(await runtime.checkHealth(intern, signal)).toBeUndefined();
+    expect(runtime.find(intern.id)!.running.logs.text).toMatch(/the runtime ended: .*137/);
+  });
+
+  it('says why an agent does not start', async () => {
+    const failing = lab.openRuntime({
+      settings: () => ({ ...plainSettings, program: { command: ['bash', '-c', 'echo no luck; exit 3'], files: [] } }),
+    });
+    const other = createTestIntern();
+    await expect(failing.start(other, credentials, signal)).rejects.toThrow(/ended with code 3: .*no luck/);
+    expect(failing.find(other.id)).toBeUndefined();
+    const lost = lab.openRuntime({
+      settings: () => ({ ...plainSettings, program: { command: ['node'], files: ['/nonexistent/agent.js'] } }),
+    });
+    await expect(lost.start(other, credentials, signal)).rejects.toThrow('/nonexistent/agent.js of interns.runtimes');
+    await lost.destroy(other.id, { acknowledgesLoss: false });
+    await failing.close();
+  });
+
+  it('runs the example agent', async () => {
+    const files = [join(import.meta.dirname, '../../examples/echo-agent.js')];
+    const command = ['node', '/tmp/headgate/files/echo-agent.js'];
+    const other = lab.openRuntime({ settings: () => ({ ...plainSettings, program: { command, files } }) });
+    const echo = createTestIntern();
+    await other.start(echo, credentials, signal);
+    expect((await runIntern(other, echo.id, 'hello')).text).toBe('1: hello');
+    expect((await runIntern(other, echo.id, 'model Hello')).text).toBe('Hello');
+    const asked = await runIntern(other, echo.id, 'ask');
+    const question = asked.events.at(-1);
+    const { read, reader } = createReader();
+    const id = question?.type === 'interaction' ? question.interaction.id : '';
+    await other.find(echo.id)!.runs.answer(id, 's', '{"action": "accept", "content": {"color": "red"}}', reader);
+    expect((await read).text).toBe('You like red.');
+    await other.stop(echo.id);
+    await other.start(echo, credentials, signal);
+    expect((await runIntern(other, echo.id, 'hello')).text).toBe('4: hello');
+    await other.destroy(echo.id, { acknowledgesLoss: false });
+    await other.close();
   });
 
   it('chats', async () => {
@@ -34,22 +91,5 @@ describe.skipIf(problem !== undefined)('the runtime of interns', () => {
     expect(text).toBe('Done.');
     const repeated = await run('[[call read_file {"path": "notes/a.txt"}]]');
     expect(repeated.text).toContain('kept');
-  });
-
-  it('remembers a conversation after its agent was killed', async () => {
-    expect(await runtime.checkHealth(intern, signal)).toBeUndefined();
-  });
-
-  it('asks before it uses a tool in the mode manual', async () => {
-    const first = await run('[[call shell {"command": "echo secret-$((40+2))"}]]', { mode: 'manual' });
-    expect(first.events.at(-1)).toMatchObject({
-      type: 'interaction',
-      interaction: { kind: 'permission', operation: 'shell: echo secret-$((40+2))' },
-    });
-    const asked = first.events.at(-1);
-    const id = asked?.type === 'interaction' ? asked.interaction.id : '';
-    const { read, reader } = createReader();
-    await runtime.find(intern.id)!.runs.answer(id, 's', 'allow_once', reader);
-    expect((await read).text).toContain('secret-42');
   });
 });
