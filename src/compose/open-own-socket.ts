@@ -14,6 +14,8 @@ export interface OwnSocket {
   connect(apiKey: string): Promise<Socket>;
   /** @returns the key of a connection; undefined: requests on it have their own */
   findKey(connection: object): string | undefined;
+  /** Opens a socket for the other processes of this host. Requests on it have keys of their own. @returns its path */
+  open(): Promise<string>;
   /** Sets the receiver of connections, once there is a server. */
   serve(receive: (connection: Socket) => void): void;
 }
@@ -25,17 +27,17 @@ export function createOwnSocket(resources: AsyncDisposableStack): OwnSocket {
   let receive: ((connection: Socket) => void) | undefined;
   let accepting: ((connection: Socket) => void) | undefined;
   let listening: Promise<string> | undefined;
+  let shared: Promise<string> | undefined;
   let turn: Promise<unknown> = Promise.resolve();
 
-  async function listen(): Promise<string> {
+  async function listen(name: string, accept: (connection: Socket) => void): Promise<string> {
     const folder = mkdtempSync(join(Buffer.byteLength(tmpdir()) > MAX_FOLDER_BYTES ? '/tmp' : tmpdir(), FOLDER));
     chmodSync(folder, 0o700);
-    const path = join(folder, 'api.sock');
+    const path = join(folder, name);
     const server = createServer((connection) => {
       sockets.add(connection.once('close', () => sockets.delete(connection)));
       connection.on('error', () => {}); // both ends notice it
-      if (receive && accepting) accepting(connection);
-      else connection.destroy();
+      accept(connection);
     });
     server.listen(path);
     await once(server, 'listening');
@@ -49,7 +51,7 @@ export function createOwnSocket(resources: AsyncDisposableStack): OwnSocket {
 
   /** One at a time, so that each end is known to belong to the other. */
   async function open(apiKey: string): Promise<Socket> {
-    listening ??= listen();
+    listening ??= listen('api.sock', (connection) => (accepting && receive ? accepting : drop)(connection));
     const path = await listening;
     const accepted = new Promise<Socket>((resolve) => {
       accepting = resolve;
@@ -68,9 +70,15 @@ export function createOwnSocket(resources: AsyncDisposableStack): OwnSocket {
       turn = opened.catch(() => {}); // its caller has the error
       return opened;
     },
+    open() {
+      shared ??= listen('shared.sock', (connection) => (receive ?? drop)(connection));
+      return shared;
+    },
     findKey: (connection) => keys.get(connection),
     serve(receiver) {
       receive = receiver;
     },
   };
 }
+
+const drop = (connection: Socket): void => void connection.destroy();

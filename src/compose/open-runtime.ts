@@ -41,7 +41,7 @@ export function openRuntime(parts: OpenRuntimeParts, resources: AsyncDisposableS
     ...{ driver, problem, store, objects, bus, log, openEgress, now: currentTimeMs },
     settings: () => readRuntimeSettings(config()),
     connectGateway: own.connect,
-    address: `process:${process.pid}`,
+    findAddress: async () => `unix:${await own.open()}`,
   });
   resources.defer(() => runtime.close());
   return runtime;

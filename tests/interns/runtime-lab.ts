@@ -52,7 +52,7 @@ export async function openRuntimeLab(createDriver?: (folder: string) => SandboxD
       await once(socket, 'connect');
       return socket;
     },
-    ...{ address: 'test', now: Date.now, times: { restartMs: 10 } },
+    ...{ findAddress: async () => 'test', now: Date.now, times: { restartMs: 10 } },
     log: (message, fields) => void logged.push({ message, fields }),
     ...changed,
   });

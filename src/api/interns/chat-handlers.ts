@@ -1,11 +1,13 @@
 import type { TextSigner } from '../../access/sign-text.ts';
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/caller.ts';
 import type { Intern } from '../../domain/intern.ts';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
 import { checkInvokeBody, readChatRequest } from '../../management/interns/chat-bodies.ts';
 import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
 import { createChatError, readRunError } from './chat-failure.ts';
+import { findOwner, forwardToOwner } from './forward-to-owner.ts';
 import { type ChatTimes, chatTimes, serveChat } from './serve-chat.ts';
 
 export interface ChatApiParts {
@@ -26,8 +28,10 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
     async chatWithIntern(request, reply) {
       const intern = await parts.getIntern(request.caller!, pathParam(request, 'intern_id'));
       const wanted = readChatRequest(request.body);
+      const live = findRunning(parts, intern);
+      if (!live) return forward(intern, request, reply);
       const headers = reply.getHeaders() as Record<string, string>; // those of the edge
-      const steered = await serveChat(getLive(parts, intern), wanted, { raw: reply.raw, headers, times });
+      const steered = await serveChat(live, wanted, { raw: reply.raw, headers, times });
       if (steered) return reply.code(202).send(steered);
       return reply.hijack();
     },
@@ -40,7 +44,9 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
       if (given !== undefined && !sessions.isIssued(given)) {
         throw createChatError('not_found', 'No invocation of this caller has returned this session_id.');
       }
-      const { runs } = getLive(parts, intern);
+      const live = findRunning(parts, intern);
+      if (!live) return forward(intern, request, reply);
+      const { runs } = live;
       const sessionId = given ?? sessions.issue();
       reply.code(202);
       try {
@@ -61,20 +67,19 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
   };
 }
 
-/** Finds a running intern in this process. @throws {GatewayError} */
-function getLive({ findLive }: ChatApiParts, intern: Intern): LiveIntern {
-  if (intern.status !== 'running') {
-    throw createChatError(
-      'intern_not_ready',
-      `The intern is ${intern.status}. Provision it, and wait until it is running.`,
-    );
-  }
-  const live = findLive(intern.id);
-  if (!live) throw createChatError('intern_unreachable', 'The intern is being started again. Try again later.');
-  return live;
+/** @returns undefined if another process runs the intern @throws {GatewayError} if it is not running */
+function findRunning({ findLive }: ChatApiParts, { id, status }: Intern): LiveIntern | undefined {
+  if (status === 'running') return findLive(id);
+  throw createChatError('intern_not_ready', `The intern is ${status}. Provision it, and wait until it is running.`);
 }
 
-/** Nobody reads the events of an invocation. */
+async function forward(intern: Intern, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const owner = findOwner(intern, request.raw);
+  await forwardToOwner(owner, request.raw, reply.raw, request.rawBody);
+  return reply.hijack();
+}
+
+/** Drops the events of an invocation. */
 const ignoredReader = { event() {}, failed() {} };
 
 /**

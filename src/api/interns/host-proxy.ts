@@ -8,6 +8,7 @@ import { CONTROL_PREFIX } from '../../interns/runtime/agent-client.ts';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
 import { readChatRequest } from '../../management/interns/chat-bodies.ts';
 import { removeHopHeaders } from '../../platform/egress/hop-headers.ts';
+import { findOwner, forwardToOwner, forwardUpgrade } from './forward-to-owner.ts';
 import { createChatError, readRunError, writeInternChatError } from './chat-failure.ts';
 import { isSame } from './chat-handlers.ts';
 import { writeDaemonToken } from './daemon.ts';
@@ -35,7 +36,9 @@ export interface HostProxy {
 /** Serves the host names of interns. @see docs/reference/intern-chat.md#host-names */
 export function createHostProxy(parts: HostProxyParts): HostProxy {
   /** Finds the running intern of a request, and checks its token. @throws {GatewayError} */
-  async function admit(request: IncomingMessage): Promise<{ live: LiveIntern; path: string }> {
+  async function admit(
+    request: IncomingMessage,
+  ): Promise<{ intern: Intern; live: LiveIntern | undefined; path: string }> {
     const url = new URL(request.url ?? '/', 'http://intern');
     const intern = await parts.findByHostname(readHostname(request.headers.host));
     const token =
@@ -48,13 +51,12 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
     }
     url.searchParams.delete('token');
     if (decodePath(url.pathname).startsWith(NO_CONTROL)) throw createChatError('not_found', 'There is no such path.');
-    const live = parts.findLive(intern!.id);
-    if (!live) throw createChatError('intern_unreachable', 'The intern is being started again. Try again later.');
-    return { live, path: url.pathname + url.search };
+    return { intern: intern!, live: parts.findLive(intern!.id), path: url.pathname + url.search }; // its token is right
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { live, path } = await admit(request);
+    const { intern, live, path } = await admit(request);
+    if (!live) return forwardToOwner(findOwner(intern, request), request, response, undefined);
     if (request.method === 'POST' && path === '/chat/completions') {
       const wanted = readChatRequest(await readJsonBody(request));
       const steered = await serveChat(live, wanted, { raw: response, headers: {}, times: chatTimes });
@@ -89,7 +91,8 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
       socket.on('error', () => socket.destroy());
       let upstream: Duplex | undefined;
       try {
-        const { live, path } = await admit(request);
+        const { intern, live, path } = await admit(request);
+        if (!live) return await forwardUpgrade(findOwner(intern, request), request, socket, head);
         const agent = await live.running.connect().catch((error: unknown) => Promise.reject(toFailure(error)));
         upstream = agent;
         const headers = Object.entries(cleanHeaders(request)).flatMap(([name, values]) =>

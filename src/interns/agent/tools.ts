@@ -10,7 +10,7 @@ const MAX_RESULT = 24_000;
 const OUTPUT_MS = 250;
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
 /** Variables that commands do not have. */
-const ownVariables = ['HEADGATE_TOKEN', 'HEADGATE_API_KEY', 'HEADGATE_INSTRUCTIONS'];
+const ownVariables = ['HEADGATE_TOKEN', 'HEADGATE_API_KEY', 'HEADGATE_INSTRUCTIONS', 'HEADGATE_NODE_CERTIFICATES'];
 
 const text = (description: string) => ({ type: 'string', description });
 
@@ -125,7 +125,9 @@ async function writeText(path: string, content: string): Promise<void> {
 
 /** Runs a command with all its processes in a group, which a timeout and the signal kill. */
 function runCommand(command: string, home: string, timeoutMs: number, signal: AbortSignal): Promise<string> {
-  const environment = { ...process.env };
+  const environment: NodeJS.ProcessEnv = { ...process.env, NODE_USE_ENV_PROXY: '1' };
+  const certificates = environment.HEADGATE_NODE_CERTIFICATES;
+  if (certificates) environment.NODE_EXTRA_CA_CERTS = certificates;
   for (const name of ownVariables) delete environment[name];
   return new Promise((resolve, reject) => {
     const child = spawn('bash', ['-c', command], {

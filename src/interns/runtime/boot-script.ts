@@ -16,6 +16,13 @@ export const builtinCommand = [
 ];
 
 /**
+ * The built-in agent needs no TLS and no proxy of its own: without them Node takes a quarter less memory. Its commands get
+ * the variables back.
+ */
+const SAVE_MEMORY =
+  'export HEADGATE_NODE_CERTIFICATES=$NODE_EXTRA_CA_CERTS; unset NODE_USE_ENV_PROXY NODE_EXTRA_CA_CERTS';
+
+/**
  * Returns the script that reads files from its standard input, one after another, and then becomes the agent. The agent
  * writes its log to standard output.
  */
@@ -28,6 +35,7 @@ export function writeBootScript(files: readonly BootFile[], command: readonly st
     `[ -x ${GATEWAY_NODE} ] && ln -s ${GATEWAY_NODE} ${BOOT_FOLDER}/bin/node`,
     `export PATH=${BOOT_FOLDER}/bin:$PATH`,
     ...(command[0] === 'node' ? [`command -v node >/dev/null || exit ${NO_NODE}`] : []),
+    ...(command === builtinCommand ? [SAVE_MEMORY] : []),
     'umask 022',
     `exec ${command.map(quote).join(' ')} </dev/null 2>&1`,
   ].join('\n');

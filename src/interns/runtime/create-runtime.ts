@@ -74,7 +74,7 @@ export function createRuntime(parts: RuntimeParts): LocalRuntime {
         await end(intern.id, false);
         throw error;
       }
-      return { address: `${parts.address}#${randomBytes(8).toString('hex')}` }; // of this start alone
+      return { address: `${await parts.findAddress()}#${randomBytes(8).toString('hex')}` }; // of this start alone
     },
     async checkHealth(intern: Intern, signal) {
       const found = live.get(intern.id);

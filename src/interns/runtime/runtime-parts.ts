@@ -54,8 +54,8 @@ export interface RuntimeParts {
   openEgress: OpenInternEgress;
   /** Opens a connection to this gateway, on which requests have the key of the intern. */
   connectGateway: (apiKey: string) => Promise<Socket>;
-  /** Where other processes of the gateway find this one. */
-  address: string;
+  /** Returns where other processes of the gateway find this one. */
+  findAddress: () => Promise<string>;
   now: () => number;
   log: WriteLog;
   /** Times of tests. */
