@@ -58,7 +58,7 @@ export interface RunResponse {
   /** For a response that may begin before the run has ended. */
   stream?: {
     /** Whether the status is sent, so that a failure cannot have one. */
-    readonly begun: boolean;
+    hasBegun(): boolean;
     /** Ends a response that has begun. */
     fail(error: GatewayError): void;
     /** Called once at the end of the run, regardless of its outcome. */
@@ -127,7 +127,7 @@ export async function serveRun<R extends RunBase>(
     if (body !== undefined) return body;
   } catch (error) {
     const failure = asGatewayError(error);
-    if (!stream?.begun) {
+    if (!stream?.hasBegun()) {
       request.routerMetadata = parts.describeRun(run);
       noteEndpoint(request, run);
       throw failure;

@@ -92,9 +92,7 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
       run: () => createResponse(pipeline, run, events),
       end: () => void events.end(),
       stream: {
-        get begun() {
-          return events.begun;
-        },
+        hasBegun: () => events.begun,
         fail(error) {
           const last = failRun(run, error);
           if (last.length > 0) events.write(last);

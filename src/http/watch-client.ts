@@ -22,8 +22,9 @@ export class ClientWatch {
     this.deadline = deadline;
     this.timer = setTimeout(passDeadline, deadline.ms, this);
     this.cancellation.deadlineAt = performance.now() + deadline.ms;
-    this.onClose = () => this.disconnect();
-    raw.on('close', this.onClose);
+    const onClose = () => this.disconnect(); // see tests/architecture/request-garbage.test.ts
+    this.onClose = onClose;
+    raw.on('close', onClose);
     if (raw.closed) this.disconnect(); // disconnected during admission
   }
 

@@ -44,7 +44,7 @@ export function createEmbeddingsHandler(parts: EmbeddingsParts): Route['handler'
           return writeEmbeddingsResponse(run, parts.describeRun(run));
         },
         stream: {
-          begun: false,
+          hasBegun: () => false,
           fail() {},
           close: () => lastAttemptOf(run)?.memory.free(),
         },

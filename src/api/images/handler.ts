@@ -62,9 +62,7 @@ export function createImagesHandler(parts: ImagesParts): Route['handler'] {
         return undefined;
       },
       stream: {
-        get begun() {
-          return images.begun;
-        },
+        hasBegun: () => images.begun,
         fail: (error) => images.fail(error),
         close() {
           images.stop();

@@ -44,7 +44,7 @@ export function createRerankHandler(parts: RerankParts): Route['handler'] {
           return JSON.stringify(writeRerankResponse(run, parts.describeRun(run)));
         },
         stream: {
-          begun: false,
+          hasBegun: () => false,
           fail() {},
           close: () => lastAttemptOf(run)?.memory.free(),
         },
