@@ -258,6 +258,6 @@ it('interns only make transitions of the table, run once, settle, and are never 
       await world.settle();
       await world.close();
     }),
-    { numRuns: 5 },
+    { numRuns: 8 },
   );
 }, 90_000);
