@@ -41,9 +41,10 @@ const programs = [
  * Finds the Docker or Podman service of the host, or starts one of Podman with folders of its own, and makes an image of
  * programs of the host, so that nothing comes from a network.
  *
+ * @param hasNode whether the image with Perl has the Node of this process, too
  * @returns why it cannot, otherwise
  */
-export async function startContainerService(): Promise<ContainerService | { skipped: string }> {
+export async function startContainerService({ hasNode = false } = {}): Promise<ContainerService | { skipped: string }> {
   const found = findSocket();
   if (!found && !canRunPodman()) {
     return { skipped: 'No socket of Docker (DOCKER_HOST) was found, and podman with runc, as root on Linux, neither.' };
@@ -73,6 +74,7 @@ export async function startContainerService(): Promise<ContainerService | { skip
     await send(socket, 'POST', `/images/create?fromSrc=-&repo=${IMAGE}&tag=latest`, pack(root));
     addProgram(root, 'perl');
     for (const file of listPerlFiles()) addFile(root, file);
+    if (hasNode) addNode(root);
     await send(socket, 'POST', `/images/create?fromSrc=-&repo=${PERL_IMAGE}&tag=latest`, pack(root));
     return { socket, image: `${IMAGE}:latest`, perlImage: `${PERL_IMAGE}:latest`, stop };
   } catch (error) {
@@ -155,6 +157,11 @@ function addProgram(root: string, program: string): void {
   const path = find(program)!;
   cpSync(realpathSync(path), join(root, 'usr/bin', program));
   for (const library of listLibraries(path)) addFile(root, library);
+}
+
+function addNode(root: string): void {
+  cpSync(process.execPath, join(root, 'usr/bin/node'));
+  for (const library of listLibraries(process.execPath)) addFile(root, library);
 }
 
 function addFile(root: string, path: string): void {
