@@ -1,0 +1,94 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { AgentEvent } from '../agent/events.ts';
+import type { RunError } from './run-error.ts';
+import { InternRuns, type RunReader } from './runs.ts';
+import type { RunningIntern } from './running-intern.ts';
+
+/** An agent whose events a test sends. */
+function createRuns(interactionMs = 60_000) {
+  let emit: (event: AgentEvent) => void = () => {};
+  const answers: unknown[] = [];
+  const agent = {
+    async openRun(_: unknown, signal: AbortSignal) {
+      let next = Promise.withResolvers<AgentEvent>();
+      emit = (event) => next.resolve(event);
+      const stopped = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      stopped.catch(() => {});
+      return (async function* () {
+        for (;;) {
+          const event = await Promise.race([next.promise, stopped]);
+          next = Promise.withResolvers();
+          yield event;
+          if (event.type === 'end') return;
+        }
+      })();
+    },
+    steer: async () => true,
+    answer: async (...given: unknown[]) => answers.push(given[2]) > 0,
+  };
+  const running = { agent, save: async () => {} } as unknown as RunningIntern; // what runs use of it
+  const runs = new InternRuns(running, { times: { interactionMs } });
+  const events: AgentEvent[] = [];
+  const failures: RunError[] = [];
+  const reader: RunReader = { event: (event) => void events.push(event), failed: (error) => void failures.push(error) };
+  const start = async () => {
+    const run = runs.start({ sessionId: 's', input: 'a', mode: 'manual', deadlineMs: 60_000, reader });
+    await run.accepted;
+    return run;
+  };
+  return { runs, events, failures, answers, start, reader, emit: (event: AgentEvent) => emit(event) };
+}
+
+const question: AgentEvent = {
+  type: 'interaction',
+  interaction: { id: 'q', kind: 'permission', operation: 'shell: ls', options: ['allow_once', 'reject_once'] },
+};
+
+describe('the runs of an intern', () => {
+  it('are one at a time', async () => {
+    const { runs, start } = createRuns();
+    await start();
+    await expect(start()).rejects.toMatchObject({ problem: 'busy', retryable: true });
+    expect(await runs.steer('s', 'more')).toBe(true);
+    await expect(runs.steer('other', 'more')).rejects.toMatchObject({ problem: 'busy' });
+    runs.close();
+    expect(runs.isBusy).toBe(false);
+  });
+
+  it('end if a question is not answered in time, which is then not pending any more', async () => {
+    const { runs, start, emit, reader } = createRuns(10);
+    await start();
+    emit(question);
+    await vi.waitFor(() => expect(runs.isBusy).toBe(false));
+    await expect(runs.answer('q', 's', 'allow_once', reader)).rejects.toMatchObject({
+      problem: 'interaction_not_pending',
+    });
+  });
+
+  it('wait for an answer after the client has disconnected, and keep what comes before the next one', async () => {
+    const { runs, start, emit, events, answers, reader } = createRuns();
+    const { detach } = await start();
+    emit(question);
+    await vi.waitFor(() => expect(events).toHaveLength(1));
+    detach();
+    expect(runs.isBusy).toBe(true);
+    await expect(runs.answer('q', 's', 'allow_always', reader)).rejects.toMatchObject({ problem: 'bad_request' });
+    await expect(runs.answer('x', 's', 'allow_once', reader)).rejects.toMatchObject({ problem: 'interaction_unknown' });
+    await runs.answer('q', 's', 'allow_once', reader);
+    expect(answers).toEqual(['allow_once']);
+    emit({ type: 'text', text: 'b' });
+    await vi.waitFor(() => expect(events.at(-1)).toEqual({ type: 'text', text: 'b' }));
+    emit({ type: 'end', status: 'completed' });
+    await vi.waitFor(() => expect(runs.isBusy).toBe(false));
+  });
+
+  it('are cancelled when the client disconnects during the stream, and when the agent ends', async () => {
+    const first = createRuns();
+    (await first.start()).detach();
+    expect(first.runs.isBusy).toBe(false);
+    const second = createRuns();
+    await second.start();
+    second.runs.fail();
+    expect(second.failures).toMatchObject([{ problem: 'stream_severed', retryable: true }]);
+  });
+});
