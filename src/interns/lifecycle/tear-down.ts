@@ -1,6 +1,7 @@
 import type { Intern } from '../../domain/intern.ts';
 import { InternTeardownError } from '../ports.ts';
 import type { InternWork } from './lifecycle-parts.ts';
+import { abandonQuietly } from './provision.ts';
 import { limitTime } from './race-abort.ts';
 import { describeInternFailure, writeTransition } from './write-intern-state.ts';
 
@@ -20,6 +21,7 @@ export async function tearDownIntern(work: InternWork, intern: Intern): Promise<
     );
     await limitTime({ what: 'The removal of the vault', ms }, () => parts.vaults.destroy(vaultId));
   } catch (error) {
+    await abandonQuietly(work, ms); // no process owns the intern afterwards, so nothing of it may run
     job.signal.throwIfAborted();
     parts.log('intern removal failed', { intern: internId, err: error });
     parts.numbers.removed('failed');
