@@ -13,6 +13,7 @@ import { createImagesHandler } from '../api/images/handler.ts';
 import { createImageModelsHandlers } from '../api/images/models.ts';
 import { writeInternChatError } from '../api/interns/chat-failure.ts';
 import { createChatHandlers } from '../api/interns/chat-handlers.ts';
+import { createLogHandler } from '../api/interns/logs.ts';
 import { createDaemonHandlers } from '../api/interns/daemon.ts';
 import { getIntern } from '../management/interns/find-intern.ts';
 import { recordDaemonAccess } from '../management/interns/record-daemon-access.ts';
@@ -212,6 +213,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       writeInternError,
       writeInternChatError,
       ...createChatHandlers(chatParts),
+      showInternLog: createLogHandler(chatParts),
       ...createDaemonHandlers({
         ...chatParts,
         audit: (caller, intern) => recordDaemonAccess(parts.management, caller, intern),

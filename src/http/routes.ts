@@ -164,6 +164,7 @@ type HandlerName =
   | 'invokeIntern'
   | 'showDaemon'
   | 'showDaemonAccess'
+  | 'showInternLog'
   | 'showCredits'
   | 'listActivity'
   | 'listAudit';
@@ -403,6 +404,7 @@ function listInternRoutes(handlers: Handlers): Route[] {
     { ...row('POST', '/:intern_id/chat/completions', handlers.chatWithIntern), errors: handlers.writeInternChatError },
     { ...row('POST', '/:intern_id/invoke', handlers.invokeIntern), errors: handlers.writeInternChatError },
     { ...row('GET', '/:intern_id/daemon', handlers.showDaemon), errors: handlers.writeInternChatError },
+    { ...row('GET', '/:intern_id/logs', handlers.showInternLog), errors: handlers.writeInternChatError },
     { ...row('GET', '/:intern_id/daemon-access', handlers.showDaemonAccess), errors: handlers.writeInternChatError },
   ];
 }

@@ -221,6 +221,7 @@ describe('the running gateway', () => {
     const chat = { path, body: { stream: true, messages }, status: 409 };
     await request('POST', '/api/v1/interns/{intern_id}/chat/completions', chat);
     await request('POST', '/api/v1/interns/{intern_id}/invoke', { path, body: { input: 'Hello' }, status: 409 });
+    await request('GET', '/api/v1/interns/{intern_id}/logs', { path, status: 409 });
     await request('GET', '/api/v1/interns/{intern_id}/daemon', { path, status: 409 });
     await request('GET', '/api/v1/interns/{intern_id}/daemon-access', { path, status: 409 });
     await request('POST', '/api/v1/interns/{intern_id}/provision', { path, status: 202 });

@@ -52,6 +52,7 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
   let gate: TestGateway;
   let id: string;
   let hostname: string;
+  let followed: Promise<string>;
   const send = (body: object, path = 'chat/completions') => gate.post(`/interns/${id}/${path}`, body);
   const say = (content: string, more: object = {}) =>
     send({ stream: true, session_id: 's', messages: [{ role: 'user', content }], ...more });
@@ -209,6 +210,13 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
     expect([finish, final.choices, done]).toEqual(['error', [], true]);
   });
 
+  it('shows the log of its agent, and follows it until the intern stops', async () => {
+    const log = await gate.get(`/interns/${id}/logs`);
+    expect(await log.text()).toMatch(/^\d{4}-\d\d-\d\dT.* the agent is ready\n/);
+    followed = (await gate.get(`/interns/${id}/logs?follow=true`)).text();
+    expect((await gate.get(`/interns/${id}/logs?follow=maybe`)).status).toBe(400);
+  });
+
   it('runs without a connection', async () => {
     const started = await send({ input: '[[call write_file {"path": "invoked.txt", "content": "yes"}]]' }, 'invoke');
     const { session_id, status } = (await started.json()) as { session_id: string; status: string };
@@ -272,6 +280,7 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
     const before = (await chat('again')).final.usage!.prompt_tokens;
     expect((await gate.post(`/interns/${id}/suspend`, {})).status).toBe(200);
     expect((await say('hello')).status).toBe(409);
+    expect(await followed).toContain('the runtime is ready');
     await gate.post(`/interns/${id}/provision`, {});
     await untilStatus('running');
     const { text: read } = await chat('[[call read_file {"path": "kept.txt"}]]');

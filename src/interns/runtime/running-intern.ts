@@ -61,6 +61,11 @@ export class RunningIntern {
     this.times = { ...runtimeTimes, ...parts.times };
   }
 
+  /** Aborted when the intern has been stopped. */
+  get stopped(): AbortSignal {
+    return this.stopping.signal;
+  }
+
   /** @throws {AgentError} if the agent is not running */
   get agent(): AgentClient {
     return new AgentClient(this.openSandboxOfAgent(), this.token);

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { checkInternChatBody, checkInvokeBody } from '../../management/interns/chat-bodies.ts';
 import { internError } from '../bodies/interns.ts';
+import { textParameter } from './parameters.ts';
 import type { Operation, Operations } from '../operation.ts';
 
 const operation = (fields: Omit<Operation, 'tag' | 'error'>): Operation => ({
@@ -42,6 +43,12 @@ export const internChatOperations: Operations = {
       schema: Type.Object({ session_id: Type.String(), status: Type.Enum(['started', 'steered']) }),
     },
     statuses: [409, 415, 429, 502],
+  }),
+  'GET /api/v1/interns/:intern_id/logs': operation({
+    summary: 'Show the log of an intern',
+    query: { follow: textParameter('`true`: the response goes on with new lines until the intern stops.') },
+    response: { description: 'The latest lines, each with its time.', type: 'text/plain' },
+    statuses: [409, 502],
   }),
   'GET /api/v1/interns/:intern_id/daemon': access,
   'GET /api/v1/interns/:intern_id/daemon-access': access,

@@ -1,0 +1,50 @@
+import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
+import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { readQuery } from '../management/read-query.ts';
+import { createChatError } from './chat-failure.ts';
+import type { ChatApiParts } from './chat-handlers.ts';
+import { findOwner, forwardToOwner } from './forward-to-owner.ts';
+
+/** Output that waits for a slow client. More ends the stream. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+/** `GET /interns/{internId}/logs`: the log of the agent, and what follows. @see docs/reference/intern-chat.md#log */
+export function createLogHandler(parts: Pick<ChatApiParts, 'getIntern' | 'findLive'>): ManagementHandler {
+  return async (request, reply) => {
+    const follows = readQuery(request, (query) => query.word('follow', ['true', 'false'])) === 'true';
+    const intern = await parts.getIntern(request.caller!, pathParam(request, 'intern_id'));
+    const live = parts.findLive(intern.id);
+    if (live) {
+      if (!follows) return reply.type('text/plain; charset=utf-8').send(live.running.logs.text);
+      await follow(live, reply.raw, reply.getHeaders() as Record<string, string>); // those of the edge
+      return reply.hijack();
+    }
+    if (intern.status !== 'running') {
+      throw createChatError(
+        'intern_not_running',
+        `The intern is ${intern.status}. Its log is shown while it is running.`,
+      );
+    }
+    await forwardToOwner(findOwner(intern, request.raw), request.raw, reply.raw, undefined);
+    return reply.hijack();
+  };
+}
+
+async function follow(
+  { running }: LiveIntern,
+  raw: Parameters<typeof forwardToOwner>[2],
+  headers: Record<string, string>,
+): Promise<void> {
+  raw.writeHead(200, { ...headers, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
+  raw.write(running.logs.text);
+  const closed = new Promise<void>((resolve) => raw.once('close', resolve));
+  const unfollow = running.logs.follow((line) => {
+    raw.write(`${line}\n`);
+    if (raw.writableLength > MAX_WAITING_BYTES) raw.destroy();
+  });
+  const end = (): void => void raw.end();
+  running.stopped.addEventListener('abort', end, { once: true });
+  await closed;
+  running.stopped.removeEventListener('abort', end);
+  unfollow();
+}
