@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -24,6 +25,7 @@ import { type ControlGroup, type ControlGroupPlace, type ControlGroups, openCont
 import { HomeFolder } from './home-folder.ts';
 import { listHiddenPaths } from './list-hidden-paths.ts';
 import { NamedPipes } from './named-pipes.ts';
+import { PipeStock } from './pipe-stock.ts';
 import { readStartTime } from './process-tree.ts';
 import { SESSION_SCRIPT, sessionScript } from './session-priority.ts';
 import { writeArguments, writeEtc } from './write-arguments.ts';
@@ -61,6 +63,7 @@ export class BubblewrapDriver implements SandboxDriver {
   /** Home folders that are being removed. */
   readonly #removals = new Set<Promise<void>>();
   #instance: string | undefined;
+  #pipes: PipeStock | undefined;
   #groups: ControlGroups | undefined;
   /** Why there are no groups. */
   #groupsProblem: string | undefined;
@@ -134,7 +137,7 @@ export class BubblewrapDriver implements SandboxDriver {
       }
       home = new HomeFolder(folders.home, this.#owner);
       writeFileSync(join(folders.control, SESSION_SCRIPT), sessionScript, { mode: 0o644 });
-      const pipes = new NamedPipes(folders.control, this.#owner !== undefined);
+      const pipes = new NamedPipes(folders.control, this.#pipes!);
       child = this.#spawn(spec, { ...folders, etc: join(instance, 'etc'), empty: join(instance, 'empty') });
       const root = await awaitReady(child, group);
       return new BubblewrapSandbox({
@@ -215,15 +218,18 @@ export class BubblewrapDriver implements SandboxDriver {
       mkdirSync(join(instance, name), { recursive: true });
       chmodSync(join(instance, name), 0o755);
     }
+    mkdirSync(join(instance, 'pipes'), { recursive: true, mode: 0o700 });
     writeEtc(join(instance, 'etc'));
     writeFileSync(join(instance, 'filter'), buildSeccompFilter(arch), { mode: 0o600 });
+    this.#pipes = new PipeStock(join(instance, 'pipes'), this.#owner !== undefined);
+    this.#pipes.prepare().catch(() => {}); // the first command tries again, and reports it
     this.#instance = instance;
     return instance;
   }
 
   /** Takes a folder away at once, and removes it in the background: many files take many seconds. */
   async #discard(folder: string): Promise<void> {
-    const discarded = `${folder}.removed`;
+    const discarded = `${folder}.removed-${randomUUID()}`; // the same name can be discarded again before that
     try {
       await rename(folder, discarded);
     } catch (error) {
@@ -255,6 +261,7 @@ export class BubblewrapDriver implements SandboxDriver {
     const sandboxes = await Promise.allSettled(this.#running.values());
     await Promise.all(sandboxes.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
     await Promise.all(this.#removals);
+    await this.#pipes?.close();
     if (this.#instance !== undefined) await callHost('removeFolder', this.#instance);
     this.#instance = undefined;
   }

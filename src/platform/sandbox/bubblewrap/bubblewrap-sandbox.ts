@@ -19,7 +19,8 @@ import {
 import { pipeNames, scriptName, writeScript } from './agent.ts';
 import { callHost } from './call-host.ts';
 import type { HomeFolder } from './home-folder.ts';
-import { type NamedPipes, NO_SPACE } from './named-pipes.ts';
+import type { NamedPipes } from './named-pipes.ts';
+import { NO_SPACE } from './pipe-stock.ts';
 import { isRunning, readStartTime, sendSignal } from './process-tree.ts';
 import { openProcessPipes } from './process-pipes.ts';
 import { PipeReader } from './read-pipe.ts';

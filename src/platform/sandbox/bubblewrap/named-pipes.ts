@@ -1,42 +1,40 @@
-import { rmSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { SandboxError } from '../sandbox.ts';
-import { callHost } from './call-host.ts';
 import { inputName, pipeNames, scriptName } from './agent.ts';
+import { NO_SPACE, type PipeStock } from './pipe-stock.ts';
 
-/** Why a command cannot start. */
-export const NO_SPACE = 'The gateway cannot write to its disk, which may be full.';
-
-/** Commands for which pipes are created at once: each call starts a process. */
-const BATCH = 8;
-
-/** Creates the pipes of commands before they are needed. Node cannot create named pipes. */
+/** The pipes of the commands of a sandbox. */
 export class NamedPipes {
   readonly #folder: string;
-  /** The sandbox has another user, who may write to pipes, but not read what other commands write. */
-  readonly #isForOtherUser: boolean;
-  readonly #batches: (Promise<void> | undefined)[] = [];
+  readonly #stock: PipeStock;
   #last = -1;
 
-  constructor(folder: string, isForOtherUser: boolean) {
+  /** @param folder on the file system of the stock */
+  constructor(folder: string, stock: PipeStock) {
     this.#folder = folder;
-    this.#isForOtherUser = isForOtherUser;
-    this.#prepare();
+    this.#stock = stock;
   }
 
-  /** @returns the number of the next command, whose pipes exist */
+  /**
+   * Returns the number of the next command, whose pipes exist.
+   *
+   * @throws {SandboxError} `disk`
+   */
   async take(): Promise<number> {
     const number = ++this.#last;
-    const batch = Math.floor(number / BATCH);
-    this.#prepare(batch, number);
-    if (number % BATCH >= BATCH / 2) this.#prepare(batch + 1);
-    await this.#batches[batch];
+    await this.#place(Object.values(pipeNames(number)));
     return number;
   }
 
-  /** Creates the pipe for the standard input of a process. */
+  /**
+   * Places the pipe for the standard input of a process.
+   *
+   * @throws {SandboxError} `disk`
+   */
   async createInput(number: number): Promise<void> {
-    await createPipes(this.#folder, this.#isForOtherUser ? '644' : '600', [inputName(number)]);
+    await this.#place([inputName(number)]);
+    chmodSync(join(this.#folder, inputName(number)), 0o644); // the sandbox reads it
   }
 
   /** Removes the pipes and the script of a command. Processes that have a pipe open keep it. */
@@ -45,26 +43,13 @@ export class NamedPipes {
     for (const name of names) rmSync(join(this.#folder, name), { force: true });
   }
 
-  /** @param first number of a command; pipes of earlier ones failed */
-  #prepare(batch = 0, first = batch * BATCH): void {
-    if (this.#batches[batch]) return;
-    const created = this.#create(batch, first);
-    this.#batches[batch] = created;
-    created.catch(() => {
-      this.#batches[batch] = undefined; // `take` reports it, and the next one tries again
-    });
+  async #place(names: readonly string[]): Promise<void> {
+    const paths = await this.#stock.take(names.length);
+    try {
+      for (const [index, path] of paths.entries()) renameSync(path, join(this.#folder, names[index]!));
+    } catch (cause) {
+      for (const path of [...paths, ...names.map((name) => join(this.#folder, name))]) rmSync(path, { force: true });
+      throw new SandboxError('disk', NO_SPACE, { cause });
+    }
   }
-
-  async #create(batch: number, first: number): Promise<void> {
-    const numbers = Array.from({ length: BATCH }, (_, index) => batch * BATCH + index).filter((one) => one >= first);
-    const names = numbers.flatMap((number) => Object.values(pipeNames(number)));
-    await createPipes(this.#folder, this.#isForOtherUser ? '622' : '600', names);
-  }
-}
-
-/** @throws {SandboxError} `disk` */
-async function createPipes(folder: string, mode: string, names: readonly string[]): Promise<void> {
-  if (await callHost('createPipes', folder, mode, names)) return;
-  for (const name of names) rmSync(join(folder, name), { force: true });
-  throw new SandboxError('disk', NO_SPACE);
 }
