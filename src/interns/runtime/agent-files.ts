@@ -19,10 +19,21 @@ export function readAgentFiles(): BootFile[] {
     .filter((name) => (isSource ? /^[^.]+\.ts$/ : /^[^.]+\.js$/).test(name))
     .map((name) => {
       const text = readFileSync(new URL(name, folder), 'utf8');
-      const code = isSource ? stripTypeScriptTypes(text).replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'") : text;
+      const code = isSource ? removeTypes(text).replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'") : text;
       return { path: `agent/${name.replace(/\.ts$/, '.js')}`, content: Buffer.from(code) };
     });
   return [...files, { path: 'agent/package.json', content: Buffer.from('{"type":"module"}') }];
+}
+
+/** Removes the types of a source. Node's warning that its function is experimental would puzzle an operator. */
+function removeTypes(source: string): string {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return stripTypeScriptTypes(source);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }
 
 /** Reads the files that the runtime of an operator needs. @throws {Error} that names the setting */
