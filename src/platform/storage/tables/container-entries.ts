@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type ColumnType, type Selectable, sql } from 'kysely';
+import { type ColumnType, PostgresAdapter, type Selectable, sql } from 'kysely';
 import type {
   ByteText,
   ContainerEntry,
@@ -145,8 +145,26 @@ function* cut<Row>(rows: readonly Row[]): Generator<Row[]> {
   for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) yield rows.slice(at, at + ROWS_PER_STATEMENT);
 }
 
+/**
+ * Runs queries that read a page of a container in the order of an index. PostgreSQL expects few entries in a container
+ * that is newer than its statistics, and would read and sort all of its entries for each page: 20 ms of 100,000.
+ */
+function readInIndexOrder<Result>(db: Database, read: (trx: Database) => Promise<Result>): Promise<Result> {
+  if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return read(db);
+  return db
+    .transaction()
+    .setAccessMode('read only')
+    .execute(async (trx) => {
+      await sql`set local enable_sort = off`.execute(trx);
+      return read(trx);
+    });
+}
+
 /** Lists the files that callers see. Stops after `maxScanned` rows, whatever it has found. */
-export async function listContainerFileRows(
+export const listContainerFileRows = (db: Database, query: ContainerListQuery): Promise<ContainerFilePage> =>
+  readInIndexOrder(db, (trx) => scanFiles(trx, query));
+
+async function scanFiles(
   db: Database,
   { containerKey, after, limit, maxScanned }: ContainerListQuery,
 ): Promise<ContainerFilePage> {
@@ -204,7 +222,8 @@ export async function listEntryRows(
     path === undefined
       ? query.where('version', '>', BigInt(version))
       : query.where(sql<boolean>`(version, path) > (${BigInt(version)}, ${toBytes(path)})`);
-  return (await rest.orderBy('version').orderBy('path').limit(limit).execute()).map(readEntry);
+  const page = rest.orderBy('version').orderBy('path').limit(limit);
+  return (await readInIndexOrder(db, (trx) => trx.executeQuery(page))).rows.map(readEntry);
 }
 
 /** Lists files with content by object and offset. */
@@ -221,7 +240,8 @@ export async function listContentRows(
     const { object, offset, path } = after;
     query = query.where(sql<boolean>`(object, place, path) > (${object}, ${BigInt(offset)}, ${toBytes(path)})`);
   }
-  return (await query.orderBy('object').orderBy('place').orderBy('path').limit(limit).execute()).map(readEntry);
+  const page = query.orderBy('object').orderBy('place').orderBy('path').limit(limit);
+  return (await readInIndexOrder(db, (trx) => trx.executeQuery(page))).rows.map(readEntry);
 }
 
 export async function readObjectUse(
