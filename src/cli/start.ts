@@ -14,6 +14,7 @@ import type { Gateway } from '../gateway.ts';
 import { isPretty } from '../platform/telemetry/log-format.ts';
 import type { Primary } from '../workers/primary.ts';
 import { writeBanner } from './banner.ts';
+import { emptyCoreDumps } from './empty-core-dumps.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 /** Maximum duration of the search for model servers on this machine. */
@@ -38,6 +39,7 @@ export async function start(
   const local = await findLocalServers(findUnconfigured(written, servers), LOCAL_MS);
   const load = () => withLocalServers(read(), local); // found once, at the start
   const loaded = withLocalServers(written, local);
+  if (loaded.config.interns.enabled) emptyCoreDumps();
   for (const warning of loaded.warnings) stderr.write(`headgate: ${warning}\n`);
   for (const { id, variable } of loaded.discovered) {
     stderr.write(`headgate: ${variable} is set: models of ${id} as ${id}/… (catalog.auto_discover)\n`);

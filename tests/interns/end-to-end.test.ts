@@ -1,0 +1,206 @@
+import { once } from 'node:events';
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { createServer, type IncomingMessage, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { text as readAll } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { testKeys } from '../../src/testing/index.ts';
+import { cleanUp, type GatewayProcess, startGateway } from '../lifecycle/gateway-process.ts';
+import { probeBubblewrap } from './probe-bubblewrap.ts';
+import { findCopies, listProcesses } from './search-machine.ts';
+
+const problem = await probeBubblewrap();
+const value = `planted-${process.pid}-7f3c9a1be2d04c58`;
+const body = {
+  ...{ name: 'scout', workspace_id: '00000000-0000-4000-8000-0000000000a1', provision: true },
+  instructions: 'Be brief.',
+};
+interface Shown {
+  id: string;
+  status: string;
+  hostname: string;
+  progress: { stepLabel: string; stepNumber: number } | null;
+}
+
+/** One intern, from its creation to its removal, with a gateway that runs as an operator starts it. */
+describe.skipIf(problem !== undefined)('an intern', () => {
+  const received: IncomingMessage['headers'][] = [];
+  let answer = (end: (text: string) => void): void => end('The service works.');
+  const service = createServer((request, response) => {
+    received.push(request.headers);
+    answer((text) => response.end(text));
+  });
+  let gate: GatewayProcess;
+  let data: string;
+  let id: string;
+  let hostname: string;
+  let before: { rows: Record<string, number>; files: string[]; processes: number[] };
+
+  const send = (method: string, path: string, content?: object): Promise<Response> =>
+    fetch(`${gate.url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${testKeys.key}`, 'content-type': 'application/json' },
+      ...(content && { body: JSON.stringify(content) }),
+    });
+  const find = async (): Promise<Shown> => (await send('GET', `/interns/${id}`)).json() as Promise<Shown>;
+  const readReply = (stream: string): string =>
+    [...stream.matchAll(/^data: (\{.*)$/gm)]
+      .flatMap(([, json]) => (JSON.parse(json!) as { choices: { delta: { content?: string } }[] }).choices)
+      .map(({ delta }) => delta.content ?? '')
+      .join('');
+  const say = async (content: string): Promise<string> => {
+    const message = { stream: true, session_id: 's', messages: [{ role: 'user', content }] };
+    const response = await send('POST', `/interns/${id}/chat/completions`, message);
+    const stream = await response.text();
+    expect({ status: response.status, stream }).toMatchObject({
+      status: 200,
+      stream: expect.stringContaining('[DONE]'),
+    });
+    return readReply(stream);
+  };
+  const untilRunning = async (): Promise<void> => {
+    await vi.waitFor(async () => expect(await find()).toMatchObject({ status: 'running' }), {
+      timeout: 60_000,
+      interval: 25,
+    });
+  };
+  /** What is on the disk and running. */
+  const look = () => {
+    using database = new DatabaseSync(join(data, 'headgate.db'), { readOnly: true, timeout: 5000 });
+    const tables = [
+      'interns',
+      'jobs',
+      'vaults',
+      'vault_keys',
+      'vault_secrets',
+      'containers',
+      'container_files',
+      'keys',
+    ];
+    const known = database.prepare("select name from sqlite_master where type = 'table'").all();
+    const names = known.map(({ name }) => String(name));
+    const rows = names.filter((name) => /intern|job|vault|container|lease|key/.test(name) || tables.includes(name));
+    return {
+      rows: Object.fromEntries(
+        rows.map((name) => [
+          name,
+          Number(database.prepare(`select count(*) as found from "${name}"`).get()?.['found']),
+        ]),
+      ),
+      files: globSync('**', { cwd: data })
+        .filter((path) => statSync(join(data, path)).isFile() && !/^headgate\.db|journal|^blocks/.test(path))
+        .sort(),
+      processes: listProcesses(gate.running.child.pid!).map(({ pid }) => pid),
+    };
+  };
+
+  beforeAll(async () => {
+    service.listen(0, '127.0.0.1');
+    await once(service, 'listening');
+  });
+  afterAll(async () => {
+    await gate?.end();
+    await cleanUp();
+    service.closeAllConnections();
+    service.close();
+  });
+
+  it('is created and reports its progress until it runs', async () => {
+    gate = await startGateway({
+      config: { outbound: { allow: ['localhost', '127.0.0.1', '::1'] }, interns: { health_ms: 500 } },
+      env: {
+        NODE_OPTIONS: `--import ${join(import.meta.dirname, 'send-to-service.ts')}`,
+        HEADGATE_TEST_SERVICE_PORT: String((service.address() as AddressInfo).port),
+        HEADGATE_LOG_LEVEL: 'debug',
+        PATH: process.env.PATH!,
+      },
+    });
+    data = join(gate.folder, 'data');
+    before = look();
+    const created = await send('POST', '/interns', body);
+    expect(created.status).toBe(201);
+    ({ id } = (await created.json()) as Shown);
+    const secret = { value, hosts: ['localhost'] };
+    expect((await send('PUT', `/vault/interns/${id}/secrets/api_token`, secret)).status).toBe(200);
+    const seen = new Map<string, string | undefined>();
+    await vi.waitFor(
+      async () => {
+        const intern = await find();
+        seen.set(`${intern.status} ${intern.progress?.stepNumber ?? ''}`, intern.progress?.stepLabel);
+        expect(intern.status).toBe('running');
+        ({ hostname } = intern);
+      },
+      { timeout: 60_000, interval: 5 },
+    );
+    expect([...seen.values()]).toContain('Start runtime');
+    expect(hostname).toMatch(/^scout-[0-9a-f]{8}\.interns\.localhost$/);
+    expect((await send('PATCH', `/interns/${id}`, { model: 'simulator/echo' })).status).toBe(200);
+    expect((await send('POST', `/interns/${id}/suspend`)).status).toBe(200); // the model counts from the next start
+    expect((await send('POST', `/interns/${id}/provision`)).status).toBe(202);
+    await untilRunning();
+  });
+
+  it('chats over HTTP and by its host name', async () => {
+    expect(await say('Hello there')).toBe('Hello there');
+    const { token } = (await (await send('GET', `/interns/${id}/daemon`)).json()) as { token: string };
+    const { port } = new URL(gate.url);
+    const request = httpRequest({
+      ...{ host: '127.0.0.1', port, path: '/chat/completions', method: 'POST' },
+      headers: { host: hostname, authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    });
+    request.end(JSON.stringify({ stream: true, messages: [{ role: 'user', content: 'By name' }] }));
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    expect(readReply(await readAll(response))).toBe('By name');
+  });
+
+  it('uses a secret that exists nowhere but in the request to its host', async () => {
+    const arrived = Promise.withResolvers<(text: string) => void>();
+    answer = (end) => arrived.resolve(end);
+    const command =
+      'curl -sS --noproxy "" -H "authorization: Bearer $HEADGATE_SECRET_API_TOKEN" http://localhost/used | tee used.txt; env >env.txt';
+    const used = say(`[[call shell ${JSON.stringify({ command })}]]`);
+    used.then(arrived.reject, arrived.reject); // without a request, its result is the failure
+    const end = await arrived.promise;
+    expect(received.at(-1)).toMatchObject({ authorization: `Bearer ${value}`, host: 'localhost' });
+    const agents = listProcesses(gate.running.child.pid!);
+    // The search works: it finds the name of the variable.
+    expect(findCopies('HEADGATE_SECRET_API_TOKEN', { processes: agents, memory: true }).join()).toContain('memory of ');
+    expect(findCopies(value, { processes: agents, memory: true })).toEqual([]);
+    end(`It works, ${value}.`);
+    const reply = await used;
+    expect(reply).toContain('It works, ');
+    expect(reply).not.toContain(value);
+    expect(findCopies(value, { processes: agents, memory: true })).toEqual([]);
+    expect(readFileSync(`/proc/${gate.running.child.pid}/coredump_filter`, 'utf8').trim()).toBe('00000000');
+    expect(await say('[[call read_file {"path": "env.txt"}]]')).toContain('HEADGATE_SECRET_API_TOKEN=');
+    answer = (done) => done('The service works.');
+  });
+
+  it('keeps its files over a suspension', async () => {
+    expect(await say('[[call write_file {"path": "notes/a.txt", "content": "kept"}]]')).toContain('written');
+    expect((await send('POST', `/interns/${id}/suspend`)).status).toBe(200);
+    expect(await find()).toMatchObject({ status: 'stopped', hostname });
+    expect(look().processes).toEqual(before.processes);
+    expect((await send('POST', `/interns/${id}/provision`)).status).toBe(202);
+    await untilRunning();
+    expect(await say('[[call read_file {"path": "notes/a.txt"}]]')).toContain('kept');
+  });
+
+  it('leaves nothing when it is deleted', async () => {
+    expect((await send('DELETE', `/interns/${id}`)).status).toBe(202);
+    await vi.waitFor(async () => expect((await send('GET', `/interns/${id}`)).status).toBe(404), 60_000);
+    await vi.waitFor(() => expect(look()).toEqual(before), 30_000);
+  });
+
+  it('left the secret in no file and in no log', () => {
+    const files = globSync('**', { cwd: gate.folder }).map((path) => join(gate.folder, path));
+    const contents = files.filter((path) => statSync(path).isFile()).map((path) => readFileSync(path, 'latin1'));
+    for (const text of [...contents, gate.running.stdout, gate.running.stderr]) {
+      for (const form of [value, Buffer.from(value).toString('base64').slice(0, 16)])
+        expect(text.includes(form)).toBe(false);
+    }
+    expect(findCopies(value, { processes: listProcesses(gate.running.child.pid!), memory: false })).toEqual([]);
+  });
+});
