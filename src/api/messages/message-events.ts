@@ -5,6 +5,7 @@ import { NATIVE_FIELD, type NativeEnd, type NativeStart } from '../../domain/nat
 import type { ResponseObject } from '../../domain/response.ts';
 import { renameMetadata } from '../../requests/rename-fields.ts';
 import { claudeFormat, PART_BREAK, sealReasoning } from '../../requests/messages/seal.ts';
+import { BlockOrder } from './block-order.ts';
 import { writeCitation } from './citations.ts';
 import { errorTypeOf } from './errors.ts';
 import { writeServerBlocks } from './server-blocks.ts';
@@ -37,13 +38,14 @@ type Event = Record<string, unknown>;
 
 /**
  * Turns the events of a run into those of the format. A block is open from its first event to its last; calls end as
- * soon as their arguments are complete and another block begins, because clients expect blocks one after another.
+ * soon as their arguments are complete and another block begins. `BlockOrder` sends blocks one after another.
  *
  * @see docs/reference/messages.md#stream
  */
 export class MessageEvents {
   private readonly facts: MessageFacts;
   private out: MessageEvent[] = [];
+  private readonly order = new BlockOrder((event) => this.out.push(event));
   private blocks = 0;
   /** By item and part. */
   private readonly open = new Map<string, OpenBlock>();
@@ -138,12 +140,12 @@ export class MessageEvents {
     this.closeFinishedCalls();
     const block: OpenBlock = { index: this.blocks++, type, text: '', isClosed: false };
     this.open.set(key, block);
-    this.out.push({ type: 'content_block_start', index: block.index, content_block: content });
+    this.order.take({ type: 'content_block_start', index: block.index, content_block: content });
     return block;
   }
 
   private push(block: OpenBlock, delta: BlockDelta): void {
-    if (!block.isClosed) this.out.push({ type: 'content_block_delta', index: block.index, delta });
+    if (!block.isClosed) this.order.take({ type: 'content_block_delta', index: block.index, delta });
   }
 
   private close(key: string): void {
@@ -156,7 +158,7 @@ export class MessageEvents {
   private stop(block: OpenBlock): void {
     if (block.isClosed) return;
     block.isClosed = true;
-    this.out.push({ type: 'content_block_stop', index: block.index });
+    this.order.take({ type: 'content_block_stop', index: block.index });
   }
 
   /** Ends the calls whose arguments are complete: their last event arrives only at the end of the response. */
@@ -231,8 +233,8 @@ export class MessageEvents {
   private addWhole(content: ContentBlock): void {
     this.closeFinishedCalls();
     const index = this.blocks++;
-    this.out.push({ type: 'content_block_start', index, content_block: content });
-    this.out.push({ type: 'content_block_stop', index });
+    this.order.take({ type: 'content_block_start', index, content_block: content });
+    this.order.take({ type: 'content_block_stop', index });
   }
 
   /** Adds the signature: that of the provider, or the sealed item of one of another format. */

@@ -5,13 +5,16 @@
  */
 export type MessageEvent =
   | { type: 'message_start'; message: FoldedMessage }
-  | { type: 'content_block_start'; index: number; content_block: ContentBlock }
-  | { type: 'content_block_delta'; index: number; delta: BlockDelta }
-  | { type: 'content_block_stop'; index: number }
+  | BlockEvent
   | { type: 'message_delta'; delta: MessageChange; usage: MessageUsage; [field: string]: unknown }
   | { type: 'message_stop'; [field: string]: unknown }
   | { type: 'error'; error: WireError; request_id: string; [field: string]: unknown }
   | { type: 'debug'; debug: unknown };
+
+export type BlockEvent =
+  | { type: 'content_block_start'; index: number; content_block: ContentBlock }
+  | { type: 'content_block_delta'; index: number; delta: BlockDelta }
+  | { type: 'content_block_stop'; index: number };
 
 export interface WireError {
   type: string;
