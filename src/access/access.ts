@@ -192,7 +192,10 @@ export async function openAccess(
   return {
     authenticate(authorization, connection) {
       if (authorization === undefined || authorization === '') {
-        throw new GatewayError('authentication', 'Missing authentication header: send `Authorization: Bearer <key>`.');
+        throw new GatewayError(
+          'authentication',
+          'Missing authentication header: send `Authorization: Bearer <key>` or `x-api-key: <key>`.',
+        );
       }
       const hash = hashes.find(authorization, connection);
       const known = hash === undefined ? undefined : callers.get(hash);

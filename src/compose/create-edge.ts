@@ -35,7 +35,7 @@ import { writeChatError } from '../api/chat-completions/errors.ts';
 import { createChatHandler } from '../api/chat-completions/handler.ts';
 import { createCompletionHandler } from '../api/completions/handler.ts';
 import { createOpenApiHandler } from '../api/openapi/handler.ts';
-import { writeMessagesError } from '../api/messages/errors.ts';
+import { findDialect, writeMessagesError } from '../api/messages/errors.ts';
 import { createCountTokensHandler } from '../api/messages/count-tokens.ts';
 import { createMessagesHandler } from '../api/messages/handler.ts';
 import { createResponsesHandler } from '../api/responses/handler.ts';
@@ -262,6 +262,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     corsOrigins: server.cors_origins,
     receivedAt: telemetry.receivedAt,
     watchRoute: telemetry.watchRoute,
+    findDialect,
     onFailure,
   });
 }

@@ -43,6 +43,8 @@ export interface EdgeOptions {
   regionalHosts: () => readonly string[];
   /** Empty: CORS is off. */
   corsOrigins: readonly string[];
+  /** Finds how errors are written on routes and paths without a dialect. Undefined: as the error envelope. */
+  findDialect?: (request: Pick<IncomingMessage, 'headers' | 'url'>) => ErrorDialect | undefined;
   /** Called for every failure of the gateway or a provider, never for a caller's mistake. */
   onFailure: (error: GatewayError, request: FailedRequest) => void;
   /** @returns the time of arrival, in performance.now(), of a request that is seen now */
@@ -146,6 +148,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     request.generationId = createTimedId('gen-');
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
+    if (request.headers['anthropic-version'] !== undefined) reply.header('request-id', request.id);
     const { permission = 'none', isGlobal, isOffered, watch = watchOther } = settingOf(request);
     let end: (() => void) | undefined; // absent without a key
     reply.raw.on('close', () => {
@@ -288,7 +291,7 @@ const bodyLimitOf = (request: FastifyRequest, { bodyLimit }: EdgeOptions): BodyL
   settingOf(request).bodyLimit ?? { bytes: bodyLimit, source: 'server.body_limit' };
 
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
-  const { errors = writeErrorEnvelope } = settingOf(request);
+  const errors = settingOf(request).errors ?? options.findDialect?.(request.raw) ?? writeErrorEnvelope;
   const response = errors(readEdgeError(thrown), request.routerMetadata, request.id);
   if (response.status >= 500) {
     const error =

@@ -67,7 +67,7 @@ export class EmbeddingNeeds extends RetrievalNeeds {
   }
 
   override exclude({ embedding }: EndpointFacts): Exclusion | undefined {
-    if (!embedding) return { code: 'wrong_endpoint', reason: 'does not support POST /embeddings' };
+    if (!embedding) return { code: 'wrong_endpoint', reason: 'does not serve this model with POST /embeddings' };
     const { kind } = this.embedding.input;
     if (kind === 'tokens' && !embedding.takesTokens) {
       return { code: 'input', reason: 'does not support arrays of tokens; send texts' };
@@ -106,7 +106,7 @@ export class RerankNeeds extends RetrievalNeeds {
   }
 
   override exclude({ rerank }: EndpointFacts): Exclusion | undefined {
-    if (!rerank) return { code: 'wrong_endpoint', reason: 'does not support POST /rerank' };
+    if (!rerank) return { code: 'wrong_endpoint', reason: 'does not serve this model with POST /rerank' };
     const { length } = this.rerank.documents;
     if (length <= rerank.maxBatch) return undefined;
     return {

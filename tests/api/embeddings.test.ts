@@ -293,7 +293,7 @@ describe('POST /embeddings', () => {
     [
       'a model that only reranks',
       { model: 'acme/rank', provider: null, input: 'a' },
-      'does not support POST /embeddings',
+      'does not serve this model with POST /embeddings',
     ],
   ])('rejects %s before anything is sent', async (_, body, says) => {
     const from = upstream.requests.length;
@@ -303,6 +303,13 @@ describe('POST /embeddings', () => {
     expect([400, 404]).toContain(status);
     expect(answer.error.message).toContain(says);
     expect(upstream.requests.length).toBe(from);
+  });
+
+  it('has errors with the fields that the openai client reads', async () => {
+    const { status, body } = await send({ input: [] });
+
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ code: 400, type: 'invalid_request', param: 'input' });
   });
 
   it('passes tokens on unchanged', async () => {
@@ -369,7 +376,7 @@ describe('POST /rerank', () => {
     ['no documents', { documents: [] }, 'documents'],
     ['no query', { query: '' }, 'query'],
     ['too many documents', { documents: texts(21) }, 'at most 20 are allowed'],
-    ['a model of embeddings', { model: 'acme/texts' }, 'does not support POST /rerank'],
+    ['a model of embeddings', { model: 'acme/texts' }, 'does not serve this model with POST /rerank'],
   ])('rejects %s', async (_, body, says) => {
     const { status, body: answer } = await rank(body);
 

@@ -104,6 +104,33 @@ describe('keys and headers', () => {
   });
 });
 
+describe('errors outside of the route', () => {
+  const version = { 'anthropic-version': '2023-06-01' };
+  it.each([
+    ['an unknown model', '/models/acme/none', version, 404, 'not_found_error'],
+    ['a resource that does not exist', '/messages/batches', {}, 404, 'not_found_error'],
+    ['another method', '/messages', {}, 405, 'invalid_request_error'],
+    ['a wrong base URL', '/v1/models', version, 404, 'not_found_error'],
+  ])('have the envelope and the request id: %s', async (_, path, headers, status, type) => {
+    const response = await gateway.get(path, { headers: headers as Record<string, string> });
+    expect(response.status).toBe(status);
+    const id = response.headers.get('x-request-id');
+    expect(await response.json()).toMatchObject({ type: 'error', error: { type }, request_id: id });
+    expect(response.headers.get('request-id')).toBe(id);
+  });
+
+  it('keep the usual envelope for other clients', async () => {
+    const response = await gateway.get('/models/acme/none');
+    expect(Object.keys((await response.json()) as object)).toEqual(['error']);
+    expect(response.headers.has('request-id')).toBe(false);
+  });
+
+  it('leave the list of models its request id', async () => {
+    const { headers } = await gateway.get('/models', { headers: version });
+    expect(headers.get('request-id')).toBe(headers.get('x-request-id'));
+  });
+});
+
 describe('a body', () => {
   const block = (content: object) => ({ messages: [{ role: 'user', content: [content] }] });
   it.each<[string, object, number, string]>([

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { ErrorDialect } from '../../http/error-dialect.ts';
 import { writeErrorEnvelope } from '../../http/error-envelope.ts';
 
@@ -59,3 +60,15 @@ export const writeMessagesError: ErrorDialect = (thrown, routerMetadata, request
     },
   };
 };
+
+/**
+ * The errors of a client of Anthropic on routes and paths without a dialect, such as the models and a path that does not
+ * exist. // choice 705
+ */
+export const findDialect = ({
+  headers,
+  url = '',
+}: Pick<IncomingMessage, 'headers' | 'url'>): ErrorDialect | undefined =>
+  headers['anthropic-version'] !== undefined || isMessagesPath.test(url) ? writeMessagesError : undefined;
+
+const isMessagesPath = /^\/api\/v1\/messages(?:[/?]|$)/;
