@@ -122,7 +122,7 @@ describe('headgate', () => {
       'headgate.yaml',
       'server:\n  prot: 1\nproviders: [{ id: a, wire: openai-chat, api_key: "${GONE}", models: [] }]\n',
     );
-    const { code, stdout, stderr } = await finish(command.split(' '));
+    const { code, stdout, stderr } = await (command === 'start' ? finish : call)(command.split(' '));
     expect(code).toBe(1);
     const printed = stdout + stderr;
     expect(printed).toContain('headgate.yaml:2: server.prot: unknown key; the nearest known key is "port"');
@@ -162,7 +162,7 @@ describe('headgate start', () => {
     expect(samePort.stderr).toBe(
       `headgate: Port ${port} of 127.0.0.1 is in use. Stop the program that listens there, or choose another one with --port.\n`,
     );
-    const sameData = await finish(['start', '--port', '0']);
+    const sameData = await call(['start', '--port', '0']);
     expect(sameData.code).toBe(1);
     expect(sameData.stderr).toMatch(/^headgate: The data folder .* is in use .*\n$/);
   });
@@ -178,9 +178,9 @@ describe('headgate start', () => {
       `  Base URL   ${url}/api/v1`,
       `  Data       ${join(cwd, 'data')}`,
     ]);
-    const start = await finish(['start'], env);
+    const start = await call(['start'], env);
     expect(start).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('The data folder') });
-    const elsewhere = await finish([], { HEADGATE_SERVER_PORT: '1' });
+    const elsewhere = await call([], { HEADGATE_SERVER_PORT: '1' });
     expect(elsewhere).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('The data folder') });
   });
 
@@ -214,7 +214,7 @@ bootstrap:
     running.child.kill('SIGHUP');
     await expect.poll(() => running.stderr).toContain('"changed":[],"msg":"config reloaded"');
 
-    await finish(['keys', 'disable', hashKey('second-key')]);
+    await call(['keys', 'disable', hashKey('second-key')]);
     const status = async () => (await ask(url, 'second-key', { model: 'simulator/echo', input: 'hi' })).status;
     await expect.poll(status).toBe(401);
     running.child.kill('SIGHUP'); // which makes true what bootstrap says, though the file is the same
@@ -225,20 +225,20 @@ bootstrap:
 describe('headgate credits', () => {
   it('are off until some are added, limit a running gateway within a second, and are in the audit log', async () => {
     const { url } = await startUp();
-    expect((await finish(['credits', 'show'])).stdout).toBe('Credits are off; $0 spent.\n');
+    expect((await call(['credits', 'show'])).stdout).toBe('Credits are off; $0 spent.\n');
     const early = await call(['credits', 'add', '--', '-5']);
     expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('nothing to take back')]);
-    expect((await finish(['credits', 'off'])).stdout).toBe('Credits are off already.\n');
+    expect((await call(['credits', 'off'])).stdout).toBe('Credits are off already.\n');
     const added = await finish(['credits', 'add', '2.50', '--note', 'invoice 7']);
     expect(added.stderr).toContain('Credits are on now');
     expect(added).toMatchObject({ code: 0, stdout: 'Added $2.50. Credits: $2.50 added, $0 spent, $2.50 left.\n' });
-    const taken = await finish(['credits', 'add', '--', '-3']);
+    const taken = await call(['credits', 'add', '--', '-3']);
     expect(taken.stdout).toBe('Took back $3.00. Credits: -$0.50 added, $0 spent, -$0.50 left.\n');
     expect(taken.stderr).toContain('Nothing is left to spend');
-    const shown = JSON.parse((await finish(['credits', 'show', '--json'])).stdout);
+    const shown = JSON.parse((await call(['credits', 'show', '--json'])).stdout);
     expect(shown).toEqual({ total_credits: -0.5, total_usage: 0, balance: -0.5 });
 
-    const key = (await finish(['keys', 'create'])).stdout.trim();
+    const key = (await call(['keys', 'create'])).stdout.trim();
     const ask = () =>
       fetch(`${url}/api/v1/responses`, {
         method: 'POST',
@@ -246,7 +246,7 @@ describe('headgate credits', () => {
         body: JSON.stringify({ model: 'simulator/echo', input: 'hi' }),
       });
     await expect.poll(async () => (await ask()).status).toBe(402);
-    expect((await finish(['credits', 'off'])).stdout).toBe('Credits are off. Before: -$0.50 added, -$0.50 left.\n');
+    expect((await call(['credits', 'off'])).stdout).toBe('Credits are off. Before: -$0.50 added, -$0.50 left.\n');
     await expect.poll(async () => (await ask()).status).toBe(200);
     const storage = await openSqliteStorage(join(cwd, 'data', 'headgate.db'));
     const { rows } = await storage.management.listAudit({ offset: 0, limit: 9 });
@@ -271,11 +271,11 @@ describe('headgate credits', () => {
 
 describe('headgate keys and their names', () => {
   it('select the valid key, also after a rotation, and workspaces by their slug', async () => {
-    await finish(['workspaces', 'create', '--name', 'Team One', '--slug', 'team-one']);
-    const made = await finish(['keys', 'create', '--name', 'app', '--workspace', 'team-one']);
+    await call(['workspaces', 'create', '--name', 'Team One', '--slug', 'team-one']);
+    const made = await call(['keys', 'create', '--name', 'app', '--workspace', 'team-one']);
     expect(made.code).toBe(0);
-    expect((await finish(['keys', 'rotate', 'app'])).code).toBe(0);
-    const shown = JSON.parse((await finish(['keys', 'show', 'app'])).stdout);
+    expect((await call(['keys', 'rotate', 'app'])).code).toBe(0);
+    const shown = JSON.parse((await call(['keys', 'show', 'app'])).stdout);
     expect(shown.disabled).toBe(false);
     expect(shown.hash).not.toBe(hashKey(made.stdout.trim()));
     expect((await call(['keys', 'rotate', hashKey(made.stdout.trim())])).stderr).toContain(
@@ -285,9 +285,9 @@ describe('headgate keys and their names', () => {
 
   it('of management keys allow neither limit nor workspace', async () => {
     expect((await call(['keys', 'create', '--management', '--workspace', 'default'])).stderr).toContain('it has none');
-    await finish(['keys', 'create', '--management', '--name', 'admin']);
+    await call(['keys', 'create', '--management', '--name', 'admin']);
     expect((await call(['keys', 'update', 'admin', '--limit', '5'])).stderr).toContain('it has no limit');
-    expect((await finish(['keys', 'list'])).stdout).toMatch(/^admin +management +\S+ +- +-/m);
+    expect((await call(['keys', 'list'])).stdout).toMatch(/^admin +management +\S+ +- +-/m);
   });
 
   it('cause a warning only if bootstrap sets what was changed', async () => {
@@ -304,9 +304,9 @@ bootstrap:
     const { running } = await startUp();
     running.child.kill('SIGTERM');
     await running.exit;
-    expect((await finish(['keys', 'update', 'app', '--limit', '5'])).stderr).not.toContain('bootstrap');
-    expect((await finish(['keys', 'update', 'paid', '--limit', '5'])).stderr).toContain('bootstrap.keys');
-    expect((await finish(['keys', 'update', 'app', '--name', 'new'])).stderr).toContain('bootstrap.keys');
+    expect((await call(['keys', 'update', 'app', '--limit', '5'])).stderr).not.toContain('bootstrap');
+    expect((await call(['keys', 'update', 'paid', '--limit', '5'])).stderr).toContain('bootstrap.keys');
+    expect((await call(['keys', 'update', 'app', '--name', 'new'])).stderr).toContain('bootstrap.keys');
     expect((await call(['keys', 'update', 'new', '--limit', '9000001'])).stderr).toContain(
       'the maximum is 9000000 USD',
     );
@@ -344,7 +344,7 @@ describe('headgate keys', () => {
     const status = async () => (await ask(url, key, { model: 'simulator/echo', input: 'hi' })).status;
     await expect.poll(status, { timeout: 2000 }).toBe(200);
 
-    const { stdout } = await finish(['keys', 'list', '--json']);
+    const { stdout } = await call(['keys', 'list', '--json']);
     const listed: unknown = JSON.parse(stdout);
     expect(listed).toHaveLength(3);
     expect(listed).toContainEqual(
@@ -361,7 +361,7 @@ describe('headgate keys', () => {
 
     expect(await finish(['keys', 'disable', 'app'])).toMatchObject({ code: 0 });
     await expect.poll(status, { timeout: 2000 }).toBe(401);
-    expect((await finish(['keys', 'list'])).stdout).toMatch(/^app +inference +sk-rt-v1-\S+ +default +ada +disabled/m);
+    expect((await call(['keys', 'list'])).stdout).toMatch(/^app +inference +sk-rt-v1-\S+ +default +ada +disabled/m);
   });
 
   it('finds a key by hash, by its first digits and by name, and reports an ambiguous name', async () => {
@@ -570,7 +570,7 @@ describe('headgate doctor', () => {
     expect(doctor.code).toBe(1);
     expect(doctor.stdout).toMatch(new RegExp(`^fail +models +${says}$`, 'm'));
     expect(existsSync(join(cwd, 'data'))).toBe(false);
-    const start = await finish([], env);
+    const start = await call([], env);
     expect(start).toMatchObject({ code: 1, stderr: expect.stringContaining(`headgate: ${says}\n`) });
 
     await call(['keys', 'create', '--name', 'app'], env); // makes the store and a workspace
@@ -590,7 +590,7 @@ describe('headgate doctor', () => {
 
   it('distinguishes a Headgate at its port from another program', async () => {
     const { url } = await startUp();
-    const withGateway = await finish(['doctor'], { HEADGATE_SERVER_PORT: new URL(url).port });
+    const withGateway = await call(['doctor'], { HEADGATE_SERVER_PORT: new URL(url).port });
     expect(withGateway.code).toBe(0);
     expect(withGateway.stdout).toMatch(/^ok +port +a Headgate responds at 127\.0\.0\.1:/m);
     expect(withGateway.stdout).toMatch(/^ok +storage +SQLite .*; 2 keys$/m);
@@ -598,7 +598,7 @@ describe('headgate doctor', () => {
     const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = String((other.address() as AddressInfo).port);
-    const withOther = await finish(['doctor', '--data', 'other', '--port', port, '--host', '127.0.0.1']);
+    const withOther = await call(['doctor', '--data', 'other', '--port', port, '--host', '127.0.0.1']);
     other.close();
     expect(withOther.code).toBe(1);
     expect(withOther.stdout).toMatch(/^fail +port +.* is in use by another program\n +-> Stop it/m);
