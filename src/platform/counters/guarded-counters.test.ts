@@ -77,6 +77,7 @@ function open(settings: Partial<GuardSettings> = {}) {
       update: (claims) => claims.map((claim) => ({ ...claim, recordedNanoUsd: claim.startsMs.map(() => readNanoUsd) })),
     },
     storedMs: STORED_MS,
+    retryMs: 20,
     settings: () => ({ timeoutMs: 20, onFailure: 'open', graceMs: 1000, ...settings }),
     log: (message, fields) => void lines.push({ message, ...fields }),
     onFailure: () => void failures++,

@@ -41,6 +41,8 @@ export interface GuardParts {
   sums: LedgerSums;
   /** Time in which other processes store their records once the ledger's store is reachable. */
   storedMs: number;
+  /** Time between two attempts to reach the store after a failure. Default: one second. */
+  retryMs?: number;
   settings: () => GuardSettings;
   /** Logs the start and the end of a streak of failures. */
   log: WriteLog;
@@ -49,7 +51,7 @@ export interface GuardParts {
   now?: () => number;
 }
 
-const RETRY_MS = 1000;
+const DEFAULT_RETRY_MS = 1000;
 /** Maximum calls to repeat later. Beyond it, leases and reservations expire. */
 const MAX_LATE = 10_000;
 
@@ -413,7 +415,7 @@ export class GuardedCounters implements Counters {
     if (this.closed) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      if (this.recovering) return this.schedule(RETRY_MS);
+      if (this.recovering) return this.schedule(this.parts.retryMs ?? DEFAULT_RETRY_MS);
       this.tryRecover().catch(() => {
         // Until then the memory counts, with current sums.
         if (!this.isWhole && !this.closed) this.parts.sums.refresh().catch(() => {});
@@ -428,7 +430,7 @@ export class GuardedCounters implements Counters {
     this.recovering ??= this.recover()
       .catch((error) => {
         this.failsAtOnce = performance.now() - startedAt < this.parts.settings().timeoutMs;
-        this.schedule(RETRY_MS);
+        this.schedule(this.parts.retryMs ?? DEFAULT_RETRY_MS);
         throw error;
       })
       .finally(() => {
