@@ -64,7 +64,7 @@ const processes: EscapeAttempt[] = [
   },
   {
     name: 'read the memory of another process',
-    command: `sleep 5 & ${perlCall(deniedSyscalls.process_vm_readv, "'$!'+0", 0, 0, 0, 0, 0)}`,
+    command: `sleep 5 >/dev/null 2>&1 & ${perlCall(deniedSyscalls.process_vm_readv, "'$!'+0", 0, 0, 0, 0, 0)}`,
     contained: EPERM,
     outside: isNotDenied,
   },

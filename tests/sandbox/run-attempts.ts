@@ -32,13 +32,24 @@ export async function runAttempts(parts: AttemptsToRun): Promise<AttemptResults>
   const driver = new BubblewrapDriver({ folder: parts.folder, hidden: parts.hidden });
   try {
     const results: Record<string, string> = {};
+    /** Attempts with limits of their own do not touch the shared sandbox, so they run beside it. */
+    const runAlone = async (): Promise<void> => {
+      for (const attempt of parts.attempts) {
+        if (!attempt.limits) continue;
+        const sandbox = await start(driver, attempt.limits);
+        results[attempt.name] = await run(sandbox, attempt, parts.environment);
+        await sandbox.stop();
+      }
+    };
     let shared = await start(driver);
-    for (const attempt of parts.attempts) {
-      const sandbox = attempt.limits ? await start(driver, attempt.limits) : shared;
-      results[attempt.name] = await run(sandbox, attempt, parts.environment);
-      if (attempt.limits) await sandbox.stop();
-      else if (sandbox.ended.aborted) shared = await start(driver);
-    }
+    const runShared = async (): Promise<void> => {
+      for (const attempt of parts.attempts) {
+        if (attempt.limits) continue;
+        results[attempt.name] = await run(shared, attempt, parts.environment);
+        if (shared.ended.aborted) shared = await start(driver);
+      }
+    };
+    await Promise.all([runShared(), runAlone()]);
     return { results, stillWorks: (await run(shared, { command: 'echo works' }, {})) === 'exit=0\nworks\n\n' };
   } finally {
     await driver.close();
