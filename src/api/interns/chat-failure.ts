@@ -69,7 +69,7 @@ export function describeChatFailure(error: GatewayError): ChatFailure {
   const { status, retryable } = reasons[reason];
   const said = error.metadata['retryable'];
   return {
-    code: status,
+    code: error.status === 408 || error.status === 503 ? error.status : status,
     message,
     metadata: { reason, retryable: typeof said === 'boolean' ? said : retryable },
   };
@@ -84,10 +84,14 @@ function readReason(error: GatewayError): ChatReason | undefined {
       return 'bad_request';
     case 404:
       return 'not_found';
+    case 408:
+      return 'timeout';
     case 413:
       return 'payload_too_large';
     case 429:
       return 'rate_limited';
+    case 503: // the store, the memory for bodies, or a shutdown
+      return 'busy';
     default:
       return undefined;
   }
@@ -98,8 +102,7 @@ export const writeInternChatError: ErrorDialect = (thrown) => {
   const error = asGatewayError(thrown);
   const failure = describeChatFailure(error);
   const headers: Record<string, string> = {};
-  if (error.retryAfterSeconds !== undefined) {
-    headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
-  }
+  const retryAfter = error.retryAfterSeconds ?? (failure.metadata?.reason === 'busy' ? RETRY_AFTER : undefined);
+  if (retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfter)));
   return { status: failure.code, headers, body: { error: failure } };
 };

@@ -2,8 +2,10 @@ import type { TextSigner } from '../../access/sign-text.ts';
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/caller.ts';
+import { GatewayError } from '../../domain/errors.ts';
 import type { Intern } from '../../domain/intern.ts';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
+import type { StartedRun } from '../../interns/runtime/runs.ts';
 import { checkInvokeBody, readChatRequest } from '../../management/interns/chat-bodies.ts';
 import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
 import { createChatError, readRunError } from './chat-failure.ts';
@@ -58,7 +60,7 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
           deadlineMs: times.invokeMs,
           reader: ignoredReader,
         } as const;
-        await runs.start(run).accepted;
+        await awaitAcceptance(runs.start(run), times.acceptMs);
       } catch (error) {
         throw readRunError(error);
       }
@@ -77,6 +79,20 @@ async function forward(intern: Intern, request: FastifyRequest, reply: FastifyRe
   const owner = findOwner(intern, request.raw);
   await forwardToOwner(owner, request.raw, reply.raw, request.rawBody);
   return reply.hijack();
+}
+
+/** Ends a run that its agent does not accept in time. @throws {GatewayError} `request_timeout`; {RunError} */
+async function awaitAcceptance({ accepted, detach }: StartedRun, ms: number): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    late.reject(new GatewayError('request_timeout', `The agent did not accept the run within ${ms / 1000} s.`));
+    detach();
+  }, ms);
+  try {
+    await Promise.race([accepted, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Drops the events of an invocation. */

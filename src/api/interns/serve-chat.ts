@@ -12,10 +12,14 @@ export interface ChatTimes {
   /** Longest run of the chat API, and of `invoke`. */
   runMs: number;
   invokeMs: number;
+  /** Time for an agent to accept an invocation. */
+  acceptMs: number;
 }
 
 /** @see docs/reference/intern-chat.md */
-export const chatTimes: ChatTimes = { keepAliveMs: 30_000, streamMs: 300_000, runMs: 3_600_000, invokeMs: 3_600_000 };
+export const chatTimes: ChatTimes = {
+  ...{ keepAliveMs: 30_000, streamMs: 300_000, runMs: 3_600_000, invokeMs: 3_600_000, acceptMs: 60_000 },
+};
 
 /** The response to a message that a run in progress has taken. */
 export interface SteeredReply {

@@ -2,6 +2,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { connectToPort } from '../../platform/sandbox/connect-port.ts';
 import type { Sandbox } from '../../platform/sandbox/sandbox.ts';
 import type { AgentEvent, InteractionReply, RunRequest } from '../agent/events.ts';
+import { readAgentEvent } from './read-agent-event.ts';
 
 /** The port of agents. Each sandbox has a network of its own. */
 export const AGENT_PORT = 8790;
@@ -10,6 +11,8 @@ export const CONTROL_PREFIX = '/.headgate/';
 
 /** Longest event. */
 const MAX_LINE = 4 * 1024 * 1024;
+/** Characters of all events of a run: choice 730. */
+const MAX_RUN = 256 * 1024 * 1024;
 const MAX_REPLY = 65_536;
 
 /** An agent that cannot be reached, or does not keep the contract. */
@@ -106,10 +109,18 @@ export class AgentClient {
   }
 }
 
-/** Reads the message of a reply. */
+/** Reads the message of a reply. The connection ends with the part that is read. @throws {AgentError} */
 async function readReply(response: IncomingMessage): Promise<string> {
+  response.setEncoding('utf8');
   let text = '';
-  for await (const piece of response) if (text.length < MAX_REPLY) text += piece;
+  try {
+    for await (const piece of response as AsyncIterable<string>) {
+      text += piece;
+      if (text.length >= MAX_REPLY) break;
+    }
+  } catch (cause) {
+    throw new AgentError('unreachable', 'The connection to the agent ended during its response.', undefined, { cause });
+  }
   try {
     return String((JSON.parse(text) as { message?: unknown }).message ?? '').slice(0, 500);
   } catch {
@@ -117,19 +128,36 @@ async function readReply(response: IncomingMessage): Promise<string> {
   }
 }
 
-/** @throws {AgentError} if the connection ends or has something else than events */
+/** @throws {AgentError} `unreachable` if the connection ends, `rejected` if it has something else than events */
 async function* readEvents(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<AgentEvent> {
   response.setEncoding('utf8');
-  let rest = '';
+  let [rest, total] = ['', 0];
   try {
     for await (const piece of response as AsyncIterable<string>) {
+      total += piece.length;
       const lines = (rest + piece).split('\n');
       rest = lines.pop()!;
-      for (const line of lines) if (line !== '') yield JSON.parse(line) as AgentEvent; // readers check what they use
-      if (rest.length > MAX_LINE) throw new Error('a line is too long');
+      for (const line of lines) {
+        const event = line === '' ? undefined : readLine(line);
+        if (event) yield event;
+      }
+      if (rest.length > MAX_LINE) throw rejectEvents('A line is too long.');
+      if (total > MAX_RUN) throw rejectEvents('The run has too much output.');
     }
   } catch (cause) {
     signal.throwIfAborted();
+    if (cause instanceof AgentError) throw cause;
     throw new AgentError('unreachable', 'The connection to the agent ended during the run.', undefined, { cause });
   }
 }
+
+function readLine(line: string): AgentEvent | undefined {
+  try {
+    return readAgentEvent(line);
+  } catch (cause) {
+    throw rejectEvents('An event is malformed.', { cause });
+  }
+}
+
+const rejectEvents = (why: string, options?: ErrorOptions): AgentError =>
+  new AgentError('rejected', `The agent does not keep the contract of runs. ${why}`, undefined, options);

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../agent/events.ts';
+import { readAgentEvent } from './read-agent-event.ts';
 import type { RunError } from './run-error.ts';
 import { InternRuns, type RunReader } from './runs.ts';
 import type { RunningIntern } from './running-intern.ts';
@@ -24,8 +25,9 @@ function createRuns(interactionMs = 60_000) {
       })();
     },
     steer: async () => true,
-    answer: async (...given: unknown[]) => answers.push(given[2]) > 0,
+    answer: async (...given: unknown[]) => (isDeaf ? Promise.reject(new Error('closed')) : answers.push(given[2]) > 0),
   };
+  let isDeaf = false;
   const running = { agent, save: async () => {} } as unknown as RunningIntern; // what runs use of it
   const runs = new InternRuns(running, { times: { interactionMs } });
   const events: AgentEvent[] = [];
@@ -36,7 +38,16 @@ function createRuns(interactionMs = 60_000) {
     await run.accepted;
     return run;
   };
-  return { runs, events, failures, answers, start, reader, emit: (event: AgentEvent) => emit(event) };
+  return {
+    runs,
+    events,
+    failures,
+    answers,
+    start,
+    reader,
+    emit: (event: AgentEvent) => emit(event),
+    ignoreAnswers: () => (isDeaf = true),
+  };
 }
 
 const question: AgentEvent = {
@@ -90,5 +101,54 @@ describe('the runs of an intern', () => {
     await second.start();
     second.runs.fail();
     expect(second.failures).toMatchObject([{ problem: 'stream_severed', retryable: true }]);
+  });
+
+  it('end when the agent asks two questions at once, or an answer does not reach it', async () => {
+    const twice = createRuns();
+    await twice.start();
+    twice.emit(question);
+    await vi.waitFor(() => expect(twice.events).toHaveLength(1));
+    twice.emit({ ...question });
+    await vi.waitFor(() => expect(twice.runs.isBusy).toBe(false));
+
+    const deaf = createRuns();
+    await deaf.start();
+    deaf.emit(question);
+    await vi.waitFor(() => expect(deaf.events).toHaveLength(1));
+    deaf.ignoreAnswers();
+    await expect(deaf.runs.answer('q', 's', 'allow_once', deaf.reader)).rejects.toMatchObject({
+      problem: 'intern_unreachable',
+    });
+    expect(deaf.runs.isBusy).toBe(false);
+  });
+});
+
+describe('an event of an agent', () => {
+  it('is read if it has the shape of its type', () => {
+    const ended = { type: 'end', status: 'failed', error: { message: 'no' }, more: 1 };
+    for (const event of [question, ended, { type: 'text', text: '' }]) {
+      expect(readAgentEvent(JSON.stringify(event))).toEqual(event);
+    }
+    expect(readAgentEvent('{"type": "of a newer contract"}')).toBeUndefined();
+    expect(readAgentEvent('{"type": "toString"}')).toBeUndefined();
+  });
+
+  it.each([
+    'no JSON',
+    'null',
+    '[]',
+    '{"type": 1}',
+    '{"type": "text"}',
+    '{"type": "text", "text": {}}',
+    '{"type": "model", "model": 1}',
+    '{"type": "interaction"}',
+    '{"type": "interaction", "interaction": {"id": "q", "kind": "permission", "operation": null}}',
+    '{"type": "interaction", "interaction": {"id": "", "kind": "elicitation", "message": "", "fields": []}}',
+    `{"type": "interaction", "interaction": {"id": "${'q'.repeat(129)}", "kind": "elicitation", "message": "", "fields": []}}`,
+    '{"type": "interaction", "interaction": {"id": "q", "kind": "elicitation", "message": "", "fields": [null]}}',
+    '{"type": "end", "status": "failed"}',
+    '{"type": "end", "status": "completed", "usage": {"input_tokens": "1"}}',
+  ])('is rejected otherwise: %s', (line) => {
+    expect(() => readAgentEvent(line)).toThrow();
   });
 });

@@ -47,6 +47,8 @@ interface OpenRun {
   pending: { interaction: AgentInteraction; timer: NodeJS.Timeout } | undefined;
   deadline: NodeJS.Timeout;
   isOver: boolean;
+  /** Why it ended without the event `end`. */
+  failure: RunError | undefined;
 }
 
 /** The runs of one intern: one at a time. */
@@ -71,7 +73,7 @@ export class InternRuns {
       throw new RunError('busy', 'The intern is working on another message. Try again later.', { retryable: true });
     const run: OpenRun = {
       ...{ id: randomUUID(), sessionId, cancellation: new AbortController(), reader },
-      ...{ kept: [], keptBytes: 0, pending: undefined, isOver: false },
+      ...{ kept: [], keptBytes: 0, pending: undefined, isOver: false, failure: undefined },
       deadline: setTimeout(
         () => this.endRun(run, new RunError('run_ended', 'The run took too long and was ended.')),
         deadlineMs,
@@ -124,13 +126,16 @@ export class InternRuns {
     clearTimeout(pending.timer);
     current.pending = undefined;
     this.remember(current, interactionId);
-    current.reader = reader;
-    const isTaken = await this.call((signal) => this.running.agent.answer(current.id, interactionId, answer, signal));
-    if (!isTaken) {
-      current.reader = undefined;
-      throw new RunError('interaction_not_pending', 'The agent does not wait for this answer any more.');
+    try {
+      const isTaken = await this.call((signal) => this.running.agent.answer(current.id, interactionId, answer, signal));
+      if (!isTaken) {
+        throw new RunError('interaction_not_pending', 'The agent does not wait for this answer any more.');
+      }
+    } catch (error) {
+      this.endRun(current, explainFailure(error)); // no client could answer again
+      throw error;
     }
-    this.replay(current);
+    this.attach(current, reader);
     return { detach: () => this.detach(current, reader) };
   }
 
@@ -181,6 +186,8 @@ export class InternRuns {
   private pass(run: OpenRun, event: AgentEvent): void {
     if (event.type === 'interaction') {
       const { interaction } = event;
+      if (run.pending)
+        throw new AgentError('rejected', 'The agent asked a second question before the first was answered.');
       // choice 683
       const expire = (): void => {
         this.remember(run, interaction.id);
@@ -207,10 +214,12 @@ export class InternRuns {
     }
   }
 
-  /** Gives a new reader what came before it. */
-  private replay(run: OpenRun): void {
+  /** Gives a new reader what came before it, and what follows. */
+  private attach(run: OpenRun, reader: RunReader): void {
+    run.reader = reader;
     run.keptBytes = 0;
     for (const event of run.kept.splice(0)) this.deliver(run, event);
+    if (run.failure) run.reader?.failed(run.failure);
   }
 
   private finish(run: OpenRun): void {
@@ -224,6 +233,7 @@ export class InternRuns {
   private endRun(run: OpenRun, error: RunError): void {
     if (run.isOver) return;
     this.finish(run);
+    run.failure = error;
     run.cancellation.abort(error);
     run.reader?.failed(error);
   }
