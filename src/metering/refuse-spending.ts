@@ -62,7 +62,7 @@ export function createSpendingRefusal(
         limit_source: 'router_in_flight_budget',
         // the request exceeds the limit on its own, or together with others
         reason: reservedNanoUsd === 0n ? 'weight_exceeds_budget' : 'in_flight_budget_exhausted',
-        remedy_hint: `Request less (max_output_tokens, n)${reservedNanoUsd === 0n ? '' : ', wait for requests in flight'}, or ${lower(remedy)}.`,
+        remedy_hint: `Request less output${reservedNanoUsd === 0n ? '' : ', wait for requests in flight'}, or ${lower(remedy)}.`,
       };
   return new GatewayError(error, message, { metadata: { ...metadata, interval: window } });
 }

@@ -39,6 +39,12 @@ const rules: ((fields: Fields) => void)[] = [
     delete parameters.inherited_function_names; // must be functions of the request
     if ('tools' in parameters) parameters.tools = [{ type: 'router:files' }]; // server tools only
   },
+  (tool) => {
+    if (tool.type === 'code_interpreter' && typeof tool.container === 'string') tool.container = 'cntr_1';
+    if (tool.type !== 'router:bash' && tool.type !== 'router:shell') return;
+    const parameters = tool.parameters as Fields | undefined;
+    if (typeof parameters?.sleep_after_seconds === 'number') parameters.sleep_after_seconds = 60; // 1 or more
+  },
   (search) => {
     if ('allowed_x_handles' in search) delete search.excluded_x_handles;
   },
