@@ -266,7 +266,9 @@ describe('server tools', () => {
       { role: 'user', content: 'Thanks' },
     ];
     expect((await post({ ...body, model: gpt, messages })).status).toBe(200);
-    expect(JSON.stringify(upstream.requests.at(-1)!.body)).toContain('router_datetime');
+    const { messages: sent } = upstream.requests.at(-1)!.body as { messages: { tool_calls?: object[] }[] };
+    expect(sent[1]?.tool_calls).toMatchObject([{ function: { name: 'router_datetime' } }]);
+    expect(sent[2]).toMatchObject({ role: 'tool', content: expect.stringContaining('20') });
   });
 });
 

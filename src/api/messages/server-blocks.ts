@@ -2,11 +2,8 @@ import type { OutputItem } from '../../domain/items.ts';
 import { isNativePart, type NativePart } from '../../domain/native.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import { sealItem } from '../../requests/messages/seal.ts';
-import { ownServer } from '../../requests/messages/write-input.ts';
+import { ownServer, searchItemTypes } from '../../requests/messages/write-input.ts';
 import type { ContentBlock } from './wire.ts';
-
-/** Items of searches, which the format has blocks for. */
-const searches: ReadonlySet<string> = new Set(['web_search_call', 'router:web_search']);
 
 /**
  * Writes an item that is neither text, reasoning nor a call of the client's tools: the result of a tool that ran before
@@ -15,7 +12,7 @@ const searches: ReadonlySet<string> = new Set(['web_search_call', 'router:web_se
 export function writeServerBlocks(item: OutputItem): ContentBlock[] {
   if (isNativePart(item)) return [(item as unknown as NativePart).block as ContentBlock];
   const id = `srvtoolu_${String(item.id ?? item['call_id'] ?? 'item')}`;
-  if (searches.has(item.type)) return writeSearch(id, item);
+  if (searchItemTypes.has(item.type)) return writeSearch(id, item);
   const isMcp = item.type === 'mcp_call';
   const call: ContentBlock = {
     type: 'mcp_tool_use',

@@ -39,10 +39,10 @@ class InputWriter {
       this.addItem({ type: 'message', role, content }, path);
       return;
     }
-    const results = role === 'assistant' ? indexResults(content) : undefined;
+    const own = role === 'assistant' ? readOwnCalls(content) : undefined;
     for (const [index, block] of content.entries()) {
       const place = `${path}[${index}]`;
-      if (role === 'system' || !this.addOwn(block, place, results)) this.addToMessage(role, block, place, index);
+      if (role === 'system' || !this.addOwn(block, place, own)) this.addToMessage(role, block, place, index);
     }
     if (content.length === 0) this.addItem({ type: 'message', role, content: [] }, path);
   }
@@ -63,19 +63,15 @@ class InputWriter {
   }
 
   /** Adds a block that is an item of its own. @returns whether it is one */
-  private addOwn(block: AnyBlock, path: string, results: ReadonlyMap<unknown, AnyBlock> | undefined): boolean {
-    const item = this.readItem(block, path, results);
+  private addOwn(block: AnyBlock, path: string, own: ReadonlyMap<unknown, Item> | undefined): boolean {
+    const item = this.readItem(block, path, own);
     if (item === undefined) return false;
     this.list = undefined;
     if (item !== hidden) this.addItem(item, path);
     return true;
   }
 
-  private readItem(
-    block: AnyBlock,
-    path: string,
-    results: ReadonlyMap<unknown, AnyBlock> | undefined,
-  ): Item | undefined {
+  private readItem(block: AnyBlock, path: string, own: ReadonlyMap<unknown, Item> | undefined): Item | undefined {
     switch (block.type) {
       case 'thinking':
         return readThinking(String(block['thinking']), block['signature'] as string | undefined) as unknown as Item;
@@ -90,9 +86,9 @@ class InputWriter {
         return this.readResult(block, path);
       case 'server_tool_use':
       case 'mcp_tool_use':
-        return results && readOwnCall(results.get(block['id']));
+        return own?.get(block['id']);
       default:
-        return results && isResult(block) && results.get(block['tool_use_id']) === undefined ? hidden : undefined;
+        return own && isResult(block) && own.has(block['tool_use_id']) ? hidden : undefined;
     }
   }
 
@@ -122,23 +118,44 @@ function withRest(item: Item, rest: Record<string, unknown>): Item {
   return kept.length === 0 ? item : { ...item, [NATIVE_FIELD]: Object.fromEntries(kept) };
 }
 
-/** Indexes the results of tools that ran before the response ended. Those that are read with their call are removed. */
-function indexResults(content: readonly AnyBlock[]): Map<unknown, AnyBlock> {
+/** Reads the calls of server tools of the gateway. Their results are in the items. @returns the items by id of the call */
+function readOwnCalls(content: readonly AnyBlock[]): Map<unknown, Item> {
   const results = new Map<unknown, AnyBlock>();
   for (const block of content) if (isResult(block)) results.set(block['tool_use_id'], block);
+  const own = new Map<unknown, Item>();
+  if (results.size === 0) return own;
   for (const block of content) {
     if (block.type !== 'server_tool_use' && block.type !== 'mcp_tool_use') continue;
-    if (readOwnCall(results.get(block['id']))) results.delete(block['id']);
+    const item = readOwnCall(block, results.get(block['id']));
+    if (item) own.set(block['id'], item);
   }
-  return results;
+  return own;
 }
 
 /** Reads a call of a server tool of the gateway from its result. @returns undefined for one of the provider */
-function readOwnCall(result: AnyBlock | undefined): Item | undefined {
+function readOwnCall(call: AnyBlock, result: AnyBlock | undefined): Item | undefined {
   const content = Array.isArray(result?.['content']) ? (result['content'] as Record<string, unknown>[]) : [];
   for (const { text, encrypted_content: sealed } of content) {
     const item = openSeal(String(sealed ?? text ?? ''));
-    if (item) return item as OutputItem;
+    if (item && isItemOf(call, item)) return item as OutputItem;
   }
   return undefined;
 }
+
+/** Types of the items of searches, which have blocks of their own. */
+export const searchItemTypes: ReadonlySet<unknown> = new Set(['web_search_call', 'router:web_search']);
+
+/**
+ * Whether a sealed item is of the tool that the call names. A server of tools writes the texts of its results. It could
+ * seal an item of another kind in one, such as a message of the system.
+ */
+function isItemOf({ type, name, server_name: server }: AnyBlock, item: Record<string, unknown>): boolean {
+  if (type === 'server_tool_use') return searchItemTypes.has(item['type']);
+  if (item['type'] === 'mcp_call') return item['name'] === name && item['server_label'] === server;
+  return server === ownServer && item['type'] === name && !spokenTypes.has(name);
+}
+
+/** Types of items that are no server tools. */
+const spokenTypes: ReadonlySet<unknown> = new Set([
+  ...['message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'],
+]);
