@@ -14,7 +14,7 @@ export type Verdict<Change = InputChange> =
 export interface InputChange {
   /** Other items in the place of those that were inspected. */
   readonly input?: InputItem[] | undefined;
-  readonly settings?: Pick<RequestSettings, 'instructions' | 'prompt'> | undefined;
+  readonly settings?: Pick<RequestSettings, 'instructions' | 'prediction' | 'prompt'> | undefined;
 }
 
 export const pass = { type: 'pass' } as const;

@@ -39,7 +39,7 @@ export interface InputFilterParts {
 }
 
 interface FilteredResponse extends FilteredRun {
-  readonly request: Pick<RequestSettings, 'instructions' | 'plugins' | 'prompt'>;
+  readonly request: Pick<RequestSettings, 'instructions' | 'plugins' | 'prediction' | 'prompt'>;
   readonly input: { read(): InputItem[] };
 }
 
@@ -245,12 +245,14 @@ function mapRequest(
   const { prompt } = request;
   const instructions = mapTexts(request.instructions, replaceContext, 'instructions');
   const variables = mapTexts(prompt?.variables, replaceContext, 'variables');
+  const prediction = mapTexts(request.prediction, replaceContext, 'prediction');
   const plugins = request.plugins && mapSearchPrompts(request.plugins, replaceContext);
   return {
     input: mapItems(input.read(), replace),
     settings: {
       ...(instructions === request.instructions ? undefined : { instructions }),
       ...(variables === prompt?.variables ? undefined : { prompt: { ...prompt!, variables } }),
+      ...(prediction === request.prediction ? undefined : { prediction }),
       ...(plugins && { plugins }),
     },
   };

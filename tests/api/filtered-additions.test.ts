@@ -155,3 +155,11 @@ describe.each(modes)('%s', (mode) => {
     expect(sent()).toHaveLength(1);
   });
 });
+
+it('apply to the prediction of a chat completion', async () => {
+  const prediction = { type: 'content', content: [{ type: 'text', text: 'Mail jane@example.com.' }] };
+  const body = { model: 'acme/one', messages: [{ role: 'user', content: 'Again' }], prediction };
+  const key = await createKey(email('redact'));
+  expect((await gateway.send('POST', '/chat/completions', body, { key })).status).toBe(200);
+  expect(JSON.parse(sent()[0]!)).toMatchObject({ prediction: { content: [{ text: 'Mail [EMAIL].' }] } });
+});
