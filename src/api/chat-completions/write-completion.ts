@@ -92,7 +92,8 @@ function addMessage(message: CompletionMessage, item: OutputItem, logprobs: unkn
 function addReasoning(message: CompletionMessage, item: ReasoningItem): void {
   const details = writeReasoningDetails(item, message.reasoning_details?.length ?? 0);
   if (details.length === 0) return;
-  message.reasoning_details = [...(message.reasoning_details ?? []), ...details];
+  message.reasoning_details ??= [];
+  for (const detail of details) message.reasoning_details.push(detail);
   const text = details.map(({ text: plain, summary }) => plain ?? summary ?? '').join('');
   if (text !== '') message.reasoning = (message.reasoning ?? '') + text;
 }

@@ -32,7 +32,7 @@ export function writeTextCompletion(response: ResponseObject, facts: ChatFacts):
     const parts = partsOfItem(item, 'content');
     const said = parts.map((part) => String(part['text'] ?? part['refusal'] ?? '')).join('');
     text += (text !== '' && said !== '' ? TEXT_GAP : '') + said;
-    for (const { logprobs } of parts) if (Array.isArray(logprobs)) tokens.push(...logprobs);
+    for (const { logprobs } of parts) if (Array.isArray(logprobs)) for (const token of logprobs) tokens.push(token);
   }
   const reasoning = thoughts.join('');
   return {

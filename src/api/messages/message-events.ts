@@ -31,6 +31,10 @@ interface OpenBlock {
   type: 'text' | 'thinking' | 'tool_use';
   /** Arguments of a call so far; for reasoning, the name of its part in progress. */
   text: string;
+  /** Whether the arguments so far end with a brace. */
+  hasBrace: boolean;
+  /** Characters of arguments that were parsed in vain. */
+  parsed: number;
   isClosed: boolean;
 }
 
@@ -49,6 +53,8 @@ export class MessageEvents {
   private blocks = 0;
   /** By item and part. */
   private readonly open = new Map<string, OpenBlock>();
+  /** Keys of the calls that got arguments since another block began. A provider may open thousands of calls. */
+  private readonly changedCalls = new Set<string>();
 
   constructor(facts: MessageFacts) {
     this.facts = facts;
@@ -138,7 +144,7 @@ export class MessageEvents {
 
   private openBlock(key: string, type: OpenBlock['type'], content: ContentBlock): OpenBlock {
     this.closeFinishedCalls();
-    const block: OpenBlock = { index: this.blocks++, type, text: '', isClosed: false };
+    const block: OpenBlock = { index: this.blocks++, type, text: '', hasBrace: false, parsed: 0, isClosed: false };
     this.open.set(key, block);
     this.order.take({ type: 'content_block_start', index: block.index, content_block: content });
     return block;
@@ -163,7 +169,11 @@ export class MessageEvents {
 
   /** Ends the calls whose arguments are complete: their last event arrives only at the end of the response. */
   private closeFinishedCalls(): void {
-    for (const block of this.open.values()) if (block.type === 'tool_use' && isComplete(block.text)) this.stop(block);
+    for (const key of this.changedCalls) {
+      const block = this.open.get(key);
+      if (block && isComplete(block)) this.close(key);
+    }
+    this.changedCalls.clear();
   }
 
   private openPart(event: Event): void {
@@ -203,6 +213,9 @@ export class MessageEvents {
     const delta = String(event['delta']);
     if (delta === '') return;
     block.text += delta;
+    const end = delta.trimEnd();
+    if (end !== '') block.hasBrace = end.endsWith('}');
+    this.changedCalls.add(itemKey(event));
     this.push(block, { type: 'input_json_delta', partial_json: delta });
   }
 
@@ -279,7 +292,7 @@ export class MessageEvents {
         error_type: code,
       },
       request_id: this.facts.requestId,
-      ...(metadata && { router_metadata: metadata }),
+      ...(metadata && { router_metadata: renameMetadata(metadata, this.facts.rename) }),
     });
   }
 }
@@ -287,13 +300,18 @@ export class MessageEvents {
 const itemKey = (event: Event): string => String(event['output_index']);
 const partKey = (event: Event): string => `${String(event['output_index'])}/${String(event['content_index'])}`;
 
-/** Whether the arguments of a call are a whole object. */
-function isComplete(text: string): boolean {
-  if (!text.trimEnd().endsWith('}')) return false;
+/** Maximum characters of arguments that are parsed in vain, besides four times their length. */
+const MAX_PARSED = 65_536;
+
+/** Whether the arguments of a call are a whole object. Long ones are parsed a few times at most. */
+function isComplete(call: OpenBlock): boolean {
+  const { text } = call;
+  if (!call.hasBrace || call.parsed > 4 * text.length + MAX_PARSED) return false;
   try {
     JSON.parse(text);
     return true;
   } catch {
+    call.parsed += text.length;
     return false;
   }
 }

@@ -8,6 +8,8 @@ export class MessageFold {
   private isComplete = false;
   /** Arguments of calls so far, by block. */
   private readonly inputs = new Map<ContentBlock, string>();
+  /** Citations so far, by block. */
+  private readonly citations = new Map<ContentBlock, unknown[]>();
 
   add(event: MessageEvent): void {
     switch (event.type) {
@@ -59,9 +61,20 @@ export class MessageFold {
         this.inputs.set(block, (this.inputs.get(block) ?? '') + delta.partial_json);
         return;
       case 'citations_delta':
-        block['citations'] = [...((block['citations'] as unknown[] | null) ?? []), delta.citation];
+        this.addCitation(block, delta.citation);
         return;
     }
+  }
+
+  /** The first citation copies the list of the event, which the fold must not change. */
+  private addCitation(block: ContentBlock, citation: unknown): void {
+    let list = this.citations.get(block);
+    if (!list) {
+      list = [...((block['citations'] as unknown[] | null) ?? [])];
+      block['citations'] = list;
+      this.citations.set(block, list);
+    }
+    list.push(citation);
   }
 
   /** Arguments that are no object, such as interrupted ones, are an object with the text. */

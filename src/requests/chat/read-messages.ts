@@ -177,7 +177,7 @@ function readText(message: AssistantMessage): MessageItem | undefined {
 function readAssistantContent({ content, refusal, annotations }: AssistantMessage): MessagePart[] {
   const parts: MessagePart[] =
     typeof content === 'string' ? (content === '' ? [] : [{ type: 'output_text', text: content }]) : [];
-  if (Array.isArray(content)) parts.push(...readAssistantParts(content));
+  if (Array.isArray(content)) for (const part of readAssistantParts(content)) parts.push(part); // too many for arguments
   if (annotations?.length) {
     let text = parts.find((part): part is OutputTextPart => part.type === 'output_text');
     if (!text) {

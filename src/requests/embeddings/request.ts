@@ -121,5 +121,15 @@ function checkModels({ model, models }: EmbeddingBody): Issue[] {
   return [{ path: 'models', message }];
 }
 
-/** A slug without its routing suffix. */
-const nameOf = (slug: string): string => slug.toLowerCase().replace(/(:(nitro|floor|exacto|free|online))+$/, '');
+const routingSuffix = /:(?:nitro|floor|exacto|free|online)$/;
+
+/** Returns a slug without its routing suffixes, in time linear in its length. */
+function nameOf(slug: string): string {
+  const name = slug.toLowerCase();
+  let end = name.length;
+  for (;;) {
+    const start = name.lastIndexOf(':', end - 1);
+    if (start === -1 || !routingSuffix.test(name.slice(start, end))) return name.slice(0, end);
+    end = start;
+  }
+}
