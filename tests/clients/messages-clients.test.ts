@@ -9,6 +9,7 @@ import { startBackEnds } from './back-end.ts';
 const backEnds = await startBackEnds();
 afterAll(() => backEnds.close());
 
+const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 const usage = { input: 1000, cached: 400, output: 50, reasoning: 20 };
 const calls = [
   { name: 'get_weather', input: { city: 'Bern' } },
@@ -44,6 +45,29 @@ describe.each(backEnds.all)('clients of the Messages API with $kind', (backEnd) 
     const [, second] = backEnd.takeUpstreamBodies();
     if (second) expect(JSON.stringify(second)).toContain('Olten is sunny.');
     if (kind === 'anthropic-messages') expect(JSON.stringify(second)).toContain('"signature"');
+  });
+
+  it('the Vercel AI SDK and LangChain send images', async () => {
+    const script = () => backEnd.script('What is this?', { text: 'A dot.' });
+    const file = { type: 'file' as const, data: `data:image/png;base64,${dot}`, mediaType: 'image/png' };
+    backEnd.takeUpstreamBodies();
+    const written = await generateText({
+      ...settings,
+      messages: [{ role: 'user', content: [{ type: 'text', text: script() }, file] }],
+    });
+    const chat = new ChatAnthropic({
+      model,
+      apiKey: gateway.key,
+      anthropicApiUrl: `${gateway.url}/api`,
+      maxRetries: 0,
+      maxTokens: 4096,
+    });
+    const image = { type: 'image_url', image_url: { url: file.data } };
+    const message = await chat.invoke([new HumanMessage({ content: [{ type: 'text', text: script() }, image] })]);
+
+    expect(written.text).toBe('A dot.');
+    expect(message.text).toBe('A dot.');
+    for (const body of backEnd.takeUpstreamBodies()) expect(JSON.stringify(body)).toContain(dot);
   });
 
   it('the Vercel AI SDK streams text and usage', async () => {
