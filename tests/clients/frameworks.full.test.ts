@@ -1,11 +1,15 @@
+import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { testGateway } from '../../src/testing/test-gateway.ts';
+import { examplesConfig, runExamples } from '../docs/run-examples.ts';
 import { startBackEnds } from './back-end.ts';
 import { findFrameworks } from './frameworks.ts';
 
 process.env['MASTRA_TELEMETRY_DISABLED'] = '1';
 const found = findFrameworks();
 const load = 'load' in found ? found.load : undefined;
+const folder = 'load' in found ? found.folder : undefined;
 const backEnds = load && (await startBackEnds());
 afterAll(() => backEnds?.close());
 
@@ -13,6 +17,17 @@ it.runIf('skipped' in found)('the frameworks are not here', ({ skip }) => {
   const { skipped = '' } = found as { skipped?: string };
   process.stderr.write(`tests/clients/frameworks.full.test.ts is skipped: ${skipped}\n`);
   skip(skipped);
+});
+
+it.skipIf(!load)('the examples of the guide run, and print something', async () => {
+  const gateway = await testGateway(examplesConfig);
+  try {
+    const runs = await runExamples('docs/guides/clients.md', 'js', gateway, join(folder!, 'node_modules'));
+    expect(runs).toHaveLength(2);
+    expect(runs.filter(({ error, output }) => error !== undefined || output.trim() === '')).toEqual([]);
+  } finally {
+    await gateway.close();
+  }
 });
 
 // The parts of the frameworks that the tests use: their types are not installed.
