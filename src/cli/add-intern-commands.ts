@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandParts } from './add-vault-commands.ts';
+import type { InternApiOptions } from './intern-api.ts';
+import type { InternChatOptions } from './intern-chat.ts';
 import type { CreateInternOptions, InternOptions } from './interns.ts';
 
 /** Adds `headgate interns`. */
@@ -11,6 +13,11 @@ export function addInternCommands<Sources>(program: Command, { terminal, load, c
       '--workspace <name>',
       'name, slug or id of the workspace (the default one)',
     );
+
+  const addWithUrl = (name: string, description: string): Command =>
+    command(interns, name, description, examples)
+      .argument(...internArgument)
+      .option('--url <url>', 'address of the gateway (the one of the configuration)');
 
   add('list', 'list the interns of a workspace, the newest first')
     .option('--json', 'as a JSON list')
@@ -54,6 +61,22 @@ export function addInternCommands<Sources>(program: Command, { terminal, load, c
       const { removeIntern } = await import('./interns.ts');
       await removeIntern(terminal, load(options), intern, options);
     });
+  addWithUrl('chat', 'talk with a running intern: each line is a message, and its questions are asked here')
+    .option('--message <text>', 'send this message, print the reply and end')
+    .option('--session <id>', 'the conversation to continue (a new one)')
+    .option('--manual', 'it asks before it uses its tools')
+    .action(async (intern: string, options: Sources & InternApiOptions & InternChatOptions) => {
+      const { openInternApi } = await import('./intern-api.ts');
+      const { chatWithIntern } = await import('./intern-chat.ts');
+      await chatWithIntern(terminal, await openInternApi(terminal, load(options).config, intern, options), options);
+    });
+  addWithUrl('logs', 'print the log of the agent of a running intern')
+    .option('-f, --follow', 'go on with new lines until it stops')
+    .action(async (intern: string, options: Sources & InternApiOptions & { follow?: boolean }) => {
+      const { openInternApi, printInternLog } = await import('./intern-api.ts');
+      const api = await openInternApi(terminal, load(options).config, intern, options);
+      await printInternLog(terminal, api, { follows: options.follow === true });
+    });
 }
 
 const internArgument = ['<intern>', 'name or id of the intern'] as const;
@@ -61,5 +84,6 @@ const internArgument = ['<intern>', 'name or id of the intern'] as const;
 const examples = `
 Examples:
   $ headgate interns create scout --member ada --provision
+  $ HEADGATE_KEY=… headgate interns chat scout
   $ headgate interns list
   $ headgate interns suspend scout`;

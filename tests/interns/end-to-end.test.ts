@@ -4,8 +4,10 @@ import { createServer, type IncomingMessage, request as httpRequest } from 'node
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Readable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { runCli } from '../../src/cli/program.ts';
 import { testKeys } from '../../src/testing/index.ts';
 import { cleanUp, type GatewayProcess, startGateway } from '../lifecycle/gateway-process.ts';
 import { probeBubblewrap } from './probe-bubblewrap.ts';
@@ -155,6 +157,45 @@ describe.skipIf(problem !== undefined)('an intern', () => {
     expect(readReply(await readAll(response))).toBe('By name');
   });
 
+  it('talks in the terminal, with its questions', async () => {
+    const talk = async (typed: string[], ...args: string[]) => {
+      const printed = { stdout: '', stderr: '' };
+      const output = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
+      const terminal = { stdout: output('stdout'), stderr: output('stderr'), cwd: gate.folder };
+      const input = typed.map((line) => `${line}\n`);
+      const code = await runCli([...args, '--url', gate.url, '--config', join(gate.folder, 'headgate.json')], {
+        ...terminal,
+        env: { HEADGATE_KEY: testKeys.key },
+        openInput: () => Readable.from(input),
+      });
+      return { code, ...printed };
+    };
+    const chat = ['interns', 'chat', 'scout'];
+    expect(await talk([], ...chat, '--message', 'Hello')).toEqual({ code: 0, stdout: 'Hello\n', stderr: '' });
+    const asked = await talk(
+      ['[[call shell {"command": "echo $((40+2)) >sum; cat sum"}]]', '1', 'Bye'],
+      ...[...chat, '--manual', '--session', 'terminal'],
+    );
+    expect(asked).toMatchObject({ code: 0, stdout: expect.stringMatching(/42[\s\S]*Bye\n$/) });
+    expect(asked.stderr).toMatch(/^It wants to run: .*echo[\s\S]* 1 allow_once/);
+    const log = await talk([], 'interns', 'logs', id);
+    expect(log).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('the runtime is ready') });
+    const failed = await talk(['[[fail 400 Too bad.]]', 'never'], ...chat);
+    expect(failed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('Too bad.') });
+    expect(await talk([], 'interns', 'chat', 'other')).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining('The key sees no intern "other".') },
+    });
+    const following = talk([], 'interns', 'logs', 'scout', '--follow');
+    expect((await send('POST', `/interns/${id}/suspend`)).status).toBe(200);
+    expect(await following).toMatchObject({ code: 0, stdout: expect.stringContaining('the runtime is ready') });
+    expect(await talk([], ...chat, '--message', 'Hello')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('stopped'),
+    });
+    expect((await send('POST', `/interns/${id}/provision`)).status).toBe(202);
+    await untilRunning();
+  });
+
   it('uses a secret that exists nowhere but in the request to its host', async () => {
     const arrived = Promise.withResolvers<(text: string) => void>();
     answer = (end) => arrived.resolve(end);
@@ -182,7 +223,7 @@ describe.skipIf(problem !== undefined)('an intern', () => {
     expect(await say('[[call write_file {"path": "notes/a.txt", "content": "kept"}]]')).toContain('written');
     expect((await send('POST', `/interns/${id}/suspend`)).status).toBe(200);
     expect(await find()).toMatchObject({ status: 'stopped', hostname });
-    expect(look().processes).toEqual(before.processes);
+    await vi.waitFor(() => expect(look().processes).toEqual(before.processes), 30_000); // until they are reaped
     expect((await send('POST', `/interns/${id}/provision`)).status).toBe(202);
     await untilRunning();
     expect(await say('[[call read_file {"path": "notes/a.txt"}]]')).toContain('kept');
