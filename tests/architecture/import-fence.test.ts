@@ -52,9 +52,10 @@ const rules: Rules = {
       mcp: 'outbound', // errors of exchanges
       objects: '',
       outbound: '',
-      sandbox: '',
-      storage: 'cluster:types data-folder',
+      sandbox: 'threads',
+      storage: 'cluster:types data-folder threads',
       telemetry: '',
+      threads: '',
       tokenizers: '',
     },
   },

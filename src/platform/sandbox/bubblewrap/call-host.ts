@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { type CallThread, callThread } from '../thread-calls.ts';
+import { type CallThread, callThread } from '../../threads/thread-calls.ts';
 import type { HostFunctions } from './host-thread.ts';
 
 const entry = new URL(`./host-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);

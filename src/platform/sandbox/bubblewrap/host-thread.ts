@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { serveThread } from '../thread-calls.ts';
+import { serveThread } from '../../threads/thread-calls.ts';
 import { checkProcesses } from './check-processes.ts';
 import { measureTree } from './find-entries.ts';
 import { createPipes, removeFolder } from './host-programs.ts';

@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { EntryToWrite, SandboxLimits } from '../sandbox.ts';
 import { HomeAccess } from './home-access.ts';
 import { SimulatedFiles } from './simulated-files.ts';
-import { serveThread } from '../thread-calls.ts';
+import { serveThread } from '../../threads/thread-calls.ts';
 
 /*
  * The thread that has the files of a simulated sandbox. The shells are in threads of their own, because the only way to

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { BufferEncoding, FileContent, FsStat, IFileSystem } from 'just-bash';
 import type { ShellFiles } from './files-thread.ts';
 import type { FileState } from './simulated-files.ts';
-import type { CallThread } from '../thread-calls.ts';
+import type { CallThread } from '../../threads/thread-calls.ts';
 
 type Encoding = BufferEncoding | { encoding?: BufferEncoding | null } | undefined;
 

@@ -3,7 +3,7 @@ import { Bash, type CommandName, getCommandNames } from 'just-bash';
 import { SANDBOX_HOME } from '../sandbox.ts';
 import type { ShellFiles } from './files-thread.ts';
 import { ShellFileSystem } from './shell-files.ts';
-import { callThread, serveThread } from '../thread-calls.ts';
+import { callThread, serveThread } from '../../threads/thread-calls.ts';
 
 export interface ShellData {
   files: MessagePort;

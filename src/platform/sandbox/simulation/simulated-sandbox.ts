@@ -13,7 +13,7 @@ import {
 } from '../sandbox.ts';
 import type { DriverFiles } from './files-thread.ts';
 import type { ShellData, ShellFunctions, ShellResult } from './shell-thread.ts';
-import { type CallThread, callThread } from '../thread-calls.ts';
+import { type CallThread, callThread } from '../../threads/thread-calls.ts';
 
 const MIB = 1024 * 1024;
 const PIECE_BYTES = MIB;
