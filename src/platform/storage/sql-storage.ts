@@ -48,12 +48,13 @@ import {
  * Creates the store over either dialect. All SQL is in `tables/`.
  *
  * @param db reads 64-bit integers as `bigint` with both drivers; closed with the storage
- * @param append records entries; a dialect may have a faster way
+ * @param own what a dialect has of its own: a faster way to record entries, another connection for searches
  */
 export async function createSqlStorage(
   db: Kysely<Tables>,
-  append: LedgerStore['append'] = (entries) => appendEntries(db, entries),
+  own: { append?: LedgerStore['append']; searches?: Kysely<Tables> | undefined } = {},
 ): Promise<Storage> {
+  const append: LedgerStore['append'] = own.append ?? ((entries) => appendEntries(db, entries));
   const ping = async () => {
     await sql`select 1`.execute(db);
     return 'writable' as const;
@@ -112,7 +113,7 @@ export async function createSqlStorage(
       listExistingFiles: (ids) => listExistingFiles(db, ids),
     },
     containers: createContainerStore(db),
-    passages: createPassageStore(db),
+    passages: createPassageStore(db, own.searches),
     interns: createInternStore(db),
     jobs: createJobStore(db),
     vaults: createVaultStore(db),

@@ -8,6 +8,7 @@ import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
 import { createEntryAppender } from './append-entries.ts';
 import { createSqliteDialect } from './dialect.ts';
+import { openSearches } from './open-searches.ts';
 import { readResultCode, resultCodes } from './result-codes.ts';
 import { busyTimeoutMs, waitWhileBusy } from './wait-while-busy.ts';
 
@@ -35,8 +36,12 @@ export async function openSqliteStorage(path: string): Promise<Storage> {
   }
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(database) });
   const appender = createEntryAppender(database, db, path);
-  const storage = await createSqlStorage(db, appender.append);
-  const close = (): Promise<void> => storage.close().finally(() => appender.close());
+  const searches = path === ':memory:' ? undefined : openSearches(path);
+  const storage = await createSqlStorage(db, { append: appender.append, searches: searches?.db });
+  const close = async (): Promise<void> => {
+    await searches?.close();
+    await storage.close().finally(() => appender.close());
+  };
   return { ...storage, close };
 }
 

@@ -50,6 +50,18 @@ describe('storage: sqlite alone', () => {
     expect(existsSync(':memory:')).toBe(false);
   });
 
+  it('ends its connection for searches when it closes, so that no log remains', async () => {
+    const path = join(folder, 'searched.db');
+    const storage = await openSqliteStorage(path);
+    await storage.migrate();
+    const words = [{ text: 'refund', isPrefix: true }];
+    const count = () => storage.passages.countWords('w', words, 10);
+    expect(await count()).toEqual({ passages: 0, counts: [0] });
+    await storage.close();
+    await expect(count()).rejects.toThrow('closed');
+    expect(existsSync(`${path}-wal`)).toBe(false);
+  });
+
   it('folds its log into the file when it closes, even while another one is open', async () => {
     const path = join(folder, 'closed.db');
     await (await openSqliteStorage(path)).close();

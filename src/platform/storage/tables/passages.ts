@@ -53,8 +53,12 @@ export async function queueFilesOf(trx: Database, workspaceId: string): Promise<
     on conflict (file_id) do update set tries = file_queue.tries + 1, next_at_ms = 0`.execute(trx);
 }
 
-/** Creates the store of passages over either dialect. */
-export function createPassageStore(db: Database): PassageStore {
+/**
+ * Creates the store of passages over either dialect.
+ *
+ * @param searches a connection that reads outside of the main thread, if there is one
+ */
+export function createPassageStore(db: Database, searches = db): PassageStore {
   const index = openWordIndex(db);
   return {
     claimFile: (nowMs, untilMs) => claimFile(db, nowMs, untilMs),
@@ -102,19 +106,19 @@ export function createPassageStore(db: Database): PassageStore {
     },
     readIndexState: (workspaceId) => readIndexState(db, workspaceId),
     async countWords(workspaceId, words, max) {
-      const row = await db
+      const row = await searches
         .selectFrom('file_texts')
         .select(sql<bigint>`cast(coalesce(sum(passages), 0) as bigint)`.as('passages'))
         .where('workspace_id', '=', writeTextColumn(workspaceId))
         .executeTakeFirstOrThrow();
       const counts: number[] = [];
       for (const word of words) {
-        counts.push(await index.count(db, workspaceId, word, max));
-        await nextTurn(); // the embedded store runs on the main thread
+        counts.push(await index.count(searches, workspaceId, word, max));
+        await nextTurn(); // a database in memory runs on the main thread
       }
       return { passages: readNumber(row.passages), counts };
     },
-    findPassages: (query) => findPassages(db, query),
+    findPassages: (query) => findPassages(searches, query),
   };
 
   async function findPassages(on: Database, query: PassageQuery): Promise<FoundPassage[]> {
@@ -138,7 +142,7 @@ export function createPassageStore(db: Database): PassageStore {
   }
 }
 
-/** Passages that are ranked: the newest ones if more have a word. The embedded store runs on the main thread. */
+/** Passages that are ranked: the newest ones if more have a word. */
 const MAX_MATCHES = 5000;
 
 const nothing = sql``;

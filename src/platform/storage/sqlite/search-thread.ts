@@ -1,0 +1,24 @@
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+import { serveThread } from '../../threads/thread-calls.ts';
+import { busyTimeoutMs } from './wait-while-busy.ts';
+
+/*
+ * The thread that searches words. A search in a large vocabulary takes hundreds of milliseconds, and SQLite cannot pause
+ * it.
+ */
+
+const database = new DatabaseSync(workerData as string, {
+  ...{ readOnly: true, readBigInts: true },
+  timeout: busyTimeoutMs, // here it blocks only searches
+});
+
+const functions = {
+  select: (text: string, parameters: SQLInputValue[]): unknown[] => database.prepare(text).all(...parameters),
+  /** The last connection to a database removes its log, so this one has to end before. */
+  close: (): void => database.close(),
+};
+
+export type SearchFunctions = typeof functions;
+
+serveThread(parentPort!, functions); // this module is the entry of a worker
