@@ -281,6 +281,22 @@ describe('headgate explain', () => {
 });
 
 describe('headgate explain --path', () => {
+  it.each([
+    ['chat/completions', { messages: [{ role: 'user', content: 'a' }] }],
+    ['completions', { prompt: 'a' }],
+    ['messages', { max_tokens: 9, messages: [{ role: 'user', content: 'a' }] }],
+  ])('explains %s', async (path, body) => {
+    const { stdout } = await explain({ model: 'acme/one', ...body }, '--path', path, '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ endpoints: [{ tag: 'cheap' }, { tag: 'dear' }] });
+  });
+
+  it('names the fields of a body as its format does', async () => {
+    const content = [{ type: 'tool_result', tool_use_id: 'none', content: 'a' }];
+    const body = { model: 'acme/one', max_tokens: 9, messages: [{ role: 'user', content }] };
+    const { code, stdout } = await explain(body, '--path', 'messages');
+    expect([code, stdout]).toEqual([1, expect.stringContaining('messages[0].content[0].tool_use_id')]);
+  });
+
   it('explains embeddings and reranking', async () => {
     const embeddings = await explain({ model: 'acme/one', input: ['a', 'b'] }, '--path', 'embeddings', '--json');
     expect(JSON.parse(embeddings.stdout)).toMatchObject({ endpoints: [{ tag: 'cheap' }, { tag: 'dear' }] });

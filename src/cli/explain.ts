@@ -18,7 +18,7 @@ import type { Endpoint } from '../providers/provider.ts';
 import { checkMeaning } from '../requests/responses/check-meaning.ts';
 import { joinLateTools } from '../requests/responses/late-tools.ts';
 import { rejectDisabledTools } from '../requests/responses/disabled-tools.ts';
-import { readRequest } from '../requests/responses/request.ts';
+import type { RenameFields } from '../requests/rename-fields.ts';
 import { rejectUnsupportedFeatures } from '../requests/responses/unsupported-features.ts';
 import { type Plan, planRoute, type RoutingCaller, type RoutingContext } from '../routing/plan-route.ts';
 import { resolveKey } from './change-keys.ts';
@@ -28,6 +28,7 @@ import { describeTools, rejectUnknownTools } from './describe-tools.ts';
 import { findStoreFile } from './describe-store.ts';
 import { withReadOnlyStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
+import { findNames, readTextBody, type TextPath } from './read-text-body.ts';
 import { readRoutingContext, resolveWorkspaceId } from './read-routing-context.ts';
 import { type Column, drawTable } from './table.ts';
 import { CommandError, colorize, readMessage, type Terminal } from './terminal.ts';
@@ -36,7 +37,7 @@ export interface ExplainOptions {
   /** File with the body of the request; `-` for the standard input. */
   body: string;
   /** The path of the request, after `/api/v1/`. Absent: `responses`. */
-  path?: 'responses' | 'embeddings' | 'rerank';
+  path?: TextPath | 'embeddings' | 'rerank';
   /** Name, slug or id of the workspace of the caller. Its defaults and its guardrail apply, so the store is read. */
   workspace?: string;
   /** The key of the caller, by hash or name. All its guardrails and the defaults of its workspace apply. */
@@ -59,10 +60,11 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   const { asker, stored } = await findAsker(loaded, options, say);
   const routingContext = readRoutingContext(loaded, say, stored);
   let refused: Plan<Endpoint> | undefined;
+  let rename: RenameFields = (text) => text;
   const { path = 'responses' } = options;
   try {
-    if (path !== 'responses') {
-      const body = readBody(terminal, options.body);
+    const body = readBody(terminal, options.body);
+    if (path === 'embeddings' || path === 'rerank') {
       const planBody = planRetrievalBody(path, body, loaded.config, asker, routingContext);
       const plan = planBody((partial) => {
         refused = partial;
@@ -71,7 +73,8 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
       return 0;
     }
     const given = asker.defaults?.textModel;
-    const read = readRequest(readBody(terminal, options.body), {
+    rename = findNames(path, body);
+    const read = readTextBody(path, body, {
       defaultModel: given,
       savedPlugins: asker.defaults?.plugins,
       modules: (await loadPluginModules(loaded.config.plugins.modules, () => {})).settings, // no plugin runs
@@ -100,9 +103,9 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const { body } = writeErrorEnvelope(error);
-    if (options.json) stdout.write(`${JSON.stringify(body, undefined, 2)}\n`);
+    if (options.json) stdout.write(`${rename(JSON.stringify(body, undefined, 2))}\n`);
     else {
-      stdout.write(`${error.status}  ${readIssues(error).replaceAll('\n', '\n     ')}\n`);
+      stdout.write(`${error.status}  ${rename(readIssues(error)).replaceAll('\n', '\n     ')}\n`);
       if (refused) printExcluded(terminal, refused);
     }
     return 1;

@@ -161,7 +161,14 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   )
     .requiredOption('--body <file>', 'body of the request, as JSON; - for standard input')
     .addOption(
-      new Option('--path <path>', 'path of the request, after /api/v1/').choices(['responses', 'embeddings', 'rerank']),
+      new Option('--path <path>', 'path of the request, after /api/v1/').choices([
+        'responses',
+        'chat/completions',
+        'completions',
+        'messages',
+        'embeddings',
+        'rerank',
+      ]),
     )
     .option('--workspace <name>', 'workspace of the caller')
     .option('--key <key>', 'key of the caller, by hash or name, with its workspace and guardrails')
