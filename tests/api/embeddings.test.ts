@@ -220,13 +220,18 @@ describe('POST /embeddings', () => {
     expect((await send({ input: 'a', ...fields })).status).toBe(502);
   });
 
-  it('estimates the usage of a provider that reports none', async () => {
+  it.each([
+    ['none', undefined],
+    ['a negative one', { prompt_tokens: -5 }],
+    ['an impossible one', { prompt_tokens: 2e9 }],
+  ])('estimates the usage of a provider that reports %s', async (_, usage) => {
     const session = newSession();
-    upstream.respond(json({ data: [{ embedding: [1] }] }));
+    upstream.respond(json({ data: [{ embedding: [1] }], usage }));
 
     const { body } = await send({ input: 'one two three', session_id: session });
 
     expect(body.usage['prompt_tokens']).toBeGreaterThan(1);
+    expect(body.usage['cost']).toBeGreaterThan(0);
     expect(await rowsOf(gateway.dataDir, session)).toMatchObject([{ estimated: 1 }]);
   });
 

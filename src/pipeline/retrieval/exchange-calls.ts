@@ -1,5 +1,6 @@
 import { type CancelListener, Cancellation } from '../../domain/cancellation.ts';
 import { asGatewayError } from '../../domain/errors.ts';
+import { isCredible } from '../../domain/usage.ts';
 import { estimateUsage } from '../../metering/cost.ts';
 import type { WholeWire } from '../../providers/whole-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
@@ -94,7 +95,9 @@ export class CallExchange<Call, F extends RetrievalFinish> {
       ? this.reading.readBody(await wire.send(written, cancellation.signal), written.readerContext)
       : await this.send(written, cancellation);
     const { estimateCall } = this.options.task;
-    this.attempt.counted.push(finish.usage ?? estimateUsage(estimateCall(call), 0));
+    const { usage } = finish;
+    // A negative count must not make the request free.
+    this.attempt.counted.push(usage && isCredible(usage) ? usage : estimateUsage(estimateCall(call), 0));
     return finish;
   }
 
