@@ -217,6 +217,19 @@ describe('a body', () => {
   });
 });
 
+it('names the field of its own format in the message of an empty conversation', async () => {
+  const response = await gateway.post('/messages', { ...hello, messages: [{ role: 'user', content: '' }] });
+  expect(await response.json()).toMatchObject({
+    error: { message: expect.stringMatching(/^messages: `messages` holds/) },
+  });
+});
+
+it('returns an object as the input of a tool without a schema', async () => {
+  const tools = [{ name: 'look', input_schema: {} }];
+  const response = await gateway.post('/messages', { ...hello, tools, tool_choice: { type: 'any' } });
+  expect(await response.json()).toMatchObject({ content: [{ type: 'tool_use', name: 'look', input: {} }] });
+});
+
 describe('server tools', () => {
   const fetch = { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 2 };
   const search = { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' };

@@ -81,7 +81,7 @@ function answerFreely(
 
 function makeArguments(tool: CallableTool, { prompt }: WireConversation): string {
   if (tool.kind === 'custom') return prompt || tool.name;
-  const filled = fillSchema(tool.parameters ?? { type: 'object', properties: {}, additionalProperties: false });
+  const filled = fillSchema({ type: 'object', ...tool.parameters }); // arguments are an object, whatever the schema lacks
   if (!isServerFunction(tool.name) || !prompt) return JSON.stringify(filled);
   if (hasPrompt(filled)) return JSON.stringify({ ...filled, prompt });
   return JSON.stringify(hasQueries(filled) ? { ...filled, queries: [prompt.slice(0, MAX_QUERY)] } : filled);

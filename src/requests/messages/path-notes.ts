@@ -20,9 +20,9 @@ const words: ReadonlyMap<string, string> = new Map([
   ['`max_output_tokens`', '`max_tokens`'],
 ]);
 
-/** Fields of the request in the pipeline, with their indexes and members. */
+/** Fields of the request in the pipeline, with their indexes and members. A message can begin with `input: `. */
 const pathShape =
-  /\b(?:input|tools)\[\d+\](?:\[\d+\]|\.[a-z_]+)*|\b(?:max_output_tokens|text\.format(?:\.[a-z_]+)*|reasoning\.[a-z_]+|prompt)\b/g;
+  /^input(?=: )|\b(?:input|tools)\[\d+\](?:\[\d+\]|\.[a-z_]+)*|\b(?:max_output_tokens|text\.format(?:\.[a-z_]+)*|reasoning\.[a-z_]+|prompt)\b/g;
 
 /** A text that is only a path, with an explanation: an entry of a list of fields. */
 const wholePath = /^[a-z_]+(?:\.[a-z_]+)*(?=$| \()/;
