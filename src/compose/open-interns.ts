@@ -9,15 +9,17 @@ import type { InternRuntime, InternVaults } from '../interns/ports.ts';
 import { issueInternKey, revokeInternKeys } from '../management/interns/intern-keys.ts';
 import type { ManagementParts } from '../management/parts.ts';
 import type { Bus, Topic } from '../platform/bus/bus.ts';
+import { repeatHourly } from '../platform/hourly.ts';
 import { JobLostError, type JobRunner, runJobs } from '../platform/jobs/run-jobs.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { InternNumbers } from '../platform/telemetry/intern-numbers.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
+import { sweepVaults } from '../vault/sweep-vaults.ts';
 
 export interface OpenInternsParts {
   config: () => Config;
-  storage: Pick<Storage, 'interns' | 'jobs'>;
+  storage: Pick<Storage, 'interns' | 'jobs' | 'vaults'>;
   /** Undefined: the gateway offers no interns. */
   runtime: InternRuntime | undefined;
   vaults: InternVaults | undefined;
@@ -62,6 +64,13 @@ export function openInterns(parts: OpenInternsParts, resources: AsyncDisposableS
       withTimeout(SAVE_MS, runner.close()).catch((error) => log('jobs unavailable', { err: error })),
     );
     resources.defer(bus.subscribe(internTopic, (internId) => runner.notify(createInternJob(internId, 0).id)));
+  }
+  if (parts.runs) {
+    const sweep = repeatHourly(
+      (signal) => sweepVaults(storage, signal),
+      (error) => log('vault sweep failed', { err: error }),
+    );
+    resources.defer(sweep.close);
   }
   return {
     ...{ interns: storage.interns, now: currentTimeMs, deadlineMs: DEADLINE_MS, isOffered },

@@ -261,3 +261,22 @@ it('interns only make transitions of the table, run once, settle, and are never 
     { numRuns: 8 },
   );
 }, 90_000);
+
+it('deletes a vault whose creation ends after the removal of its intern', async () => {
+  const storage = await openSqliteStorage(':memory:');
+  await storage.migrate();
+  await storage.access.putWorkspace({ id: workspaceId, name: 'main', createdAtMs: 1 });
+  const world = new World(storage);
+  world.start();
+  const slow = Promise.withResolvers<void>();
+  world.host.before = (call) => (call === 'createVault' ? slow.promise : undefined);
+  world.create(0, 'ab', true);
+  await vi.advanceTimersByTimeAsync(10);
+  await world.change(0, 'ab', 'delete');
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(await world.list()).toEqual([]);
+  slow.resolve();
+  await world.settle();
+  expect([...world.host.vaults]).toEqual([]);
+  await world.close();
+});

@@ -113,6 +113,7 @@ export const logMessages = {
   'sandbox ended': { levels: ['warn'], fields: ['container', 'workspace_id', 'reason', 'err'] },
   'container save failed': { levels: ['warn'], fields: ['container', 'workspace_id', 'err'] },
   'container leases not renewed': { levels: ['warn'], fields: ['err'] },
+  'vault sweep failed': { levels: ['warn'], fields: ['err'] },
   'container sweep failed': { levels: ['warn'], fields: ['err'] },
   'texts not analyzed': { levels: ['warn'], fields: ['detail', 'count'] },
   'egress refused': { levels: ['info'], fields: ['sandbox', 'workspace_id', 'host', 'port', 'reason'] },
