@@ -15,7 +15,7 @@ import { writeInternChatError } from '../api/interns/chat-failure.ts';
 import { createChatHandlers } from '../api/interns/chat-handlers.ts';
 import { createLogHandler } from '../api/interns/logs.ts';
 import { createDaemonHandlers } from '../api/interns/daemon.ts';
-import { getIntern } from '../management/interns/find-intern.ts';
+import { getChangeableIntern } from '../management/interns/find-intern.ts';
 import { recordDaemonAccess } from '../management/interns/record-daemon-access.ts';
 import { callStore } from '../platform/storage/call-store.ts';
 import type { TextSigner } from '../access/sign-text.ts';
@@ -139,7 +139,8 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     return access.authenticate(key === undefined ? authorization : `Bearer ${key}`, connection);
   };
   const chatParts = {
-    getIntern: (caller: Caller, internId: string) => getIntern(parts.interns, caller, internId),
+    // The key of an intern does not talk to the intern: it could answer its own questions. choice 731
+    getIntern: (caller: Caller, internId: string) => getChangeableIntern(parts.interns, caller, internId),
     findLive: parts.runtime.find,
     sign: parts.sign,
   };

@@ -151,6 +151,9 @@ describe('a created intern', () => {
     ['DELETE', '/x'],
     ['POST', '/x/provision'],
     ['POST', '/x/suspend'],
+    ['POST', '/x/chat/completions'],
+    ['POST', '/x/invoke'],
+    ['GET', '/x/daemon'],
   ])('is refused at a regional host: %s /interns%s', async (method, path) => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const headers = { host: 'eu.example.com', authorization: `Bearer ${gateway.key}` };
@@ -305,6 +308,15 @@ describe('the key of an intern', () => {
     ] as const) {
       const body = method === 'POST' && path === '' ? { name: createName(), workspace_id: workspace } : undefined;
       expect(await send(method, path, body, { key }), `${method} ${path}`).toEqual(failure(404, 'not_found'));
+    }
+    const message = { stream: true, messages: [{ role: 'user', content: 'a' }] };
+    for (const [method, path, body] of [
+      ['POST', 'chat/completions', message],
+      ['POST', 'invoke', { input: 'a' }],
+      ['GET', 'daemon', undefined],
+      ['GET', 'logs', undefined],
+    ] as const) {
+      expect((await send(method, `/${id}/${path}`, body, { key })).status, path).toBe(404);
     }
     await send('POST', `/${id}/suspend`);
     expect((await send('GET', `/${id}`, undefined, { key })).status).toBe(401);

@@ -1,6 +1,6 @@
 import type { TextSigner } from '../../access/sign-text.ts';
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '../../domain/errors.ts';
 import type { Intern } from '../../domain/intern.ts';
@@ -39,7 +39,7 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
   async function admit(
     request: IncomingMessage,
   ): Promise<{ intern: Intern; live: LiveIntern | undefined; path: string }> {
-    const url = new URL(request.url ?? '/', 'http://intern');
+    const url = readTargetOfRequest(request);
     const intern = await parts.findByHostname(readHostname(request.headers.host));
     const token =
       /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? url.searchParams.get('token') ?? '';
@@ -49,7 +49,7 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
         'Send the token of GET /api/v1/interns/{internId}/daemon as a bearer token or as the parameter `token`.';
       throw new GatewayError('authentication', says);
     }
-    url.searchParams.delete('token');
+    if (url.searchParams.has('token')) url.searchParams.delete('token'); // it writes the others in another way
     if (decodePath(url.pathname).startsWith(NO_CONTROL)) throw createChatError('not_found', 'There is no such path.');
     return { intern: intern!, live: parts.findLive(intern!.id), path: url.pathname + url.search }; // its token is right
   }
@@ -64,6 +64,8 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
       return;
     }
     const upstream = await live.running.connect().catch((error: unknown) => Promise.reject(toFailure(error)));
+    // A client that disconnects frees the connection, also if the agent has not responded.
+    response.once('close', () => void upstream.destroy());
     try {
       const incoming = await forward(request, upstream, path);
       response.writeHead(incoming.statusCode!, listHeaders(incoming));
@@ -95,11 +97,14 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
         if (!live) return await forwardUpgrade(findOwner(intern, request), request, socket, head);
         const agent = await live.running.connect().catch((error: unknown) => Promise.reject(toFailure(error)));
         upstream = agent;
-        const headers = Object.entries(cleanHeaders(request)).flatMap(([name, values]) =>
-          values.map((value) => `${name}: ${value}`),
-        );
-        const upgrade = [`connection: Upgrade`, `upgrade: ${request.headers.upgrade ?? 'websocket'}`];
-        agent.write(`${[`${request.method} ${path} HTTP/1.1`, ...headers, ...upgrade].join('\r\n')}\r\n\r\n`);
+        socket.once('close', () => void agent.destroy());
+        const opened = await openUpgrade(request, agent, path);
+        if ('rejected' in opened) {
+          await pipeline(Readable.from(writeRejection(opened.rejected)), socket);
+          return;
+        }
+        socket.write(writeHead(101, 'Switching Protocols', opened.accepted.rawHeaders));
+        if (opened.head.length > 0) socket.write(opened.head);
         if (head.length > 0) agent.write(head);
         await Promise.all([pipeline(socket, agent), pipeline(agent, socket)]);
       } catch (error) {
@@ -111,6 +116,43 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
       }
     },
   };
+}
+
+/** @throws {GatewayError} `bad_request` */
+function readTargetOfRequest({ url = '/' }: IncomingMessage): URL {
+  const parsed = URL.parse(url, 'http://intern');
+  if (parsed && url.startsWith('/') && !url.startsWith('//')) return parsed;
+  throw createChatError('bad_request', 'The target of the request must be a path.');
+}
+
+/** What an agent says to a request for another protocol. */
+type OpenedUpgrade = { accepted: IncomingMessage; head: Buffer } | { rejected: IncomingMessage };
+
+/** Requests another protocol. Nothing else of the client reaches an agent that rejects it. @throws {GatewayError} */
+function openUpgrade(request: IncomingMessage, agent: Duplex, path: string): Promise<OpenedUpgrade> {
+  const opened = Promise.withResolvers<OpenedUpgrade>();
+  const outgoing = httpRequest({
+    ...{ createConnection: () => agent, method: request.method, path, setHost: false },
+    headers: { ...cleanHeaders(request), connection: 'Upgrade', upgrade: request.headers.upgrade ?? 'websocket' },
+  });
+  outgoing.on('upgrade', (accepted, _, head) => opened.resolve({ accepted, head }));
+  outgoing.on('response', (rejected) => opened.resolve({ rejected }));
+  outgoing.on('error', (cause) => opened.reject(explainSilence(cause)));
+  outgoing.end();
+  return opened.promise;
+}
+
+/** Writes a response whose end is that of the connection. */
+async function* writeRejection(response: IncomingMessage): AsyncGenerator<Buffer> {
+  const headers = [...listHeaders(response), 'connection', 'close'];
+  yield writeHead(response.statusCode!, response.statusMessage ?? '', headers);
+  yield* response as AsyncIterable<Buffer>;
+}
+
+/** @param headers names and values */
+function writeHead(status: number, reason: string, headers: readonly string[]): Buffer {
+  const lines = headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
+  return Buffer.from(`${[`HTTP/1.1 ${status} ${reason}`, ...lines].join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
 const readHostname = (host: string | undefined): string =>
@@ -126,19 +168,21 @@ function forward(request: IncomingMessage, upstream: Duplex, path: string): Prom
     },
     received.resolve,
   );
-  outgoing.on('error', (cause) =>
-    received.reject(createChatError('intern_unreachable', 'The agent does not respond.', true, cause)),
-  );
+  outgoing.on('error', (cause) => received.reject(explainSilence(cause)));
   outgoing.on('upgrade', (_, socket) => void socket.destroy());
   request.on('aborted', () => void upstream.destroy());
   request.pipe(outgoing);
   return received.promise;
 }
 
-/** The headers that an agent receives: without those of the connection and without the token. */
+const explainSilence = (cause: Error): GatewayError =>
+  createChatError('intern_unreachable', 'The agent does not respond.', true, cause);
+
+/** The headers that an agent receives: without those of the connection and without the token, which pages pass on. */
 function cleanHeaders(request: IncomingMessage): Record<string, string[]> {
   const headers = removeHopHeaders(request.headersDistinct);
   headers.delete('authorization');
+  if (request.headers.referer?.includes('token=')) headers.delete('referer');
   if (request.headers['transfer-encoding'] !== undefined) headers.set('transfer-encoding', ['chunked']);
   return Object.fromEntries(headers);
 }
