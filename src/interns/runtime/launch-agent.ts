@@ -6,6 +6,7 @@ import { AGENT_PORT, AgentClient } from './agent-client.ts';
 import { readAgentFiles, readOperatorFiles } from './agent-files.ts';
 import { BOOT_FOLDER, builtinCommand, INSTRUCTIONS_PATH, NO_NODE, writeBootScript } from './boot-script.ts';
 import type { LogRing } from './log-ring.ts';
+import { readAgentOutput } from './read-agent-output.ts';
 import { GATEWAY_URL, type InternEgress, type RuntimeProgram, type RuntimeTimes } from './runtime-parts.ts';
 
 /** The key that an agent sends. The gateway replaces it, so the agent never has the real one. choice 680 */
@@ -47,8 +48,7 @@ export async function launchAgent(launch: Launch, signal: AbortSignal): Promise<
       ...(trustBundle !== undefined && listTrustVariables(`${BOOT_FOLDER}/ca.pem`)),
     },
   });
-  started.stream.on('data', (bytes: Buffer) => logs.write(bytes));
-  started.stream.on('error', () => {}); // its end says more
+  readAgentOutput(started.stream, logs);
   started.stream.write(Buffer.concat(files.map(({ content }) => content)));
   try {
     await awaitHealth(started, launch, signal);

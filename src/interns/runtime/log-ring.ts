@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 /** Bytes of output of an agent that are kept. */
 export const MAX_LOG_BYTES = 262_144;
 /** A longer line is split. */
@@ -22,16 +24,17 @@ export class LogRing {
     for (const line of [...earlier.split('\n'), ...later]) if (line !== '') this.keep(line);
   }
 
-  /** Adds output of the agent. */
-  write(bytes: Buffer): void {
+  /** Adds output of the agent. @returns the number of lines */
+  write(bytes: Buffer): number {
     this.rest += bytes.toString();
     const lines = this.rest.split('\n');
     this.rest = lines.pop()!;
-    for (const line of lines) this.note(line);
     if (this.rest.length > MAX_LINE) {
-      this.note(this.rest);
+      lines.push(this.rest);
       this.rest = '';
     }
+    for (const line of lines) this.note(line);
+    return lines.length;
   }
 
   /** Adds a line with the time. */
@@ -57,4 +60,16 @@ export class LogRing {
     this.bytes += Buffer.byteLength(line) + 1;
     while (this.bytes > MAX_LOG_BYTES) this.bytes -= Buffer.byteLength(this.lines.shift()!) + 1;
   }
+}
+
+/** Reads a saved log. Its agent can have put a larger file in its place, whose rest is ignored. */
+export async function readStart(saved: Readable): Promise<string> {
+  const pieces: Buffer[] = [];
+  let left = MAX_LOG_BYTES;
+  for await (const piece of saved as AsyncIterable<Buffer>) {
+    pieces.push(piece.subarray(0, left));
+    left -= piece.length;
+    if (left <= 0) break;
+  }
+  return Buffer.concat(pieces).toString();
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HomeSync } from '../../containers/home-sync.ts';
 import type { LeaseKeeper } from '../../containers/leases.ts';
@@ -12,7 +11,7 @@ import type { InternCredentials } from '../ports.ts';
 import { AGENT_PORT, AgentClient, AgentError } from './agent-client.ts';
 import { acquireHome, type HomeLease, openHome, syncHome } from './intern-home.ts';
 import { launchAgent } from './launch-agent.ts';
-import { LogRing } from './log-ring.ts';
+import { LogRing, readStart } from './log-ring.ts';
 import { type InternEgress, type RuntimeParts, type RuntimeTimes, runtimeTimes } from './runtime-parts.ts';
 import { LOG_PATH, writeFile } from './write-file.ts';
 
@@ -115,7 +114,10 @@ export class RunningIntern {
     const { home, sandbox } = this;
     if (!home || !sandbox || sandbox.ended.aborted) return;
     try {
-      await writeFile(sandbox, LOG_PATH, Buffer.from(this.logs.text), this.parts.now());
+      // An agent can put a folder in the place of its log. Its home is saved and it is suspended all the same.
+      await writeFile(sandbox, LOG_PATH, Buffer.from(this.logs.text), this.parts.now()).catch((error: unknown) =>
+        this.logs.note(`the log was not saved: ${String(error)}`),
+      );
       await home.save();
     } catch (error) {
       this.parts.log('intern save failed', { intern: this.intern.id, err: error });
@@ -160,7 +162,7 @@ export class RunningIntern {
     const { version } = await openHome({ store: this.parts.store, now }, this.intern);
     await this.home.restore(version);
     const saved = await this.sandbox.read(Buffer.from(LOG_PATH));
-    if (saved) this.logs.restore((await buffer(saved)).toString());
+    if (saved) this.logs.restore(await readStart(saved));
     signal.throwIfAborted();
   }
 
