@@ -12,6 +12,8 @@ import { type EgressLab, type LabProxy, startEgressLab } from './egress-lab.ts';
 const value = 'tok/en-ÄÖ value+1';
 const placeholder = `hgsecret_github_token__${'a'.repeat(32)}`;
 const lines = `hgsecret_two_lines__${'b'.repeat(32)}`;
+const quoted = `hgsecret_quoted__${'d'.repeat(32)}`;
+const long = `hgsecret_long__${'e'.repeat(32)}`;
 const unknown = `hgsecret_github_token__${'c'.repeat(32)}`;
 
 let lab: EgressLab;
@@ -36,6 +38,8 @@ function createSecrets(fields: Partial<EgressSecrets> = {}): EgressSecrets {
   const bound = new Map([
     [placeholder, { name: 'github_token', text: value }],
     [lines, { name: 'two_lines', text: 'one\ntwo lines' }],
+    [quoted, { name: 'quoted', text: `"${value}"` }], // has another secret in it
+    [long, { name: 'long', text: 'x'.repeat(8193) }],
   ]);
   return {
     authority,
@@ -193,6 +197,7 @@ describe('a secret', () => {
     expect(answer).toMatch(/400 Bad Request[\s\S]*The secret two_lines has control characters/);
     const many = Array.from({ length: 21 }, (_, at) => `hgsecret_a${at}__${'a'.repeat(32)}`).join();
     expect((await askTls(proxy, request(`X-Key: ${many}\r\n`))).answer).toContain('at most 20');
+    expect((await askTls(proxy, request(`X-Key: ${long}\r\n`))).answer).toContain('more than 8192 bytes');
     expect(lab.requests).toEqual([]);
     await askTls(proxy, request('', { path: `/?key=${lines}` }));
     expect(lab.requests.at(-1)!.url).toBe('/?key=one%0Atwo%20lines');
@@ -213,6 +218,21 @@ describe('a secret', () => {
     const [, body = ''] = answer.split('\r\n\r\n');
     const text = body.replaceAll(/[\da-f]+\r\n|\r\n/g, '');
     expect(text).toContain(`<${stars}> /?${'*'.repeat(encodeURIComponent(value).length)} tok/en`);
+  });
+
+  it('is masked in JSON and within a longer one, and a compressed response is refused', async () => {
+    await using proxy = await open();
+    lab.answer = (incoming, response) => {
+      const sent = Buffer.from(String(incoming.headers['x-key']), 'latin1').toString('utf8');
+      if (incoming.url === '/gzip') response.setHeader('content-encoding', 'gzip');
+      response.end(JSON.stringify({ sent }));
+    };
+    const headers = `${authorize}X-Key: ${quoted}\r\n`;
+    const { answer } = await askTls(proxy, request(headers));
+    expect(answer).toContain(`{"sent":"${'*'.repeat(Buffer.byteLength(JSON.stringify(`"${value}"`)) - 2)}"}`);
+    expect((await askTls(proxy, request(headers, { path: '/gzip' }))).answer).toMatch(
+      /^HTTP\/1\.1 502[\s\S]*compressed/,
+    );
   });
 
   it('is not sent if the vault cannot be read', async () => {

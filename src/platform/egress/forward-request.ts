@@ -53,6 +53,13 @@ export async function forwardRequest(
   if (hasBody) request.pipe(outgoing);
   else outgoing.end();
   const incoming = await received;
+  const encoding = incoming.headers['content-encoding'] ?? 'identity';
+  if (masked.length > 0 && encoding.toLowerCase() !== 'identity') {
+    throw new EgressRefusal(
+      502,
+      `${host} compressed its response to a request with a secret, which cannot be checked.`,
+    );
+  }
   const mask = (text: string): string => maskTexts(Buffer.from(text, 'latin1'), masked).toString('latin1');
   response.sendDate = false;
   response.writeHead(

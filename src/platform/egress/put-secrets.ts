@@ -10,9 +10,10 @@ export interface SecretPlaces {
 
 /** Each one is a search in the vault. */
 const MAX_PLACEHOLDERS = 20;
-/** Shorter texts occur by chance, and longer ones do not fit into headers. */
+/** Shorter texts occur by chance. */
 const MIN_MASKED_BYTES = 8;
-const MAX_MASKED_BYTES = 8192;
+/** Longer values do not fit into headers of most hosts. They are not sent: choice 733. */
+const MAX_VALUE_BYTES = 8192;
 
 /**
  * Finds the placeholders in the path, the query and the headers of a request.
@@ -46,21 +47,27 @@ export interface PutSecrets {
  * Replaces placeholders by their values: percent-encoded in the path and the query, unchanged in headers, and also within
  * the credentials of `Authorization: Basic`.
  *
- * @throws {EgressRefusal} if a value cannot be in a header
+ * @throws {EgressRefusal} if a value cannot be in a header, or is too long
  */
 export function putSecrets({ path, headers }: SecretPlaces, secrets: readonly ReleasedSecret[]): PutSecrets {
   const masked: Buffer[] = [];
   const mask = (bytes: Buffer): void => {
-    if (bytes.length >= MIN_MASKED_BYTES && bytes.length <= MAX_MASKED_BYTES) masked.push(bytes);
+    if (bytes.length >= MIN_MASKED_BYTES) masked.push(bytes);
   };
   const forPath = new Map<string, string>();
   const forHeaders = new Map<string, { name: string; text: string }>();
   for (const { name, placeholder, value } of secrets) {
+    if (value.length > MAX_VALUE_BYTES) {
+      const text = `The secret ${name} has more than ${MAX_VALUE_BYTES} bytes, so it cannot be put into a request.`;
+      throw new EgressRefusal(400, text);
+    }
     const encoded = encodeURIComponent(value.toString('utf8'));
+    const escaped = JSON.stringify(value.toString('utf8')).slice(1, -1);
     forPath.set(placeholder, encoded);
     forHeaders.set(placeholder, { name, text: value.toString('latin1') }); // headers are bytes
     mask(Buffer.from(value));
     if (encoded.length !== value.length) mask(Buffer.from(encoded));
+    if (Buffer.byteLength(escaped) !== value.length) mask(Buffer.from(escaped));
   }
   const replace = (text: string): string =>
     text.replaceAll(placeholderPattern, (placeholder) => forHeaders.get(placeholder)?.text ?? placeholder);
@@ -81,7 +88,7 @@ export function putSecrets({ path, headers }: SecretPlaces, secrets: readonly Re
   return {
     path: path.replaceAll(placeholderPattern, (placeholder) => forPath.get(placeholder) ?? placeholder),
     headers: new Map([...headers].map(([name, values]) => [name, values.map((value) => replaceInHeader(name, value))])),
-    masked,
+    masked: masked.sort((a, b) => b.length - a.length), // one can be a part of another
   };
 }
 
