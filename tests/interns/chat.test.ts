@@ -214,6 +214,7 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
     const log = await gate.get(`/interns/${id}/logs`);
     expect(await log.text()).toMatch(/^\d{4}-\d\d-\d\dT.* the agent is ready\n/);
     followed = (await gate.get(`/interns/${id}/logs?follow=true`)).text();
+    followed.catch(() => {}); // awaited by a later test
     expect((await gate.get(`/interns/${id}/logs?follow=maybe`)).status).toBe(400);
   });
 
@@ -226,6 +227,8 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
     const foreign = await gate.post(`/interns/${id}/invoke`, { input: 'x', session_id }, { key: gate.organizationKey });
     expect(foreign.status).toBe(404);
     expect((await send({ input: '' }, 'invoke')).status).toBe(400);
+    const isFree = async () => (await chat('free?')).finish === 'stop';
+    await expect.poll(isFree, { timeout: 20_000 }).toBe(true);
   });
 
   it('serves the host name of the intern to holders of its token', async () => {
