@@ -21,6 +21,7 @@ import { openInterns } from './compose/open-interns.ts';
 import { openContainers } from './compose/open-containers.ts';
 import { createOwnSocket } from './compose/open-own-socket.ts';
 import { openRuntime } from './compose/open-runtime.ts';
+import { openSchedules } from './compose/open-schedules.ts';
 import { openPluginModules } from './compose/open-plugin-modules.ts';
 import { openClock } from './compose/open-clock.ts';
 import { openVault } from './compose/open-vault.ts';
@@ -328,6 +329,13 @@ async function assemble(
     },
     resources,
   );
+  const schedules = openSchedules(
+    {
+      ...{ config, storage, bus, log, findLive: runtime.find, offersInterns: interns.isOffered },
+      ...{ numbers: telemetry.interns, runs: !slot?.slot },
+    },
+    resources,
+  );
   let draining = false;
   const app = await createEdge({
     ...pipelines,
@@ -345,6 +353,7 @@ async function assemble(
       version,
       management,
       interns,
+      schedules,
       runtime,
       sign,
       own,

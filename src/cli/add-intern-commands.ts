@@ -2,10 +2,12 @@ import type { Command } from 'commander';
 import type { CommandParts } from './add-vault-commands.ts';
 import type { InternApiOptions } from './intern-api.ts';
 import type { InternChatOptions } from './intern-chat.ts';
+import { addScheduleCommands } from './add-schedule-commands.ts';
 import type { CreateInternOptions, InternOptions } from './interns.ts';
 
 /** Adds `headgate interns`. */
-export function addInternCommands<Sources>(program: Command, { terminal, load, command }: CommandParts<Sources>): void {
+export function addInternCommands<Sources>(program: Command, parts: CommandParts<Sources>): void {
+  const { terminal, load, command } = parts;
   const interns = program.command('interns').description('create, start, suspend, resume and delete persistent agents');
   interns.addHelpText('after', examples);
   const add = (name: string, description: string): Command =>
@@ -77,6 +79,7 @@ export function addInternCommands<Sources>(program: Command, { terminal, load, c
       const api = await openInternApi(terminal, load(options).config, intern, options);
       await printInternLog(terminal, api, { follows: options.follow === true });
     });
+  addScheduleCommands(interns, parts);
 }
 
 const internArgument = ['<intern>', 'name or id of the intern'] as const;

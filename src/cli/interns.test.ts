@@ -61,3 +61,21 @@ it('says why a start or a change fails', async () => {
   expect((await call('show', 'none')).stderr).toContain('There is no intern "none"');
   expect(await succeed('provision', 'broken', '--no-wait')).toBe('Queued.\n');
 });
+
+it('manages the schedules of an intern', async () => {
+  await succeed('create', 'timer', '--member', 'ada');
+  expect(await succeed('schedules', 'list', 'timer')).toContain('It has no schedules.');
+  const add = (...args: string[]) => call('schedules', 'create', 'timer', ...args);
+  const hook = await add('--webhook', '--input', 'Triage.');
+  expect(hook).toMatchObject({ code: 0, stderr: expect.stringContaining('Schedules are off') });
+  expect(hook.stdout).toMatch(/^\/api\/v1\/interns\/[0-9a-f-]{36}\/webhooks\/hgw_[\w-]{43}\n$/);
+  const cron = await add('--cron', '0 9 * * *', '--time-zone', 'Asia/Tokyo', '--input', 'Go.');
+  expect(cron.stdout).toMatch(/T00:00:00\.000Z\n$/);
+  expect((await add('--cron', 'daily', '--input', 'Go.')).stderr).toContain('five fields');
+  const [, schedule] = JSON.parse(await succeed('schedules', 'list', 'timer', '--json')) as { id: string }[];
+  expect(await succeed('schedules', 'pause', 'timer', schedule!.id)).toBe('Paused.\n');
+  expect(await succeed('schedules', 'list', 'timer')).toMatch(/cron +0 9 \* \* \* Asia\/Tokyo +paused +none/);
+  expect(await succeed('schedules', 'resume', 'timer', schedule!.id)).toBe('Resumed.\n');
+  expect(await succeed('schedules', 'delete', 'timer', schedule!.id)).toBe('Deleted.\n');
+  expect((await call('schedules', 'delete', 'timer', schedule!.id)).stderr).toContain('no schedule with this id');
+});

@@ -10,6 +10,7 @@ import { type InternCaller, listInterns } from '../management/interns/find-inter
 import type { InternParts } from '../management/interns/parts.ts';
 import { checkCreateIntern } from '../management/interns/schema.ts';
 import { writeTime } from '../management/write-time.ts';
+import type { InternScheduleStore } from '../platform/storage/ports/intern-schedules.ts';
 import type { ManagementStore } from '../platform/storage/ports/management.ts';
 import { createInternVaults } from '../vault/intern-vaults.ts';
 import { formatDay } from './format-time.ts';
@@ -32,7 +33,9 @@ export interface CreateInternOptions extends InternOptions {
   provision?: boolean;
 }
 
-interface OpenedWorkspace {
+export interface OpenedWorkspace {
+  schedules: InternScheduleStore;
+  maxSchedules: number;
   management: Pick<ManagementStore, 'findMember'>;
   parts: InternParts;
   caller: InternCaller;
@@ -46,7 +49,7 @@ const MAX_QUEUED_MS = 30_000;
 const MAX_STOP_MS = 90_000;
 
 /** Opens the interns of a workspace in the store. A running gateway does the work. @throws {CommandError} */
-const withInterns = <Result>(
+export const withInterns = <Result>(
   { stderr }: Pick<Terminal, 'stderr'>,
   loaded: LoadedConfig,
   { workspace }: InternOptions,
@@ -54,7 +57,7 @@ const withInterns = <Result>(
 ): Promise<Result> => {
   const { config } = loaded;
   const texts = readNeededMasterKeys(loaded);
-  return withStore({ config, stderr }, async ({ interns, vaults, management }) => {
+  return withStore({ config, stderr }, async ({ interns, vaults, management, schedules }) => {
     try {
       const { id: workspaceId } = await resolveWorkspace(management, workspace);
       const parts: InternParts = {
@@ -65,7 +68,7 @@ const withInterns = <Result>(
         notify: () => {}, // the gateway polls the store
       };
       return await use({
-        management,
+        ...{ management, schedules, maxSchedules: config.interns.schedules.max_per_intern },
         parts,
         caller: { ...operator, kind: 'organization', workspaceId, memberId: null },
       });
@@ -87,7 +90,7 @@ async function listAll({ parts, caller }: OpenedWorkspace): Promise<Intern[]> {
 }
 
 /** @param wanted an id, or a name that one intern of the workspace has */
-async function resolveIntern(opened: OpenedWorkspace, wanted: string): Promise<Intern> {
+export async function resolveIntern(opened: OpenedWorkspace, wanted: string): Promise<Intern> {
   const all = await listAll(opened);
   const found = all.filter(({ id, name }) => id === wanted || name === wanted);
   const [intern, ...others] = found;

@@ -26,6 +26,7 @@ import type { Caller } from '../domain/caller.ts';
 import { createHostProxy } from '../api/interns/host-proxy.ts';
 import { createInternHandlers } from '../api/interns/handlers.ts';
 import { writeInternError } from '../api/interns/errors.ts';
+import { createScheduleHandlers } from '../api/interns/schedule-handlers.ts';
 import { createManagementHandlers } from '../api/management/handlers.ts';
 import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
@@ -70,6 +71,7 @@ import type { RetrievalPipelines } from './assemble-retrieval.ts';
 import type { ConfiguredModels } from './build-models.ts';
 import { findVendorAccount } from './find-vendor-account.ts';
 import type { OpenedInterns } from './open-interns.ts';
+import type { OpenedSchedules } from './open-schedules.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
 import { PING_MS, VAULT_MS } from './time-limits.ts';
@@ -88,6 +90,7 @@ export interface EdgeParts {
   accounts: Accounts;
   management: ManagementParts;
   interns: OpenedInterns;
+  schedules: OpenedSchedules;
   runtime: Pick<LocalRuntime, 'find'>;
   /** Signs tokens and session ids of interns. */
   sign: TextSigner;
@@ -220,7 +223,9 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         audit: (caller, intern) => recordDaemonAccess(parts.management, caller, intern),
         now: currentTimeMs,
       }),
+      ...createScheduleHandlers(parts.schedules),
       offersInterns: () => parts.interns.isOffered(),
+      offersSchedules: () => parts.schedules.isOffered(),
       offersVaults: () => config().interns.enabled,
       ...createFileHandlers({
         ...parts.files,

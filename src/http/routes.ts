@@ -152,6 +152,12 @@ type HandlerName =
   | 'deleteIntern'
   | 'provisionIntern'
   | 'suspendIntern'
+  | 'listSchedules'
+  | 'createSchedule'
+  | 'findSchedule'
+  | 'updateSchedule'
+  | 'deleteSchedule'
+  | 'callWebhook'
   | 'listVaultSecrets'
   | 'putVaultSecret'
   | 'deleteVaultSecret'
@@ -181,6 +187,7 @@ export interface Handlers extends Record<HandlerName, Route['handler']> {
   writeInternChatError: ErrorDialect;
   /** Whether the operator offers interns, and the gateway can run them. */
   offersInterns: () => boolean;
+  offersSchedules: () => boolean;
   offersVaults: () => boolean;
 }
 
@@ -412,6 +419,18 @@ function listInternRoutes(handlers: Handlers): Route[] {
     { ...row('GET', '/:intern_id/daemon', handlers.showDaemon), errors: handlers.writeInternChatError },
     { ...row('GET', '/:intern_id/logs', handlers.showInternLog), errors: handlers.writeInternChatError },
     { ...row('GET', '/:intern_id/daemon-access', handlers.showDaemonAccess), errors: handlers.writeInternChatError },
+    ...[
+      row('GET', '/:intern_id/schedules', handlers.listSchedules),
+      row('POST', '/:intern_id/schedules', handlers.createSchedule),
+      row('GET', '/:intern_id/schedules/:schedule_id', handlers.findSchedule),
+      row('PATCH', '/:intern_id/schedules/:schedule_id', handlers.updateSchedule),
+      { ...row('DELETE', '/:intern_id/schedules/:schedule_id', handlers.deleteSchedule), bodyIsOptional: true },
+      // The token in the path is the permission.
+      {
+        ...row('POST', '/:intern_id/webhooks/:token', handlers.callWebhook),
+        ...({ permission: 'none', readsBody: true } as const),
+      },
+    ].map((each) => ({ ...each, isOffered: handlers.offersSchedules })),
   ];
 }
 

@@ -151,6 +151,10 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     if (request.headers['anthropic-version'] !== undefined) reply.header('request-id', request.id);
     const { permission = 'none', isGlobal, isOffered, watch = watchOther } = settingOf(request);
     let end: (() => void) | undefined; // absent without a key
+    const checkRoute = (): void => {
+      if (isOffered?.() === false) throw new GatewayError('not_found', 'This gateway does not offer this route.');
+      if (isGlobal) checkHost(request.headers.host, options.regionalHosts());
+    };
     reply.raw.on('close', () => {
       watch(request, reply.raw);
       request.bodyShare?.free();
@@ -160,8 +164,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       if (permission !== 'none') {
         request.caller = options.authenticate(readAuthorization(request.headers), request.raw.socket);
         checkPermission(permission, request.caller);
-        if (isOffered?.() === false) throw new GatewayError('not_found', 'This gateway does not offer this route.');
-        if (isGlobal) checkHost(request.headers.host, options.regionalHosts());
+        checkRoute();
         if (options.isDraining()) {
           reply.header('connection', 'close');
           throw new GatewayError('unavailable', 'The gateway is shutting down; send the request to another one.', {
@@ -169,7 +172,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
           });
         }
         end = options.open.begin();
-      }
+      } else checkRoute();
       if (request.is404) throw notFound(request, reply, findMethods); // before the body is read
       checkExpectation(request.raw);
       done();

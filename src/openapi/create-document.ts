@@ -3,6 +3,7 @@ import { errorEnvelope, errorExample } from './bodies/error.ts';
 import { type Operation, type Operations, tags } from './operation.ts';
 import { inferenceOperations } from './operations/inference.ts';
 import { internChatOperations } from './operations/intern-chat.ts';
+import { internScheduleOperations } from './operations/intern-schedules.ts';
 import { internOperations } from './operations/interns.ts';
 import { managementOperations } from './operations/management.ts';
 import { modelOperations } from './operations/models.ts';
@@ -22,6 +23,7 @@ export const operations: Operations = {
   ...internOperations,
   ...vaultOperations,
   ...internChatOperations,
+  ...internScheduleOperations,
 };
 
 /** A route as the table of routes has it, with the name of its handler. */

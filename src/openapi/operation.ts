@@ -36,8 +36,8 @@ export interface Operation {
   query?: Record<string, Parameter>;
   /** Headers besides those that every request may have. */
   headers?: Record<string, Parameter>;
-  /** The schema of a JSON body, or of the fields of a form. Absent: no body. */
-  body?: { schema: TSchema; type?: 'multipart/form-data'; isOptional?: boolean; example?: unknown };
+  /** The schema of a JSON body, of the fields of a form, or of a text. Absent: no body. */
+  body?: { schema: TSchema; type?: 'multipart/form-data' | 'text/plain'; isOptional?: boolean; example?: unknown };
   /** The successful response. */
   response: {
     /** 200 by default. */

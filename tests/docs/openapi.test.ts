@@ -92,7 +92,7 @@ describe('the running gateway', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
     const host = new ScriptedHost();
-    gateway = await testGateway({}, undefined, {
+    gateway = await testGateway({ interns: { schedules: { enabled: true } } }, undefined, {
       internRuntime: host.createRuntime(),
       internVaults: host.internVaults,
     });
@@ -139,7 +139,8 @@ describe('the running gateway', () => {
       const url = path.replace(/\{\w+\}/g, 'x').replace(/^\/api\/v1/, '');
       const response = await gateway.send(method, url, undefined, { key: null });
       const body = await response.text();
-      if (path.startsWith('/api/') && path !== '/api/v1/openapi.json') expect(response.status, path).toBe(401);
+      const status = path.includes('/webhooks/') ? 404 : 401; // its token is in the path
+      if (path.startsWith('/api/') && path !== '/api/v1/openapi.json') expect(response.status, path).toBe(status);
       expect(body).not.toContain('There is no');
     }
   });
@@ -224,6 +225,15 @@ describe('the running gateway', () => {
     await request('GET', '/api/v1/interns/{intern_id}/logs', { path, status: 409 });
     await request('GET', '/api/v1/interns/{intern_id}/daemon', { path, status: 409 });
     await request('GET', '/api/v1/interns/{intern_id}/daemon-access', { path, status: 409 });
+    const schedules = '/api/v1/interns/{intern_id}/schedules';
+    const hook = await request('POST', schedules, { path, body: { kind: 'webhook', input: 'Go.' }, status: 201 });
+    await request('GET', schedules, { path });
+    const one = { path: { ...path, schedule_id: String(hook.id) } };
+    await request('GET', `${schedules}/{schedule_id}`, one);
+    await request('PATCH', `${schedules}/{schedule_id}`, { ...one, body: { paused: false } });
+    const token = { path: { ...path, token: String(hook['token']) } };
+    await request('POST', '/api/v1/interns/{intern_id}/webhooks/{token}', { ...token, status: 202 });
+    await request('DELETE', `${schedules}/{schedule_id}`, one);
     await request('POST', '/api/v1/interns/{intern_id}/provision', { path, status: 202 });
     await request('DELETE', '/api/v1/interns/{intern_id}', { path, status: 202 });
   });

@@ -64,7 +64,7 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
     vi.waitFor(async () => expect((await find()).status).toBe(status), { timeout: 30_000, interval: 25 });
 
   beforeAll(async () => {
-    gate = await testGateway({ interns: { health_ms: 200 } });
+    gate = await testGateway({ interns: { health_ms: 200, schedules: { enabled: true } } });
     const created = await gate.post('/interns', { name: 'scout', workspace_id, instructions: 'Be brief.' });
     expect(created.status).toBe(201);
     ({ id } = (await created.json()) as { id: string });
@@ -104,6 +104,19 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
     const first = (await chat('again', { session_id: final.session_id })).final.usage!.prompt_tokens;
     const second = (await chat('again', { session_id: final.session_id })).final.usage!.prompt_tokens;
     expect(second).toBeGreaterThan(first);
+  });
+
+  it('runs for a webhook, with its text and its body', async () => {
+    const created = await gate.post(`/interns/${id}/schedules`, { kind: 'webhook', input: 'Keep this.' });
+    const hook = (await created.json()) as { id: string; path: string };
+    const body = '[[call write_file {"path": "hook.txt", "content": "called"}]]';
+    expect((await fetch(`${gate.url}${hook.path}`, { method: 'POST', body })).status).toBe(202);
+    const readRun = async () => {
+      const schedule = await (await gate.get(`/interns/${id}/schedules/${hook.id}`)).json();
+      return (schedule as { last_run: { status: string } }).last_run;
+    };
+    await expect.poll(readRun, { timeout: 30_000 }).toMatchObject({ status: 'completed', failure: null });
+    expect((await chat('[[call read_file {"path": "hook.txt"}]]')).text).toContain('called');
   });
 
   it('rejects invalid requests with 400 bad_request', async () => {

@@ -52,6 +52,19 @@ export const internsSection = Type.Object({
     minimum: 1,
     maximum: 10_000,
   }),
+  schedules: Type.Object({
+    enabled: Type.Boolean({
+      description:
+        'Whether interns can be invoked by a cron expression or a webhook. If not, the routes are a 404, and nothing is due.',
+      default: false,
+    }),
+    max_per_intern: Type.Integer({
+      description: 'Maximum number of schedules of an intern.',
+      default: 20,
+      minimum: 1,
+      maximum: 1000,
+    }),
+  }),
   provision_ms: milliseconds('Timeout of the provisioning of an intern.', 120_000, 100),
   health_ms: milliseconds('Time between two health checks of a running intern.', 15_000, 50),
 });

@@ -1,13 +1,18 @@
 import type { Caller } from '../../domain/caller.ts';
 import type { Intern, InternStatus } from '../../domain/intern.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { InternQuery } from '../../platform/storage/ports/interns.ts';
+import type { InternQuery, InternStore } from '../../platform/storage/ports/interns.ts';
 import { createMissingInternError } from './intern-error.ts';
 import type { InternParts } from './parts.ts';
 
 /** The party that uses interns. The operator at the command line has no key. */
 export interface InternCaller extends Pick<Caller, 'kind' | 'workspaceId' | 'memberId' | 'internId'> {
   keyHash: string | null;
+}
+
+/** What the search for one intern needs. */
+export interface InternFinder {
+  interns: Pick<InternStore, 'findIntern'>;
 }
 
 /**
@@ -21,11 +26,7 @@ export function canSeeIntern(caller: InternCaller, intern: Intern): boolean {
 }
 
 /** Finds an intern that the caller sees. @throws {GatewayError} `not_found` */
-export async function getIntern(
-  { interns }: Pick<InternParts, 'interns'>,
-  caller: InternCaller,
-  internId: string,
-): Promise<Intern> {
+export async function getIntern({ interns }: InternFinder, caller: InternCaller, internId: string): Promise<Intern> {
   const intern = await callStore(() => interns.findIntern(internId));
   if (!intern || !canSeeIntern(caller, intern)) throw createMissingInternError();
   return intern;
@@ -33,7 +34,7 @@ export async function getIntern(
 
 /** Finds an intern that the caller may change. An intern must not change itself. @throws {GatewayError} `not_found` */
 export async function getChangeableIntern(
-  parts: Pick<InternParts, 'interns'>,
+  parts: InternFinder,
   caller: InternCaller,
   internId: string,
 ): Promise<Intern> {

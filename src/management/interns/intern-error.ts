@@ -7,6 +7,8 @@ export type InternErrorCode =
   | 'idempotency_key_reused'
   | 'intern_limit_reached'
   | 'name_taken'
+  | 'schedule_limit_reached'
+  | 'schedule_paused'
   | 'vault_not_attachable';
 
 /** Creates an error with a code of its own. */

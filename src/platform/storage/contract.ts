@@ -12,6 +12,7 @@ import { testEntryLists } from './contract/entry-lists.ts';
 import { testFeedback } from './contract/feedback.ts';
 import { testFiles } from './contract/files.ts';
 import { testGuardrails } from './contract/guardrails.ts';
+import { testInternSchedules } from './contract/intern-schedules.ts';
 import { testInterns } from './contract/interns.ts';
 import { testJobs } from './contract/jobs.ts';
 import { testKeyStore } from './contract/keys.ts';
@@ -96,6 +97,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testFiles(pair);
     testPassages(pair);
     testContainers(pair);
+    testInternSchedules(pair);
     testJobs(pair);
     testInterns(pair);
     testVaults(pair);

@@ -18,6 +18,7 @@ import {
   listFileRows,
   readFileUsage,
 } from './tables/files.ts';
+import { createInternScheduleStore } from './tables/intern-schedules.ts';
 import { createInternStore } from './tables/interns.ts';
 import { createJobStore } from './tables/jobs.ts';
 import { listAppliedGuardrails } from './tables/guardrails.ts';
@@ -115,6 +116,7 @@ export async function createSqlStorage(
     containers: createContainerStore(db),
     passages: createPassageStore(db, own.searches),
     interns: createInternStore(db),
+    schedules: createInternScheduleStore(db),
     jobs: createJobStore(db),
     vaults: createVaultStore(db),
     migrate: () => migrate(db),

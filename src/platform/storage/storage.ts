@@ -2,6 +2,7 @@ import type { AccessStore } from './ports/access.ts';
 import type { ContainerStore } from './ports/containers.ts';
 import type { ContentStore } from './ports/contents.ts';
 import type { FileStore } from './ports/files.ts';
+import type { InternScheduleStore } from './ports/intern-schedules.ts';
 import type { InternStore } from './ports/interns.ts';
 import type { JobStore } from './ports/jobs.ts';
 import type { LedgerStore } from './ports/ledger.ts';
@@ -26,6 +27,7 @@ export interface Storage {
   readonly passages: PassageStore;
   readonly containers: ContainerStore;
   readonly interns: InternStore;
+  readonly schedules: InternScheduleStore;
   readonly jobs: JobStore;
   readonly vaults: VaultStore;
   /** Brings the schema up to date. Several processes can do so concurrently. */

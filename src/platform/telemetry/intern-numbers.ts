@@ -8,6 +8,7 @@ export class InternNumbers {
   isOffered = false;
   private readonly attempts = { running: 0, failed: 0, cancelled: 0 };
   private readonly removals = { removed: 0, failed: 0 };
+  private readonly runs = { completed: 0, failed: 0, skipped: 0, interrupted: 0 };
   private seconds = 0;
   private restarts = 0;
   private losses = 0;
@@ -27,6 +28,10 @@ export class InternNumbers {
 
   removed(outcome: 'removed' | 'failed'): void {
     this.removals[outcome]++;
+  }
+
+  ranScheduled(outcome: 'completed' | 'failed' | 'skipped' | 'interrupted'): void {
+    this.runs[outcome]++;
   }
 
   collect(): MetricFamily[] {
@@ -69,6 +74,12 @@ export class InternNumbers {
         help: 'Removals of interns, by outcome.',
         type: 'counter',
         samples: byOutcome(this.removals),
+      },
+      {
+        name: 'headgate_intern_scheduled_runs_total',
+        help: 'Runs of schedules and webhooks of interns, by outcome.',
+        type: 'counter',
+        samples: byOutcome(this.runs),
       },
     ];
   }

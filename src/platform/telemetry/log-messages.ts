@@ -108,6 +108,7 @@ export const logMessages = {
   'intern restarted': { levels: ['info'], fields: ['intern'] },
   'intern restart failed': { levels: ['warn'], fields: ['intern', 'err'] },
   'intern stop failed': { levels: ['warn'], fields: ['intern', 'err'] },
+  'scheduled run not completed': { levels: ['warn'], fields: ['intern', 'schedule', 'reason'] },
   'intern removal failed': { levels: ['warn'], fields: ['intern', 'err'] },
   'sandbox stop failed': { levels: ['warn'], fields: ['container', 'workspace_id', 'err'] },
   'sandbox ended': { levels: ['warn'], fields: ['container', 'workspace_id', 'reason', 'err'] },

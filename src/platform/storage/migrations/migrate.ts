@@ -22,6 +22,7 @@ import { containers } from './0018-containers.ts';
 import { passages } from './0019-passages.ts';
 import { vaults } from './0020-vaults.ts';
 import { interns } from './0021-interns.ts';
+import { internSchedules } from './0023-intern-schedules.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
 const migrations: Record<string, Migration> = {
@@ -46,6 +47,7 @@ const migrations: Record<string, Migration> = {
   '0019-passages': passages,
   '0020-vaults': vaults,
   '0021-interns': interns,
+  '0023-intern-schedules': internSchedules,
 };
 
 const migrationTable = 'headgate_migrations';

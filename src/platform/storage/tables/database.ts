@@ -8,6 +8,8 @@ import type { CreditTable } from './credits.ts';
 import type { FeedbackTable } from './feedback.ts';
 import type { FileTable } from './files.ts';
 import type { GuardrailAssignmentTable, GuardrailTable } from './guardrails.ts';
+import type { InternScheduleRunTable } from './intern-schedule-runs.ts';
+import type { InternScheduleTable } from './intern-schedules.ts';
 import type { InternTable } from './interns.ts';
 import type { JobTable } from './jobs.ts';
 import type { KeyTable } from './keys.ts';
@@ -49,6 +51,8 @@ export interface Tables {
   container_leases: ContainerLeaseTable;
   container_entries: ContainerEntryTable;
   interns: InternTable;
+  intern_schedules: InternScheduleTable;
+  intern_schedule_runs: InternScheduleRunTable;
   jobs: JobTable;
   vaults: VaultTable;
   vault_keys: VaultKeyTable;
