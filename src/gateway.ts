@@ -72,6 +72,8 @@ export interface GatewayOptions {
    * and first keys.
    */
   slot?: AssignedSlot;
+  /** How long records and spans are collected before they are stored or exported. Absent: the default of each. */
+  gatherMs?: number | undefined;
   /** Replaces the sandbox driver of the configuration. */
   sandboxDriver?: SandboxDriver;
   /** Replaces the containers of the configuration. */
@@ -144,7 +146,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function assemble(
-  { config: initial, dataDir, file, slot, sandboxDriver, containers: replaced, ...given }: GatewayOptions,
+  { config: initial, dataDir, file, slot, gatherMs, sandboxDriver, containers: replaced, ...given }: GatewayOptions,
   resources: AsyncDisposableStack,
 ): Promise<Gateway> {
   let live = initial;
@@ -194,6 +196,7 @@ async function assemble(
         mask,
         takesOrphanedJournals: !slot,
         cleans: !slot?.slot,
+        gatherMs,
       },
       onOrphaned: (entries) => void left.push(...entries),
     },
@@ -221,7 +224,7 @@ async function assemble(
       contentBytes: () => accounting.contents.pendingBytes,
       version,
     },
-    tracing: readTracing(live.telemetry),
+    tracing: readTracing(live.telemetry, gatherMs),
   });
   resources.defer(() =>
     withTimeout(FLUSH_MS, telemetry.close()).catch((error) => log('trace flush failed', { err: error })),
@@ -438,6 +441,11 @@ async function assemble(
   };
 }
 
-function readTracing({ otlp_endpoint: endpoint, headers = {}, sampling, service_name }: Config['telemetry']) {
-  return endpoint === undefined ? undefined : { endpoint, headers, sampling, serviceName: service_name, version };
+function readTracing(
+  { otlp_endpoint: endpoint, headers = {}, sampling, service_name }: Config['telemetry'],
+  gatherMs: number | undefined,
+) {
+  return endpoint === undefined
+    ? undefined
+    : { endpoint, headers, sampling, serviceName: service_name, version, gatherMs };
 }

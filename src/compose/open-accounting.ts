@@ -30,6 +30,8 @@ export interface AccountingParts {
   mask: Log['mask'];
   /** Whether it stores the journals of workers of an earlier run. Only a single process does so. */
   takesOrphanedJournals: boolean;
+  /** How long entries and contents are collected for one transaction. Absent: the default of each. */
+  gatherMs: number | undefined;
   /** Called with the stored entries of ended processes. */
   onOrphaned: (entries: readonly LedgerEntry[]) => void;
   /** Whether it deletes old contents and rolls up spending. One of several workers does so for all. */
@@ -69,6 +71,7 @@ export async function openAccounting(parts: AccountingParts, resources: AsyncDis
     store: storage.ledger,
     quarantineFolder,
     durability: () => config().ledger.durability,
+    gatherMs: parts.gatherMs,
     log,
     onOrphaned,
   });
@@ -83,6 +86,7 @@ export async function openAccounting(parts: AccountingParts, resources: AsyncDis
   const contents = openContentLog({
     store: storage.contents,
     settings: () => config().io_logging,
+    gatherMs: parts.gatherMs,
     mask,
     log,
   });

@@ -34,6 +34,8 @@ export interface EndedRun {
 }
 
 export interface ContentLogOptions {
+  /** How long contents are collected for one transaction. Default: 100 ms. */
+  gatherMs?: number | undefined;
   store: Pick<ContentStore, 'append' | 'find'>;
   /** `io_logging` of the configuration, read each time. */
   settings: () => { max_bytes: number; max_pending_bytes: number; keep: readonly ContentKind[] };
@@ -77,8 +79,7 @@ interface Ready {
   weight: number;
 }
 
-/** How long contents are collected for one transaction. */
-const GATHER_MS = 100;
+const DEFAULT_GATHER_MS = 100;
 const RETRY_MS = 1000;
 /**
  * Maximum number of contents in a transaction, and their approximate bytes. The embedded store blocks the main thread.
@@ -94,7 +95,13 @@ const RUN_BYTES = 1024;
  * dropped and counted, without any effect on requests. Queued contents have no journal, so they are lost if the process
  * dies.
  */
-export function openContentLog({ store, settings, mask, log }: ContentLogOptions): ContentLog {
+export function openContentLog({
+  store,
+  settings,
+  mask,
+  log,
+  gatherMs = DEFAULT_GATHER_MS,
+}: ContentLogOptions): ContentLog {
   const waiting: Waiting[] = [];
   let ready: Ready[] = [];
   let underway: readonly Ready[] = [];
@@ -126,7 +133,7 @@ export function openContentLog({ store, settings, mask, log }: ContentLogOptions
       const size = 2 * (made.input.length + made.output.length + (made.error?.length ?? 0)) + RUN_BYTES;
       ready.push({ record: made, weight: size });
       pendingBytes += size;
-      schedule(GATHER_MS);
+      schedule(gatherMs);
     } catch (error) {
       drop(() => log('content unreadable', { cause: causeOf(error) }));
     }

@@ -53,6 +53,8 @@ export interface LedgerOptions {
   store: Pick<EntryStore, 'append' | 'find'>;
   /** `strict`: entries are synced to disk before `record` is done. Absent: `standard`. */
   durability?: () => 'standard' | 'strict';
+  /** Time to collect entries for one transaction. Default: 100 ms. */
+  gatherMs?: number | undefined;
   /** Folder for entries that no store accepts. */
   quarantineFolder: string;
   /**
@@ -64,8 +66,7 @@ export interface LedgerOptions {
   onOrphaned?: (left: OrphanedRecords) => void;
 }
 
-/** Time to collect entries for one transaction. */
-const GATHER_MS = 100;
+const DEFAULT_GATHER_MS = 100;
 /** Entries per transaction. Takes the embedded store one or two milliseconds. */
 const MAX_GROUP = 400;
 const RETRY_MS = 500;
@@ -101,7 +102,7 @@ export function ledgerUnavailable(cause?: unknown): GatewayError {
  * @throws the store's or the file system's error if the journal of an earlier process cannot be stored
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { folder, store, log, onOrphaned } = options;
+  const { folder, store, log, onOrphaned, gatherMs = DEFAULT_GATHER_MS } = options;
   const opened = openJournal(folder);
   const { journal } = opened;
   try {
@@ -202,7 +203,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       timer = undefined;
       if (failing.has('syncing')) sync().catch(() => {}); // logged when the series began; retried
       flush().then(
-        () => waiting.length > 0 && schedule(GATHER_MS),
+        () => waiting.length > 0 && schedule(gatherMs),
         () => schedule(RETRY_MS),
       );
     }, ms);
@@ -241,7 +242,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       }
       waiting.push(entry);
       if (waiting.length === MAX_GROUP) hurry();
-      else schedule(GATHER_MS);
+      else schedule(gatherMs);
       return options.durability?.() === 'strict' ? keep(isJournalled) : undefined;
     },
     get accepting() {

@@ -63,18 +63,22 @@ export const testKeys = {
  * @param parts of the configuration file; `bootstrap` is added to that of a test gateway. Without `providers` the
  *   simulator responds. A failed attempt is final unless `retry` says otherwise, so that a test scripts every attempt
  * @param dataDir a folder of an earlier test gateway; absent: a new one
- * @param ports take the place of those of the configuration
+ * @param ports take the place of those of the configuration. A short `gatherMs` is for tests that wait for single records
  */
 export async function testGateway(
   parts: Record<string, unknown> = {},
   dataDir?: string,
-  ports: Pick<GatewayOptions, 'containers' | 'internRuntime' | 'internVaults'> = {},
+  ports: Pick<GatewayOptions, 'containers' | 'gatherMs' | 'internRuntime' | 'internVaults'> = {},
 ): Promise<TestGateway> {
   const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'headgate-test-'));
   const isEmbedded = parts['storage'] === undefined;
   if (dataDir === undefined && isEmbedded)
     writeFileSync(join(folder, databaseName), await readEmptyDatabase(), { mode: 0o600 });
-  const gateway = await createGateway({ config: readParts(parts, folder), dataDir: folder, ...ports });
+  const gateway = await createGateway({
+    config: readParts(parts, folder),
+    dataDir: folder,
+    ...ports,
+  });
   const { url } = await gateway.start();
   const baseUrl = `${url}/api/v1`;
   const send = (method: string, path: string, body: unknown, { headers, key, signal }: RequestOptions = {}) =>

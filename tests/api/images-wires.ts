@@ -246,7 +246,9 @@ export async function openImageLab(parts: Record<string, unknown> = {}): Promise
     models: imageWireNames.map((wire) => ({ model: `${wire}/two`, upstream_model: 'm', image: { pricing: cheaper } })),
   };
   const simulator = { id: 'simulator', wire: 'simulator', models: [{ model: 'simulator/image' }] };
-  const gateway = await testGateway({ providers: [...providers, last, simulator], ...parts });
+  const gateway = await testGateway({ providers: [...providers, last, simulator], ...parts }, undefined, {
+    gatherMs: 10,
+  });
   return {
     gateway,
     upstream,

@@ -18,6 +18,8 @@ export interface TracingSettings {
   sampling: number;
   serviceName: string;
   version: string;
+  /** How long spans are collected for one export. Default: 1 s. */
+  gatherMs?: number | undefined;
 }
 
 export interface Tracing {
@@ -36,7 +38,7 @@ const packages = [
 /** Maximum spans in memory. Further ones are dropped. About 10 MB. */
 const MAX_SPANS = 4096;
 const EXPORT_MS = 5000;
-const GATHER_MS = 1000;
+const DEFAULT_GATHER_MS = 1000;
 /** Minimum interval between logged failures. */
 const REPORT_INTERVAL_MS = 60_000;
 
@@ -80,7 +82,7 @@ export async function openTracing(
       new sdk.BatchSpanProcessor({
         exporter: watched(exporter, report),
         maxQueueSize: MAX_SPANS,
-        scheduledDelayMillis: GATHER_MS,
+        scheduledDelayMillis: settings.gatherMs ?? DEFAULT_GATHER_MS,
         exportTimeoutMillis: EXPORT_MS + 1000,
       }),
     ],
