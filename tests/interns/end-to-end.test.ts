@@ -206,14 +206,18 @@ describe.skipIf(problem !== undefined)('an intern', () => {
     const end = await arrived.promise;
     expect(received.at(-1)).toMatchObject({ authorization: `Bearer ${value}`, host: 'localhost' });
     const agents = listProcesses(gate.running.child.pid!);
-    // The search works: it finds the name of the variable.
-    expect(findCopies('HEADGATE_SECRET_API_TOKEN', { processes: agents, memory: true }).join()).toContain('memory of ');
-    expect(findCopies(value, { processes: agents, memory: true })).toEqual([]);
+    // The search works where this user can read the memory: it finds the name of the variable.
+    const memory = findCopies('HEADGATE_SECRET_API_TOKEN', { processes: agents, memory: true })
+      .join()
+      .includes('memory of');
+    if (!memory) process.stderr.write('interns: memory is not searched, because this user cannot read it.\n');
+    expect(memory || process.getuid?.() !== 0).toBe(true);
+    expect(findCopies(value, { processes: agents, memory })).toEqual([]);
     end(`It works, ${value}.`);
     const reply = await used;
     expect(reply).toContain('It works, ');
     expect(reply).not.toContain(value);
-    expect(findCopies(value, { processes: agents, memory: true })).toEqual([]);
+    expect(findCopies(value, { processes: agents, memory })).toEqual([]);
     expect(readFileSync(`/proc/${gate.running.child.pid}/coredump_filter`, 'utf8').trim()).toBe('00000000');
     expect(await say('[[call read_file {"path": "env.txt"}]]')).toContain('HEADGATE_SECRET_API_TOKEN=');
     answer = (done) => done('The service works.');
