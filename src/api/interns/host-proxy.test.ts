@@ -26,6 +26,7 @@ describe('the host name of an intern', () => {
   beforeAll(async () => {
     const agent = createServer((request, response) => {
       seen.push(request);
+      response.setHeader('set-cookie', ['a=1; Domain=interns.test; Path=/', 'b=2']);
       if (request.url !== '/silent') response.end(`agent ${request.url}`);
     });
     agent.on('upgrade', (request, socket) => {
@@ -103,6 +104,11 @@ describe('the host name of an intern', () => {
     expect(await get(`/b?token=${token}&x=1`)).toContain('agent /b?x=1');
     const headers = JSON.stringify(seen.map((request) => [request.url, request.rawHeaders]));
     expect(headers).not.toContain(token);
+  });
+
+  it('keeps cookies of an agent at its own name', async () => {
+    const page = await get('/', `authorization: Bearer ${token}`);
+    expect(page).toContain('set-cookie: a=1; Path=/\r\nset-cookie: b=2\r\n');
   });
 
   it('frees the connection to an agent when the client disconnects', async () => {

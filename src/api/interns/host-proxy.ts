@@ -103,7 +103,9 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
           await pipeline(Readable.from(writeRejection(opened.rejected)), socket);
           return;
         }
-        socket.write(writeHead(101, 'Switching Protocols', opened.accepted.rawHeaders));
+        const { accepted } = opened;
+        const upgraded = ['connection', 'Upgrade', 'upgrade', accepted.headers.upgrade ?? 'websocket'];
+        socket.write(writeHead(101, 'Switching Protocols', [...listHeaders(accepted), ...upgraded]));
         if (opened.head.length > 0) socket.write(opened.head);
         if (head.length > 0) agent.write(head);
         await Promise.all([pipeline(socket, agent), pipeline(agent, socket)]);
@@ -187,8 +189,11 @@ function cleanHeaders(request: IncomingMessage): Record<string, string[]> {
   return Object.fromEntries(headers);
 }
 
+/** The headers that a client receives. A cookie of an agent is for its own host name. choice 734 */
 const listHeaders = (incoming: IncomingMessage): string[] =>
-  [...removeHopHeaders(incoming.headersDistinct)].flatMap(([name, values]) => values.flatMap((value) => [name, value]));
+  [...removeHopHeaders(incoming.headersDistinct)].flatMap(([name, values]) =>
+    values.flatMap((value) => [name, name === 'set-cookie' ? value.replaceAll(/;\s*domain\s*=[^;]*/gi, '') : value]),
+  );
 
 function decodePath(path: string): string {
   try {

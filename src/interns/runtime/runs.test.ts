@@ -66,6 +66,15 @@ describe('the runs of an intern', () => {
     expect(runs.isBusy).toBe(false);
   });
 
+  it('take a limited number of messages at the same time', async () => {
+    const { runs, start } = createRuns();
+    await start();
+    const steered = await Promise.allSettled(Array.from({ length: 20 }, () => runs.steer('s', 'more')));
+    expect(steered.filter(({ status }) => status === 'fulfilled')).toHaveLength(8);
+    expect(await runs.steer('s', 'later')).toBe(true);
+    runs.close();
+  });
+
   it('end if a question is not answered in time, which is then not pending any more', async () => {
     const { runs, start, emit, reader } = createRuns(10);
     await start();

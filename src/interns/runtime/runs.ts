@@ -11,6 +11,8 @@ const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 /** Answered and expired questions that are remembered. */
 const MAX_REMEMBERED = 200;
 const CONTROL_MS = 10_000;
+/** Messages and answers on their way to the agent. Each has processes in the sandbox. */
+const MAX_CALLS = 8;
 
 /** Receives a run. */
 export interface RunReader {
@@ -57,6 +59,7 @@ export class InternRuns {
   private readonly interactionMs: number;
   private current: OpenRun | undefined;
   private readonly settled = new Set<string>();
+  private calls = 0;
 
   constructor(running: RunningIntern, { times }: Pick<RuntimeParts, 'times'>) {
     this.running = running;
@@ -98,6 +101,7 @@ export class InternRuns {
     if (!current) return false;
     if (
       current.sessionId === sessionId &&
+      this.calls < MAX_CALLS &&
       (await this.call((signal) => this.running.agent.steer(current.id, text, signal)))
     )
       return true;
@@ -245,10 +249,13 @@ export class InternRuns {
   }
 
   private async call<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    this.calls++;
     try {
       return await work(AbortSignal.timeout(CONTROL_MS));
     } catch (error) {
       throw explainFailure(error);
+    } finally {
+      this.calls--;
     }
   }
 }
