@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests beside the source that start servers, processes or databases. */
 const needServers = [
@@ -18,8 +19,35 @@ const withLongTests = globSync('{src,tests}/**/*.test.ts', { cwd: import.meta.di
   readFileSync(join(import.meta.dirname, file), 'utf8').includes("/testing/full.ts'"),
 );
 
+/** The slowest files. One that starts last delays the end, because the other workers have nothing left to run. */
+const slowest = [
+  'tests/lifecycle/postgres.test.ts',
+  'tests/lifecycle/shared-limits.test.ts',
+  'tests/lifecycle/workers.test.ts',
+  'src/platform/sandbox/docker/docker.full.test.ts',
+  'tests/api/ledger-kill.test.ts',
+  'tests/tools/loop.property.test.ts',
+  'src/cli/cli.test.ts',
+  'tests/sandbox/escape.test.ts',
+  'tests/lifecycle/stream-flood.full.test.ts',
+  'tests/lifecycle/heap.full.test.ts',
+  'tests/docs/walk.full.test.ts',
+].map((file) => join(import.meta.dirname, file));
+
+/** Runs the slowest files first, and the others in the usual order: large files first. */
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = slowest.indexOf(moduleId);
+      return at === -1 ? slowest.length : at;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: SlowestFirst },
     // Bounds for a busy machine: a test that hangs fails, a slow one does not.
     testTimeout: 60_000,
     hookTimeout: 90_000,
