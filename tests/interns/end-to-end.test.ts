@@ -30,7 +30,13 @@ interface Shown {
 describe.skipIf(problem !== undefined)('an intern', () => {
   const received: IncomingMessage['headers'][] = [];
   let answer = (end: (text: string) => void): void => end('The service works.');
-  const service = createServer((request, response) => {
+  const traces: string[] = [];
+  const service = createServer(async (request, response) => {
+    if (request.url === '/v1/traces') {
+      traces.push(await readAll(request));
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+      return;
+    }
     received.push(request.headers);
     answer((text) => response.end(text));
   });
@@ -110,11 +116,16 @@ describe.skipIf(problem !== undefined)('an intern', () => {
   });
 
   it('is created and reports its progress until it runs', async () => {
+    const { port } = service.address() as AddressInfo;
     gate = await startGateway({
-      config: { outbound: { allow: ['localhost', '127.0.0.1', '::1'] }, interns: { health_ms: 500 } },
+      config: {
+        outbound: { allow: ['localhost', '127.0.0.1', '::1'] },
+        interns: { health_ms: 500 },
+        telemetry: { otlp_endpoint: `http://127.0.0.1:${port}` },
+      },
       env: {
         NODE_OPTIONS: `--import ${join(import.meta.dirname, 'send-to-service.ts')}`,
-        HEADGATE_TEST_SERVICE_PORT: String((service.address() as AddressInfo).port),
+        HEADGATE_TEST_SERVICE_PORT: String(port),
         HEADGATE_LOG_LEVEL: 'debug',
         PATH: process.env.PATH!,
       },
@@ -239,13 +250,16 @@ describe.skipIf(problem !== undefined)('an intern', () => {
     await vi.waitFor(() => expect(look()).toEqual(before), 30_000);
   });
 
-  it('left the secret in no file and in no log', () => {
+  it('left the secret in no file, log, trace or environment', async () => {
+    const gateway = { pid: gate.running.child.pid!, parent: 0, command: 'gateway' };
+    expect(findCopies(value, { processes: [gateway, ...listProcesses(gateway.pid)], memory: false })).toEqual([]);
+    expect(await gate.end()).toBe(0);
+    expect(traces.join()).toContain('simulator/echo');
     const files = globSync('**', { cwd: gate.folder }).map((path) => join(gate.folder, path));
     const contents = files.filter((path) => statSync(path).isFile()).map((path) => readFileSync(path, 'latin1'));
-    for (const text of [...contents, gate.running.stdout, gate.running.stderr]) {
+    for (const text of [...contents, ...traces, gate.running.stdout, gate.running.stderr]) {
       for (const form of [value, Buffer.from(value).toString('base64').slice(0, 16)])
         expect(text.includes(form)).toBe(false);
     }
-    expect(findCopies(value, { processes: listProcesses(gate.running.child.pid!), memory: false })).toEqual([]);
   });
 });
