@@ -12,7 +12,7 @@ export const CONTROL_PREFIX = '/.headgate/';
 /** Longest event. */
 const MAX_LINE = 4 * 1024 * 1024;
 /** Characters of all events of a run: choice 730. */
-const MAX_RUN = 256 * 1024 * 1024;
+const MAX_RUN = 64 * 1024 * 1024;
 const MAX_REPLY = 65_536;
 
 /** An agent that cannot be reached, or does not keep the contract. */
