@@ -34,8 +34,18 @@ export interface TextWire<ReaderContext = unknown> {
    * @param body undefined if there is no body or it is not JSON
    */
   countWhole?(body: unknown): Usage | undefined;
+  /** Counts the tokens of an input. Absent: the protocol has no such call. */
+  readonly count?: TokenCount;
   /** Responds inside this process (the simulator, a package), without the network. */
   readonly send?: (request: UpstreamRequest<ReaderContext>, signal: AbortSignal) => AsyncIterable<Frame[]>;
+}
+
+/** The call that counts the tokens of an input without generating anything. */
+export interface TokenCount {
+  /** @param written the request that would generate the response */
+  writeRequest(written: UpstreamRequest): Pick<UpstreamRequest, 'path' | 'body'>;
+  /** @returns the tokens; undefined if the body is invalid */
+  read(body: unknown): number | undefined;
 }
 
 /** Keeps the type of `ReaderContext` between the functions of one wire and hides it from all others. */

@@ -311,18 +311,67 @@ describe('a stream', () => {
   });
 });
 
-it('counts tokens without a provider, and says that it estimates', async () => {
-  const before = upstream.requests.length;
-  const response = await gateway.post('/messages/count_tokens', { ...hello, model: claude });
-  expect(response.headers.get('x-router-token-count')).toBe('estimate');
-  expect(await response.json()).toEqual({ input_tokens: expect.any(Number) });
-  expect(upstream.requests).toHaveLength(before);
+describe('count_tokens', () => {
+  async function count(body: object, headers: Record<string, string> = {}) {
+    const response = await gateway.post('/messages/count_tokens', body, { headers });
+    const { input_tokens: tokens } = (await response.json()) as { input_tokens?: number };
+    return { status: response.status, source: response.headers.get('x-router-token-count'), tokens };
+  }
+  const { max_tokens: _, ...body } = { ...hello, model: claude };
+
+  it('returns the count of a provider of the same format', async () => {
+    queue(json({ input_tokens: 4242 }));
+    const tools = [{ name: 'now', description: 'The time', input_schema: { type: 'object' } }];
+    const thinking = { type: 'enabled', budget_tokens: 2000 };
+    const beta = { 'anthropic-beta': 'context-1m-2025-08-07' };
+
+    const counted = await count({ ...body, max_tokens: 4000, stream: true, temperature: 1, tools, thinking }, beta);
+
+    expect(counted).toEqual({ status: 200, source: 'provider', tokens: 4242 });
+    const sent = upstream.requests.at(-1)!;
+    expect(sent.path).toBe('/v1/messages/count_tokens');
+    expect(sent.headers['anthropic-beta']).toContain('context-1m-2025-08-07');
+    expect(sent.headers['x-api-key']).toBe('upstream-key-of-a-test');
+    expect(Object.keys(sent.body as object).sort()).toEqual(['messages', 'model', 'thinking', 'tools']);
+    expect(sent.body).toMatchObject({ model: 'claude-sonnet-4-5', thinking, tools });
+  });
+
+  it('estimates if the provider fails', async () => {
+    for (const response of [json({ type: 'error' }, { status: 404 }), json({ input_tokens: 'many' })]) {
+      queue(response);
+      const before = upstream.requests.length;
+      expect(await count(body)).toEqual({ status: 200, source: 'estimate', tokens: expect.any(Number) });
+      expect(upstream.requests).toHaveLength(before + 1);
+    }
+  });
+
+  it('estimates without a call for other wires, and for unknown models', async () => {
+    const before = upstream.requests.length;
+    for (const model of [gpt, 'simulator/echo', 'acme/unknown']) {
+      expect(await count({ ...body, model })).toEqual({ status: 200, source: 'estimate', tokens: expect.any(Number) });
+    }
+    expect(upstream.requests).toHaveLength(before);
+  });
+
+  it('has the rate limits of the key', async () => {
+    const limited = await testGateway({ limits: { requests_per_minute: 1 } });
+    try {
+      const statuses = [];
+      for (let request = 0; request < 2; request++) {
+        statuses.push((await limited.post('/messages/count_tokens', hello)).status);
+      }
+      expect(statuses).toEqual([200, 429]);
+    } finally {
+      await limited.close();
+    }
+  });
 });
 
 it('redacts every text of a body before an endpoint of the same format gets it', async () => {
   const managed = { key: gateway.managementKey };
   const idOf = async (response: Response) => ((await response.json()) as { data: { id: string } }).data.id;
   const filter = { name: 'mail', content_filter_builtins: [{ slug: 'email', action: 'redact' }] };
+  const blocking = { content_filter_builtins: [{ slug: 'email', action: 'block' }] };
   const id = await idOf(await gateway.send('POST', '/guardrails', filter, managed));
   const keys = (await (await gateway.send('GET', '/keys', undefined, managed)).json()) as { data: { hash: string }[] };
   const hashes = { key_hashes: keys.data.map(({ hash }) => hash) };
@@ -349,9 +398,25 @@ it('redacts every text of a body before an endpoint of the same format gets it',
     ],
   });
 
-  await gateway.send('DELETE', `/guardrails/${id}`, undefined, managed);
-  expect(status).toBe(200);
   const sent = JSON.stringify(upstream.requests.at(-1)!.body);
+  queue(json({ input_tokens: 7 }));
+  await gateway.post('/messages/count_tokens', {
+    ...hello,
+    model: claude,
+    messages: [{ role: 'user', content: mail }],
+  });
+  const counted = upstream.requests.at(-1)!;
+  await gateway.send('PATCH', `/guardrails/${id}`, blocking, managed);
+  const blocked = await gateway.post('/messages/count_tokens', {
+    ...hello,
+    messages: [{ role: 'user', content: mail }],
+  });
+
+  await gateway.send('DELETE', `/guardrails/${id}`, undefined, managed);
+  expect(counted.path).toBe('/v1/messages/count_tokens');
+  expect(JSON.stringify(counted.body)).not.toContain(mail);
+  expect(blocked.status).toBe(403);
+  expect(status).toBe(200);
   expect(sent).not.toContain(mail);
   expect(sent.split('[EMAIL]')).toHaveLength(12);
 });

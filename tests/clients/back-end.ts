@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { vi } from 'vitest';
+import { json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { chatResponse } from './chat-responses.ts';
@@ -51,6 +52,9 @@ const doors = {
   'ai-sdk': { path: '/v1/responses', answer: responsesApiResponse }, // through @ai-sdk/openai
 } as const;
 
+/** Whether a request counts tokens. It is no turn of the model. */
+const isCount = ({ path }: ScriptedRequest): boolean => path === '/v1/messages/count_tokens';
+
 /** Claude's thoughts are summaries; those of unknown models are not. */
 function upstreamModelOf(kind: BackEndKind): string {
   if (kind === 'simulator') return 'echo';
@@ -71,6 +75,7 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
   const gateway = await testGateway({ ...parts, providers: [provider] });
   let turns: Turn[] = [];
   upstream?.always(async (request) => {
+    if (isCount(request)) return json({ input_tokens: 64 });
     if (kind === 'simulator' || !request.path.startsWith(doors[kind].path))
       throw new Error(`The gateway asked at ${request.path}.`);
     const turn = turns.shift();
@@ -95,7 +100,7 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
     takeUpstreamBodies() {
       const fresh = upstream?.requests.slice(taken) ?? [];
       taken += fresh.length;
-      return fresh.map(({ body }) => body as Record<string, unknown>); // the gateway writes objects
+      return fresh.filter((request) => !isCount(request)).map(({ body }) => body as Record<string, unknown>); // the gateway writes objects
     },
     async nextUpstreamRequest() {
       const request = await vi.waitFor(() => upstream?.requests[taken] ?? Promise.reject(new Error('None yet.')), {

@@ -73,12 +73,15 @@ export const inferenceOperations: Operations = {
   },
   'POST /api/v1/messages/count_tokens': {
     tag: 'Inference',
-    summary: 'Estimate the input tokens of a message',
+    summary: 'Count the input tokens of a message',
     body: {
       schema: named('MessagesRequest', messagesSchema),
       example: { model: 'simulator/echo', messages: [{ role: 'user', content: 'Hello!' }] },
     },
-    response: { description: 'The estimate. No provider is called.', schema: tokenCount },
+    response: {
+      description: 'The count of the provider, or an estimate: `X-Router-Token-Count` is `provider` or `estimate`.',
+      schema: tokenCount,
+    },
     error: messageError,
   },
   'POST /api/v1/embeddings': {

@@ -68,7 +68,7 @@ async function exchange(
 }
 
 /** Adds the headers of one request. They replace those of the provider with the same name. */
-function replaceHeaders(headers: readonly string[], own: Readonly<Record<string, string>>): string[] {
+export function replaceHeaders(headers: readonly string[], own: Readonly<Record<string, string>>): string[] {
   const kept = headers.filter((_, index) => !(headers[index - (index % 2)]!.toLowerCase() in own));
   return kept.concat(Object.entries(own).flat());
 }

@@ -3,6 +3,7 @@ import { defineTextWire } from '../text-wire.ts';
 import type { Wire } from '../wire.ts';
 import { readUpstreamError } from '../kit/upstream-error.ts';
 import { createReader, readWhole } from './chunks.ts';
+import { messagesCount } from './count.ts';
 import { readDialect } from './dialect.ts';
 import { writeRequest } from './request.ts';
 
@@ -20,5 +21,6 @@ export const anthropicMessages = {
     writeRequest,
     createReader,
     readWhole,
+    count: messagesCount,
   }),
 } satisfies Wire;
