@@ -6,6 +6,9 @@ type PlainSize = '2k' | '50k';
 /** A size, or 2 KB with a server tool: the model of the mock needs one step for the response, or five. */
 export type BodySize = PlainSize | '1step' | '5steps';
 
+/** The API of a request. Absent: `responses`. The other two carry the same conversation. */
+export type BodyApi = 'responses' | 'chat' | 'messages';
+
 /** The kind of gateway: one that knows model slugs, or one that passes on the provider's own name. */
 export type BodyModel = 'slug' | 'upstream';
 
@@ -13,8 +16,14 @@ const targetBytes: Record<PlainSize, number> = { '2k': 2_000, '50k': 50_000 };
 const modelNames: Record<BodyModel, string> = { slug: 'acme/mock-model', upstream: 'mock-model' };
 
 /** Returns the file of one request body of `writeBodies`. */
-export function bodyFile(folder: string, model: BodyModel, size: BodySize, stream: boolean): string {
-  return join(folder, `${model}-${size}${stream ? '-stream' : ''}.json`);
+export function bodyFile(
+  folder: string,
+  model: BodyModel,
+  size: BodySize,
+  stream: boolean,
+  api: BodyApi = 'responses',
+): string {
+  return join(folder, `${api === 'responses' ? '' : `${api}-`}${model}-${size}${stream ? '-stream' : ''}.json`);
 }
 
 /** Writes every request body of the rig: each size, buffered and streamed, for both kinds of gateway. */
@@ -23,7 +32,10 @@ export function writeBodies(folder: string): void {
   for (const model of ['slug', 'upstream'] as const) {
     for (const size of ['2k', '50k'] as const) {
       for (const stream of [false, true]) {
-        writeFileSync(bodyFile(folder, model, size, stream), JSON.stringify(createBody(model, size, stream)));
+        const body = createBody(model, size, stream);
+        writeFileSync(bodyFile(folder, model, size, stream), JSON.stringify(body));
+        writeFileSync(bodyFile(folder, model, size, stream, 'chat'), JSON.stringify(toChat(body)));
+        writeFileSync(bodyFile(folder, model, size, stream, 'messages'), JSON.stringify(toMessages(body)));
       }
     }
     for (const stream of [false, true]) {
@@ -60,6 +72,60 @@ function createRun(model: BodyModel, steps: number, stream: boolean) {
   const { instructions, tools, ...body } = createBody(model, '2k', stream);
   return { ...body, instructions: `${instructions} steps=${steps}`, tools: [...tools, { type: 'router:datetime' }] };
 }
+
+type Body = ReturnType<typeof createBody>;
+/** The fields of the items of a body that the other formats need. */
+interface Item {
+  role?: string;
+  content?: string | { text: string }[];
+  call_id: string;
+  name?: string;
+  arguments?: string;
+  output?: string;
+}
+
+/** Writes the conversation of a body for `POST /chat/completions`. */
+function toChat({ instructions, input, tools, max_output_tokens: max_completion_tokens, ...rest }: Body): object {
+  const messages = (input as Item[]).map(({ role, content, call_id: id, name, arguments: text, output }) => {
+    if (output !== undefined) return { role: 'tool', tool_call_id: id, content: output };
+    if (name === undefined) return { role, content: renameParts(content) };
+    return {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id, type: 'function', function: { name, arguments: text } }],
+    };
+  });
+  return {
+    ...rest,
+    messages: [{ role: 'system', content: instructions }, ...messages],
+    tools: tools.map(({ type, ...shape }) => ({ type, function: shape })),
+    max_completion_tokens,
+    ...(rest.stream && { stream_options: { include_usage: true } }),
+  };
+}
+
+/** Writes the conversation of a body for `POST /messages`. */
+function toMessages({ instructions, input, tools, model, stream, ...rest }: Body): object {
+  const messages = (input as Item[]).map(({ role, content, call_id: id, name, arguments: text, output }) => {
+    if (output !== undefined)
+      return { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: output }] };
+    if (name === undefined) return { role, content: renameParts(content) };
+    return { role: 'assistant', content: [{ type: 'tool_use', id, name, input: JSON.parse(text!) as object }] };
+  });
+  return {
+    model,
+    stream,
+    system: instructions,
+    messages,
+    tools: tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
+    max_tokens: rest.max_output_tokens,
+    temperature: rest.temperature,
+    metadata: { user_id: rest.user },
+  };
+}
+
+const renameParts = (content: Item['content']) =>
+  typeof content === 'string' ? content : content?.map(({ text }) => ({ type: 'text', text }));
 
 function createTurn(turn: number): object[] {
   if (turn % 6 === 3) return createToolCall(turn);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { measureChat } from './chat.ts';
 import { collectGarbage } from './inspector.ts';
 import { measureOpenRuns, measureSteps } from './steps.ts';
 import { readMemoryKb } from './processes.ts';
@@ -8,7 +9,19 @@ import { findMedian, Samples } from './samples.ts';
 import { type Variant, baselineVariants } from './variants.ts';
 
 /** The phases. `--phases` selects some. `soak` runs only if named, because it sends a million requests. */
-export const phases = ['json', 'json50', 'sse', 'paced', 'half', 'steps', 'runs', 'open', 'start', 'soak'] as const;
+export const phases = [
+  'json',
+  'json50',
+  'sse',
+  'paced',
+  'half',
+  'chat',
+  'steps',
+  'runs',
+  'open',
+  'start',
+  'soak',
+] as const;
 export type Phase = (typeof phases)[number];
 
 /** The measurements to take. */
@@ -34,6 +47,7 @@ export async function measure(plan: Plan, report: (line: string) => void): Promi
   const mock = await startMock();
   const samples = new Samples(report);
   await measureRounds(plan, mock, samples);
+  if (plan.phases.includes('chat')) await measureChat(plan, mock, samples);
   if (plan.phases.includes('steps')) await measureSteps(plan, mock, samples);
   if (plan.phases.includes('runs')) await measureOpenRuns(plan, mock, samples);
   if (plan.phases.includes('open')) await measureOpenStreams(plan, mock, samples);

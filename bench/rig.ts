@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BodySize, bodyFile, writeBodies } from './bodies.ts';
+import { type BodyApi, type BodySize, bodyFile, writeBodies } from './bodies.ts';
 import { isRunning, listTree, type StartOptions, startProcess, stopProcess } from './processes.ts';
 import type { Variant } from './variants.ts';
 
@@ -51,6 +51,8 @@ export interface Gateway {
 /** One run of the load generator. */
 export interface Load {
   size: BodySize;
+  /** Absent: that of the gateway's path. */
+  api?: BodyApi;
   stream: boolean;
   connections: number;
   /** Warm-up before the measured window, in s. */
@@ -198,6 +200,13 @@ export async function withGateway(
   await work(gateway).finally(() => stopGateway(gateway));
 }
 
+/** The paths of Headgate's APIs. */
+const apiPaths: Record<BodyApi, string> = {
+  responses: '/api/v1/responses',
+  chat: '/api/v1/chat/completions',
+  messages: '/api/v1/messages',
+};
+
 /**
  * Runs the load generator against a gateway.
  *
@@ -205,7 +214,7 @@ export async function withGateway(
  */
 export async function runLoad(gateway: Gateway, load: Load, mock: Mock): Promise<LoadResult> {
   const { variant, port, pids } = gateway;
-  const url = `http://127.0.0.1:${port}${variant.path}`;
+  const url = `http://127.0.0.1:${port}${load.api ? apiPaths[load.api] : variant.path}`;
   return generateLoad(url, variant.bodyModel, variant.headers(gateway.upstreamPort), pids, load, mock);
 }
 
@@ -222,7 +231,7 @@ async function generateLoad(
   load: Load,
   mock: Mock,
 ): Promise<LoadResult> {
-  const body = bodyFile(bodiesFolder, bodyModel, load.size, load.stream);
+  const body = bodyFile(bodiesFolder, bodyModel, load.size, load.stream, load.api);
   const command = [join(buildFolder, 'load'), '-u', url, '-b', body, '-c', String(load.connections)];
   command.push('-w', String(load.warmUpSeconds), '-d', String(load.seconds), '-o', String(mock.child.pid));
   if (pids.length > 0) command.push('-p', pids.join(','));

@@ -7,7 +7,7 @@ import { type Variant, baselineVariants } from './variants.ts';
 interface Row {
   figure: Figure;
   label: string;
-  unit: '× floor' | '× bare proxy' | 'µs' | 'ms' | 'KB' | 'MB' | '%' | '/s';
+  unit: '× floor' | '× bare proxy' | '× /responses' | 'µs' | 'ms' | 'KB' | 'MB' | '%' | '/s';
   digits: number;
   /** The maximum. Absent: the row is only for information. */
   budget?: number;
@@ -48,6 +48,22 @@ const rows: readonly Row[] = [
     budget: 5,
     shows: 'minimum',
   },
+  {
+    figure: 'chatRequest',
+    label: '/chat/completions: CPU per request, 2 KB',
+    unit: '× /responses',
+    digits: 2,
+    budget: 1.1,
+  },
+  {
+    figure: 'chatEvent',
+    label: '/chat/completions: CPU per streamed event, burst',
+    unit: '× /responses',
+    digits: 2,
+    budget: 1.1,
+  },
+  { figure: 'messagesRequest', label: '/messages: CPU per request, 2 KB', unit: '× /responses', digits: 2 },
+  { figure: 'messagesEvent', label: '/messages: CPU per streamed event, burst', unit: '× /responses', digits: 2 },
   { figure: 'stepMicroseconds', label: 'CPU per step of a run', unit: 'µs', digits: 0, budget: 200, shows: 'minimum' },
   { figure: 'openRunKb', label: 'memory per run of five steps, 500 open', unit: 'KB', digits: 1, budget: 80 },
   { figure: 'openStreamKb', label: 'memory per open stream, 1,000 open', unit: 'KB', digits: 1, budget: 50, aim: 40 },
