@@ -44,7 +44,7 @@ describe('the first start', () => {
   Base URL   ${second.url}/api/v1
   Data       ${join(folder, 'data')}
   Config     no file, so the defaults
-  Providers  simulator (4 models and simulator/*)
+  Providers  simulator (6 models and simulator/*)
   Next       add a provider: set its key, such as OPENAI_API_KEY, or run "headgate init"
 `);
     expect(second.running.stderr).toBe('');
