@@ -5,10 +5,12 @@ import { getTextWire } from './text-wire.ts';
 
 it.each(
   [...wires.values()].filter(({ text }) => !text),
-)('$id generates images only and names the path for them', (wire) => {
-  expect(wire.image).toBeDefined();
+)('$id generates no text and names the paths of what it does', (wire) => {
+  const paths = { image: 'POST /images', embedding: 'POST /embeddings', rerank: 'POST /rerank' };
+  const offered = Object.entries(paths).filter(([kind]) => wire[kind as keyof typeof paths] !== undefined);
+  expect(offered).not.toEqual([]);
   expect(() => getTextWire(wire)).toThrow(GatewayError);
   expect(() => getTextWire(wire)).toThrow(
-    `The wire ${wire.id} generates images only: send the request to POST /images.`,
+    `The wire ${wire.id} generates no text: send the request to ${offered.map(([, path]) => path).join(' or ')}.`,
   );
 });

@@ -54,8 +54,12 @@ export function defineTextWire<ReaderContext>(text: TextWire<ReaderContext>): Te
   return text as unknown as TextWire;
 }
 
-/** @throws {GatewayError} `wrong_endpoint` if the wire generates images only */
-export function getTextWire({ id, text }: Wire): TextWire {
-  if (text) return text;
-  throw new GatewayError('wrong_endpoint', `The wire ${id} generates images only: send the request to POST /images.`);
+/** @throws {GatewayError} `wrong_endpoint` if the wire generates no text */
+export function getTextWire(wire: Wire): TextWire {
+  if (wire.text) return wire.text;
+  const paths = [wire.image && 'POST /images', wire.embedding && 'POST /embeddings', wire.rerank && 'POST /rerank'];
+  throw new GatewayError(
+    'wrong_endpoint',
+    `The wire ${wire.id} generates no text: send the request to ${paths.filter(Boolean).join(' or ')}.`,
+  );
 }

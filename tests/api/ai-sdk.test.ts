@@ -54,8 +54,8 @@ it('reports an unreachable provider', async () => {
 });
 
 it('names the package to install, and where each setting belongs', async () => {
-  await expect(testGateway({ providers: [{ ...entry, package: '@ai-sdk/cohere' }] })).rejects.toThrow(
-    'npm install @ai-sdk/cohere',
+  await expect(testGateway({ providers: [{ ...entry, package: '@ai-sdk/mistral' }] })).rejects.toThrow(
+    'npm install @ai-sdk/mistral',
   );
   await expect(testGateway({ providers: [{ ...entry, package: undefined }] })).rejects.toThrow('package');
   await expect(testGateway({ providers: [{ ...entry, wire: 'openai-chat', base_url: upstream.url }] })).rejects.toThrow(
