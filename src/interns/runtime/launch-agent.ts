@@ -12,6 +12,8 @@ import { GATEWAY_URL, type InternEgress, type RuntimeProgram, type RuntimeTimes 
 /** The key that an agent sends. The gateway replaces it, so the agent never has the real one. choice 680 */
 export const KEY_PLACEHOLDER = 'headgate-intern-placeholder';
 const POLL_MS = 50;
+/** Time for the last output of an agent that has ended. */
+const LAST_OUTPUT_MS = 500;
 
 export interface Launch {
   sandbox: Sandbox;
@@ -48,10 +50,10 @@ export async function launchAgent(launch: Launch, signal: AbortSignal): Promise<
       ...(trustBundle !== undefined && listTrustVariables(`${BOOT_FOLDER}/ca.pem`)),
     },
   });
-  readAgentOutput(started.stream, logs);
+  const output = readAgentOutput(started.stream, logs);
   started.stream.write(Buffer.concat(files.map(({ content }) => content)));
   try {
-    await awaitHealth(started, launch, signal);
+    await awaitHealth({ started, output }, launch, signal);
   } catch (error) {
     await started.kill().catch(() => {}); // the sandbox has ended
     throw error;
@@ -60,10 +62,15 @@ export async function launchAgent(launch: Launch, signal: AbortSignal): Promise<
 }
 
 /** @throws {Error} if it ended or does not accept requests in time */
-async function awaitHealth(started: SandboxProcess, { sandbox, token, logs, times }: Launch, signal: AbortSignal) {
+async function awaitHealth(
+  { started, output }: { started: SandboxProcess; output: Promise<void> },
+  { sandbox, token, logs, times }: Launch,
+  signal: AbortSignal,
+) {
   let exit: string | undefined;
   started.exited.then(
-    (code) => {
+    async (code) => {
+      await Promise.race([output, pause(LAST_OUTPUT_MS)]); // a process in the background can keep it open
       exit = explainExit(code, logs);
     },
     (error: Error) => {

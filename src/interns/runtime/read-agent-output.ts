@@ -6,8 +6,8 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_LINES = 5000;
 const PERIOD_MS = 1000;
 
-/** Writes the output of an agent to its log. */
-export function readAgentOutput(stream: Duplex, logs: LogRing, periodMs = PERIOD_MS): void {
+/** Writes the output of an agent to its log. @returns a promise that resolves at the end of the output */
+export function readAgentOutput(stream: Duplex, logs: LogRing, periodMs = PERIOD_MS): Promise<void> {
   let [bytes, lines] = [0, 0];
   let period: NodeJS.Timeout | undefined;
   const renew = (): void => {
@@ -21,5 +21,11 @@ export function readAgentOutput(stream: Duplex, logs: LogRing, periodMs = PERIOD
     if (bytes > MAX_BYTES || lines > MAX_LINES) stream.pause();
   });
   stream.on('error', () => {}); // its end says more
-  stream.once('close', () => clearTimeout(period));
+  return new Promise((resolve) => {
+    stream.once('end', resolve);
+    stream.once('close', () => {
+      clearTimeout(period);
+      resolve();
+    });
+  });
 }
