@@ -1,3 +1,5 @@
+import { findStringEnd } from './find-string-end.ts';
+
 /** Maximum size of a text that stays in the JSON. */
 const LONG_BYTES = 64 * 1024;
 /** Characters of a long text that its mark keeps, for code that checks the start of the text. */
@@ -23,7 +25,7 @@ export function extractImages(body: Buffer): { json: Buffer; texts: readonly Buf
   const rest: Buffer[] = [];
   let kept = 0;
   for (let from = body.indexOf(QUOTE); from !== -1; ) {
-    const end = findEnd(body, from + 1);
+    const end = findStringEnd(body, from + 1);
     const text = body.subarray(from + 1, end);
     if (text.length > LONG_BYTES && isBase64(text)) {
       const mark = `${text.toString('latin1', 0, HEAD_LETTERS)}~${texts.length}~`;
@@ -34,16 +36,6 @@ export function extractImages(body: Buffer): { json: Buffer; texts: readonly Buf
     from = body.indexOf(QUOTE, end + 1);
   }
   return texts.length === 0 ? { json: body, texts } : { json: Buffer.concat([...rest, body.subarray(kept)]), texts };
-}
-
-/** Finds the quote that ends a string, which has an even number of backslashes before it. */
-function findEnd(body: Buffer, from: number): number {
-  for (let end = body.indexOf(QUOTE, from); end !== -1; end = body.indexOf(QUOTE, end + 1)) {
-    let slashes = 0;
-    while (body[end - 1 - slashes] === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) return end;
-  }
-  return body.length;
 }
 
 /** Checks only the start of the text and the absence of escapes. `decodeImage` checks the complete text. */

@@ -1,7 +1,7 @@
 import type { Vector } from '../../domain/embeddings.ts';
+import { findStringEnd } from './find-string-end.ts';
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
 const PLUS = 0x2b;
@@ -40,7 +40,7 @@ export function liftVectors(body: Buffer): { json: Buffer; vectors: readonly Vec
   for (let at = 0; at < body.length; at++) {
     const byte = body[at];
     if (byte === QUOTE) {
-      const end = findEnd(body, at + 1);
+      const end = findStringEnd(body, at + 1);
       const vector = end - at > MIN_LIFTED ? readBase64(body.subarray(at + 1, end)) : undefined;
       if (vector) lift(vector, at, end + 1);
       at = end;
@@ -79,16 +79,6 @@ export function readVector(value: unknown): Vector {
   const vector = found ?? (typeof value === 'string' ? readBase64(Buffer.from(value)) : undefined);
   if (vector) return vector;
   throw new Error('There is no vector.');
-}
-
-/** Finds the quote that ends a string, which has an even number of backslashes before it. */
-function findEnd(body: Buffer, from: number): number {
-  for (let end = body.indexOf(QUOTE, from); end !== -1; end = body.indexOf(QUOTE, end + 1)) {
-    let slashes = 0;
-    while (body[end - 1 - slashes] === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) return end;
-  }
-  return body.length;
 }
 
 /** @returns undefined if the text is not the base64 of 32-bit floats */
