@@ -86,16 +86,16 @@ export class AgentSeat implements AsyncDisposable {
       timeout: patienceMs,
       killSignal: 'SIGKILL',
     });
-    const told = { stdout: '', stderr: '' };
+    const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].setEncoding('utf8').on('data', (text: string) => {
-        told[name] += text;
+        output[name] += text;
       });
     }
     const [code] = (await once(child, 'close')) as [number | null];
-    const lines = told.stdout.split('\n').filter((line) => line.startsWith('{'));
+    const lines = output.stdout.split('\n').filter((line) => line.startsWith('{'));
     const events = lines.map((line) => JSON.parse(line) as Event);
-    return { code, events, stderr: told.stderr, strangers: this.strangers };
+    return { code, events, stderr: output.stderr, strangers: this.strangers };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -41,6 +41,7 @@ export class OpencodeSeat extends AgentSeat {
     };
     writeFileSync(join(this.folder, 'opencode.json'), JSON.stringify(config));
     return this.run(['run', '--format', 'json', '--title', 'Test', '--model', `gateway/${model}`, prompt], {
+      npm_config_registry: 'http://127.0.0.1:9', // it looks for updates of its plugins, and works without an answer
       OPENCODE_DISABLE_AUTOUPDATE: '1',
       OPENCODE_DISABLE_MODELS_FETCH: '1',
       OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
