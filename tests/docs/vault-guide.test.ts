@@ -21,7 +21,7 @@ headgate() { "$NODE" "$ENTRY" "$@"; }
 curl() { command curl --silent --show-error --fail-with-body "$@"; }
 `;
 /** All values of the guide, and one that a rejected request has. */
-const planted = ['ghp_example_token', 'example-password', 'npm-example-token', 'rejected-value-of-the-test'];
+const planted = ['ghp_example_token', 'example-password', 'deploy-example-token', 'rejected-value-of-the-test'];
 
 afterEach(cleanUp);
 
@@ -29,7 +29,7 @@ it('the commands of the guide work, and no value is readable anywhere', { timeou
   if (missing) skip(`there is no ${missing}`);
   const { url, folder, running, end } = await startGateway({ env: { HEADGATE_LOG_LEVEL: 'debug' } });
   const data = join(folder, 'data');
-  writeFileSync(join(folder, 'token.txt'), 'npm-example-token\n');
+  writeFileSync(join(folder, 'token.txt'), 'deploy-example-token\n');
   const storage = await openSqliteStorage(join(data, 'headgate.db'));
   const masterKeys = createMasterKeys(Buffer.from(readFileSync(join(data, 'master.key'), 'utf8').trim()));
   const parts = { vaults: storage.vaults, interns: storage.interns, masterKeys, now: Date.now };
@@ -54,13 +54,13 @@ it('the commands of the guide work, and no value is readable anywhere', { timeou
   };
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env });
   expect(stdout).toContain('"scope":"workspace"');
-  expect(stdout).toContain('registry.npmjs.org');
+  expect(stdout).toContain('deploy.example.com');
   expect(stdout).toContain('New data keys for 2 vaults.');
 
   const release = createSecretRelease(parts, { internId, workspaceId: main, vaultId, attachedVaultId: null });
   const placeholders = (await release.listPlaceholders()).map(({ placeholder }) => placeholder);
   for (const [host, value] of [
-    ['registry.npmjs.org', 'npm-example-token'],
+    ['deploy.example.com', 'deploy-example-token'],
     ['github.com', 'ghp_example_token'],
     ['mail.example.com', 'example-password'],
   ] as const) {
