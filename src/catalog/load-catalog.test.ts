@@ -18,7 +18,7 @@ import {
 } from './load-catalog.ts';
 import { type CatalogFile, checkCatalogFile, keyOfEndpoint, mergeCatalogFiles } from './records.ts';
 
-const files = Object.entries({ proprietary, 'open-weights': openWeights, pictures: images, embeddings, simulator }) as [
+const files = Object.entries({ proprietary, 'open-weights': openWeights, images, embeddings, simulator }) as [
   string,
   CatalogFile,
 ][];

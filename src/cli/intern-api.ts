@@ -3,7 +3,7 @@ import { findGateway } from './find-gateway.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
 export interface InternApiOptions {
-  /** Of the gateway. Absent: the one at the address of the configuration. */
+  /** Base URL of the gateway. Absent: the address in the configuration. */
   url?: string;
 }
 

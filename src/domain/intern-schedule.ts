@@ -6,7 +6,7 @@ export interface InternSchedule {
   kind: 'cron' | 'webhook';
   /** Null for a webhook. */
   cron: string | null;
-  /** Of the cron expression. Null for a webhook. */
+  /** The IANA time zone of the cron expression. Null for a webhook. */
   timeZone: string | null;
   /** The text that the intern gets. A webhook adds its body. */
   input: string;

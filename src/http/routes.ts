@@ -183,7 +183,7 @@ export interface Handlers extends Record<HandlerName, Route['handler']> {
   writeChatError: ErrorDialect;
   writeMessagesError: ErrorDialect;
   writeInternError: ErrorDialect;
-  /** Of the chat API of interns. */
+  /** Writes an error of the chat API of interns. */
   writeInternChatError: ErrorDialect;
   /** Whether the operator offers interns, and the gateway can run them. */
   offersInterns: () => boolean;

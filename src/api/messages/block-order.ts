@@ -2,8 +2,8 @@ import type { BlockEvent } from './wire.ts';
 
 /**
  * Sends one block after another: the events of a block wait until all blocks before it have ended. The stream helper of
- * the Anthropic client takes the last block for the one that ends, so blocks must not overlap. Holds at most the output
- * of the response, which the run keeps, too.
+ * the Anthropic client takes the last block for the one that ends, so blocks must not overlap. It holds at most the
+ * output of one response. The run holds that output anyway.
  *
  * @see docs/reference/messages.md#stream
  */

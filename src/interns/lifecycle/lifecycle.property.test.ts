@@ -140,6 +140,7 @@ class World {
     const done = work(parts).catch((error: unknown) => {
       if (!(error instanceof GatewayError) && !(error instanceof Error && error.name === 'AbortError')) throw error;
     });
+    // All times here are those of the test's clock.
     this.pending.push(Promise.race([done, new Promise((resolve) => setTimeout(resolve, 60_000))]));
   }
 

@@ -89,7 +89,7 @@ function watchStatus({ parts, job, internId }: InternWork, cancelling: AbortCont
     for (;;) {
       await job.waitForWake(parts.settings().healthMs);
       if (isDone || job.signal.aborted) return;
-      const intern = await parts.interns.findIntern(internId).catch(() => undefined);
+      const intern = await parts.interns.findIntern(internId).catch(() => undefined); // read again later
       if (isDone || (intern && intern.status !== 'provisioning')) return isDone ? undefined : cancelling.abort();
     }
   };
