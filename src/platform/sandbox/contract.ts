@@ -587,12 +587,15 @@ export function testSandboxes(
       });
     });
 
-    it('stops all sandboxes when the driver closes, and starts no more', async () => {
+    it('stops all its sandboxes when it closes, and starts no more', async () => {
       const own = await open();
       const one = await own.start({ name: `test-${randomUUID()}`, limits: testLimits });
       await own.close();
       expect(one.ended.aborted).toBe(true);
       await expect(own.start({ name: `test-${randomUUID()}`, limits: testLimits })).rejects.toThrow();
+      const ofOtherDriver = await driver.start({ name: `test-${randomUUID()}`, limits: testLimits });
+      expect(await runShell(ofOtherDriver, 'echo here')).toBe('here\n');
+      await ofOtherDriver.stop();
     });
   });
 }

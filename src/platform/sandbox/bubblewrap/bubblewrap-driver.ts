@@ -7,6 +7,7 @@ import {
   closeSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -201,7 +202,7 @@ export class BubblewrapDriver implements SandboxDriver {
     }
   }
 
-  /** Creates the folder of this process, which other processes remove when this one has ended. */
+  /** Creates the folder of this driver, which other processes remove when this process has ended. */
   #openInstance(): string {
     if (this.#instance !== undefined) return this.#instance;
     const { arch } = process;
@@ -209,11 +210,11 @@ export class BubblewrapDriver implements SandboxDriver {
       throw new SandboxError('unavailable', `Bubblewrap needs a system call filter, which is missing for ${arch}.`);
     }
     const mode = this.#owner === undefined ? 0o700 : 0o711;
-    const instance = join(this.#options.folder, nameInstance(process.pid));
-    for (const path of [this.#options.folder, instance]) {
-      if (mkdirSync(path, { recursive: true, mode }) !== undefined) chmodSync(path, mode); // whatever the umask is
-      checkFolder(path);
-    }
+    const { folder } = this.#options;
+    if (mkdirSync(folder, { recursive: true, mode }) !== undefined) chmodSync(folder, mode); // whatever the umask is
+    checkFolder(folder);
+    const instance = mkdtempSync(join(folder, `${nameInstance(process.pid)}-`));
+    chmodSync(instance, mode);
     for (const name of ['etc', 'empty']) {
       mkdirSync(join(instance, name), { recursive: true });
       chmodSync(join(instance, name), 0o755);
@@ -243,7 +244,7 @@ export class BubblewrapDriver implements SandboxDriver {
   async removeLeftovers(): Promise<void> {
     const isLeftover = (instance: string): boolean => {
       const pid = Number(/^(\d+)-/.exec(instance)?.[1]);
-      return pid > 0 && nameInstance(pid) !== instance;
+      return pid > 0 && !instance.startsWith(nameInstance(pid));
     };
     await this.#openGroups()?.removeLeftovers(isLeftover);
     const { folder } = this.#options;

@@ -112,10 +112,8 @@ describe.skipIf(problem !== undefined)(`bubblewrap${problem === undefined ? '' :
     const marker = `outside-${process.pid}`;
     const running = runCommand(sandbox, `exec -a ${marker} sleep 1000`);
     await vi.waitUntil(() => countProcesses(marker) > 0);
-    const monitor = globSync('/proc/[0-9]*/cmdline').find((path) =>
-      readFileSync(path, 'latin1').includes(`${folder}/sandboxes`),
-    )!;
-    process.kill(Number(monitor.split('/')[2]), 'SIGKILL');
+    const [monitor] = findProcesses(`${folder}/sandboxes`);
+    process.kill(Number(monitor!.split('/')[2]), 'SIGKILL');
     await expect(running).rejects.toMatchObject({ problem: 'crashed' });
     expect(sandbox.ended.reason).toMatchObject({ problem: 'crashed' });
     await vi.waitUntil(() => countProcesses(marker) === 0 || undefined);
