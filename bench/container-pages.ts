@@ -23,13 +23,22 @@ async function saveFiles({ gateway }: TestGateway): Promise<void> {
   const { key } = (await containers.useContainer(workspaceId, 'many', randomUUID(), Date.now()))!;
   const token = randomUUID();
   await containers.acquireLease({
-    ...{ token, containerKey: key, compute: 'bash', holder: 'bench', policy: '', maxHeld: 1 },
-    ...{ startedAtMs: Date.now(), untilMs: Date.now() + 3_600_000 },
+    token,
+    containerKey: key,
+    compute: 'bash',
+    holder: 'bench',
+    policy: '',
+    maxHeld: 1,
+    startedAtMs: Date.now(),
+    untilMs: Date.now() + 3_600_000,
   });
   const file = { kind: 'file', bytes: 100, mode: 0o644, modifiedAtMs: 1, target: null, content: null } as const;
   for (let at = 0; at < Number(options.files); at += SAVED_AT_ONCE) {
     await containers.saveEntries({
-      ...{ containerKey: key, token, deleted: [], atMs: Date.now() },
+      containerKey: key,
+      token,
+      deleted: [],
+      atMs: Date.now(),
       entries: Array.from({ length: SAVED_AT_ONCE }, (_, index) => ({
         ...file,
         path: `dir-${(at + index) % 97}/file-${at + index}`,

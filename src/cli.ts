@@ -4,7 +4,10 @@ const { stdout, stderr, env } = process;
 const reader = new AbortController();
 for (const output of [stdout, stderr]) output.on('error', ignoreClosedPipe);
 process.exitCode = await runCli(process.argv.slice(2), {
-  ...{ stdout, stderr, env, cwd: process.cwd() },
+  stdout,
+  stderr,
+  env,
+  cwd: process.cwd(),
   closed: reader.signal,
   openInput: () => process.stdin,
 });

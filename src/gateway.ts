@@ -187,17 +187,15 @@ async function assemble(
   const left: LedgerEntry[] = [];
   const accounting = await openAccounting(
     {
-      ...{
-        config,
-        storage,
-        journal,
-        quarantineFolder: join(dataDir, 'journal'),
-        log,
-        mask,
-        takesOrphanedJournals: !slot,
-        cleans: !slot?.slot,
-        gatherMs,
-      },
+      config,
+      storage,
+      journal,
+      quarantineFolder: join(dataDir, 'journal'),
+      log,
+      mask,
+      takesOrphanedJournals: !slot,
+      cleans: !slot?.slot,
+      gatherMs,
       onOrphaned: (entries) => void left.push(...entries),
     },
     resources,
@@ -233,7 +231,12 @@ async function assemble(
   const contentGuardrails = createContentGuardrails(config, log);
   const accounts = await openAccounts(
     {
-      ...{ config, storage, accounting, telemetry, log, primary: slot?.primary },
+      config,
+      storage,
+      accounting,
+      telemetry,
+      log,
+      primary: slot?.primary,
       prepareFilters: contentGuardrails.prepare,
     },
     resources,
@@ -257,7 +260,15 @@ async function assemble(
   const outbound = createGatewayOutbound(config, log);
   const opened = await openContainers(
     {
-      ...{ config, store: storage.containers, files, dataDir, file, bus, log, outbound, driver: sandboxDriver },
+      config,
+      store: storage.containers,
+      files,
+      dataDir,
+      file,
+      bus,
+      log,
+      outbound,
+      driver: sandboxDriver,
       numbers: telemetry.sandboxes,
       cleans: !slot?.slot,
     },
@@ -266,7 +277,9 @@ async function assemble(
 
   const build = async (from: Config, before?: ConfiguredModels): Promise<ConfiguredModels> =>
     buildModels(from, {
-      ...{ dataDir, warn, before: before?.providers },
+      dataDir,
+      warn,
+      before: before?.providers,
       workspaces: await storage.access.listWorkspaces(),
     });
   let models = await build(live);
@@ -307,7 +320,10 @@ async function assemble(
     resources,
   );
   const management: ManagementParts = {
-    ...{ management: storage.management, access: storage.access, ledger: storage.ledger, now: currentTimeMs },
+    management: storage.management,
+    access: storage.access,
+    ledger: storage.ledger,
+    now: currentTimeMs,
     contentFilters: contentGuardrails,
     loadModules: async () => modules.settings,
     async onChange() {
@@ -319,50 +335,68 @@ async function assemble(
   const own = createOwnSocket(resources);
   const runtime = openRuntime(
     {
-      ...{ config, bus, log, own, driver: opened.driver, problem: opened.problem, openEgress: opened.openEgress },
-      ...{ store: storage.containers, objects: files.objects, vault },
+      config,
+      bus,
+      log,
+      own,
+      driver: opened.driver,
+      problem: opened.problem,
+      openEgress: opened.openEgress,
+      store: storage.containers,
+      objects: files.objects,
+      vault,
     },
     resources,
   );
   const interns = openInterns(
     {
-      ...{ config, storage, management, bus, log, runtime: given.internRuntime ?? runtime },
+      config,
+      storage,
+      management,
+      bus,
+      log,
+      runtime: given.internRuntime ?? runtime,
       vaults: given.internVaults ?? createInternVaults({ ...vault, interns: storage.interns }),
-      ...{ numbers: telemetry.interns, runs: !slot?.slot },
+      numbers: telemetry.interns,
+      runs: !slot?.slot,
     },
     resources,
   );
   const schedules = openSchedules(
     {
-      ...{ config, storage, bus, log, findLive: runtime.find, offersInterns: interns.isOffered },
-      ...{ numbers: telemetry.interns, runs: !slot?.slot },
+      config,
+      storage,
+      bus,
+      log,
+      findLive: runtime.find,
+      offersInterns: interns.isOffered,
+      numbers: telemetry.interns,
+      runs: !slot?.slot,
     },
     resources,
   );
   let draining = false;
   const app = await createEdge({
     ...pipelines,
-    ...{
-      contentGuardrails,
-      config,
-      health,
-      files,
-      accounts,
-      accounting,
-      storage,
-      telemetry,
-      open,
-      log,
-      version,
-      management,
-      interns,
-      schedules,
-      runtime,
-      sign,
-      own,
-      clock,
-      vault,
-    },
+    contentGuardrails,
+    config,
+    health,
+    files,
+    accounts,
+    accounting,
+    storage,
+    telemetry,
+    open,
+    log,
+    version,
+    management,
+    interns,
+    schedules,
+    runtime,
+    sign,
+    own,
+    clock,
+    vault,
     models: () => models,
     modules: modules.settings,
     routingContext: () => routingContext,

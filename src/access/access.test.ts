@@ -20,14 +20,13 @@ const key = (fields: Partial<KnownKey> = {}) => createKeyRecord({ hash: hashKey(
 
 /** Of `w1`, which says nothing more. */
 const settings = (fields: Partial<AppliedSettings> = {}): AppliedSettings => ({
-  ...{
-    workspaceId: 'w1',
-    ioLogging: null,
-    defaultTextModel: null,
-    defaultImageModel: null,
-    defaultProviderSort: null,
-    ...{ defaultPlugins: null, disabledServerTools: null },
-  },
+  workspaceId: 'w1',
+  ioLogging: null,
+  defaultTextModel: null,
+  defaultImageModel: null,
+  defaultProviderSort: null,
+  defaultPlugins: null,
+  disabledServerTools: null,
   rateLimits: null,
   ...fields,
 });

@@ -23,7 +23,8 @@ it('takes a number, an option or the end of the input as the answer to a permiss
 
 it('reads the fields of a question by their types', async () => {
   const question: Interaction = {
-    ...{ kind: 'elicitation', message: 'How?' },
+    kind: 'elicitation',
+    message: 'How?',
     fields: [
       { name: 'color', type: 'string', required: true, options: ['red', 'green'] },
       { name: 'count', type: 'number', required: true },

@@ -25,11 +25,22 @@ beforeAll(async () => {
   const ignore = (): void => {};
   const limits = { memoryBytes: 1, cpus: 1, processes: 1, diskBytes: 1e6, diskEntries: 100, temporaryBytes: 1 };
   containers = createContainers({
-    ...{ driver, problem: undefined, store: storage.containers, objects, bus, openEgress: undefined, now: Date.now },
-    ...{ files: { files: storage.files, objects }, log: ignore, leaseTimes: { renewMs: 10, validMs: 15_000 } },
+    driver,
+    problem: undefined,
+    store: storage.containers,
+    objects,
+    bus,
+    openEgress: undefined,
+    now: Date.now,
+    files: { files: storage.files, objects },
+    log: ignore,
+    leaseTimes: { renewMs: 10, validMs: 15_000 },
     counts: { started: ignore, ended: ignore, failed: ignore },
     settings: () => ({
-      ...{ limits, maxRunning: 9, maxRunningTotal: 9, idleMs: 60_000 },
+      limits,
+      maxRunning: 9,
+      maxRunningTotal: 9,
+      idleMs: 60_000,
       price: { perSecondNanoUsd: 0n, minSeconds: 0 },
     }),
   });
@@ -77,7 +88,11 @@ describe('headgate containers', () => {
     expect(await succeed('list')).toMatch(/sess_a +bash +3 +4 +just now/);
     expect(JSON.parse(await succeed('list', '--json'))).toEqual([
       {
-        ...{ id: 'sess_a', created_at: expect.any(String), used_at: expect.any(String), bytes: 4, entries: 3 },
+        id: 'sess_a',
+        created_at: expect.any(String),
+        used_at: expect.any(String),
+        bytes: 4,
+        entries: 3,
         running: ['bash'],
       },
     ]);

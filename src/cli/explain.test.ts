@@ -216,7 +216,8 @@ describe('headgate explain', () => {
 
   it('rejects server tools that the gateway does not have', async () => {
     const { code, stdout } = await explain({
-      ...{ model: 'acme/one', tools: [{ type: 'router:tool_search' }, { type: 'router:datetme' }] },
+      model: 'acme/one',
+      tools: [{ type: 'router:tool_search' }, { type: 'router:datetme' }],
       input: [
         { type: 'additional_tools', role: 'developer', tools: [{ type: 'router:weather' }] },
         { type: 'message', role: 'user', content: 'hi' },

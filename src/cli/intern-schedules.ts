@@ -16,7 +16,10 @@ export interface AddScheduleOptions extends InternOptions {
 }
 
 const createParts = ({ parts, schedules, maxSchedules }: OpenedWorkspace): ScheduleParts => ({
-  ...{ interns: parts.interns, schedules, maxPerIntern: () => maxSchedules, now: parts.now },
+  interns: parts.interns,
+  schedules,
+  maxPerIntern: () => maxSchedules,
+  now: parts.now,
   notify: () => {}, // the gateway polls the store
 });
 

@@ -68,7 +68,9 @@ export const withInterns = <Result>(
         notify: () => {}, // the gateway polls the store
       };
       return await use({
-        ...{ management, schedules, maxSchedules: config.interns.schedules.max_per_intern },
+        management,
+        schedules,
+        maxSchedules: config.interns.schedules.max_per_intern,
         parts,
         caller: { ...operator, kind: 'organization', workspaceId, memberId: null },
       });
@@ -158,7 +160,9 @@ export const addIntern = (
     const { description, instructions, provision = false, member: memberId } = options;
     if (!(await management.findMember(memberId))) throw new CommandError(`There is no member "${memberId}".`);
     const body = checkCreateIntern({
-      ...{ name, workspace_id: caller.workspaceId, provision },
+      name,
+      workspace_id: caller.workspaceId,
+      provision,
       ...(description !== undefined && { description }),
       ...(instructions !== undefined && { instructions }),
     });

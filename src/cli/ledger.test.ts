@@ -38,7 +38,9 @@ function configure(url: string, models: object[], more: object[] = []): void {
   writeFileSync(join(cwd, 'headgate.yaml'), JSON.stringify(config));
 }
 const model = (name: string, prompt: string, completion = '0', more: object = {}) => ({
-  ...{ model: `acme/${name}`, pricing: { prompt, completion }, ...more },
+  model: `acme/${name}`,
+  pricing: { prompt, completion },
+  ...more,
 });
 
 const day = (date: string) => Date.parse(date);
@@ -46,14 +48,19 @@ let count = 0;
 /** A thousand tokens of input and a hundred of output of `acme/small`, at a dollar a million, recorded on 2026-11-10. */
 const entryOf = (fields: Partial<LedgerEntry> = {}): LedgerEntry =>
   createTestEntry({
-    ...{
-      id: `${createTimedId('gen-')}${count++}`,
-      createdAtMs: day('2026-11-10T12:00:00Z'),
-      workspaceId: 'w',
-      keyHash: 'k',
-    },
-    ...{ inputTokens: 1000, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 100, reasoningTokens: 0 },
-    ...{ costNanoUsd: 1_000_000n, inputCostNanoUsd: 1_000_000n, provider: 'acme', ...fields },
+    id: `${createTimedId('gen-')}${count++}`,
+    createdAtMs: day('2026-11-10T12:00:00Z'),
+    workspaceId: 'w',
+    keyHash: 'k',
+    inputTokens: 1000,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 100,
+    reasoningTokens: 0,
+    costNanoUsd: 1_000_000n,
+    inputCostNanoUsd: 1_000_000n,
+    provider: 'acme',
+    ...fields,
   });
 
 interface Store {
@@ -116,7 +123,8 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     configure(store.url, [model('small', '0.0000015')]);
     expect((await call(['ledger', 'recompute', '--apply'])).stdout).toMatch(/\nRecorded 2 corrections\.\n$/);
     expect(await find(entry.id)).toEqual({
-      ...{ ...entry, correction: { costNanoUsd: 500_000n, inputCostNanoUsd: 500_000n, count: 1 } },
+      ...entry,
+      correction: { costNanoUsd: 500_000n, inputCostNanoUsd: 500_000n, count: 1 },
     });
     expect(await spent()).toEqual([1_500_000n, 1_500_000n, 0n, 1_500_000n]);
 
@@ -156,9 +164,17 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     const [usual, flex] = [entryOf(counts), entryOf({ ...counts, tier: 'flex' })];
     await book(usual, flex);
     const pricing = {
-      ...{ prompt: '0.000001', completion: '0.000002', cache_read: '0.0000001', cache_write: '0.00000125' },
-      ...{ cache_write_1h: '0.000002', reasoning: '0.000003', audio_output: '0.00001', image: '0.001' },
-      ...{ web_search: '0.01', request: '0.0001', above: [{ prompt_tokens: 1000, prompt: '1' }] },
+      prompt: '0.000001',
+      completion: '0.000002',
+      cache_read: '0.0000001',
+      cache_write: '0.00000125',
+      cache_write_1h: '0.000002',
+      reasoning: '0.000003',
+      audio_output: '0.00001',
+      image: '0.001',
+      web_search: '0.01',
+      request: '0.0001',
+      above: [{ prompt_tokens: 1000, prompt: '1' }],
     };
     const cheap = { prompt: '0.0000005', completion: '0.000001' };
     configure(store.url, [
@@ -231,8 +247,13 @@ function testRecompute(makeStore: () => Promise<Store>): void {
   it('corrects BYOK and other costs separately if an entry has lines of both', async () => {
     const { id: _, workspaceId: __, ...part } = entryOf();
     const broken = {
-      ...{ ...part, kind: 'attempt' as const, status: 502, isByok: true, costNanoUsd: 2_000_000n },
-      ...{ model: 'acme/own', endpointId: 'acme/own@acme' },
+      ...part,
+      kind: 'attempt' as const,
+      status: 502,
+      isByok: true,
+      costNanoUsd: 2_000_000n,
+      model: 'acme/own',
+      endpointId: 'acme/own@acme',
     };
     const answered = { ...part, kind: 'attempt' as const };
     const lines = [broken, answered];
@@ -303,8 +324,14 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     const { code, stdout } = await call(['ledger', 'show', entry.id]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ id: entry.id, model: 'acme/small', endpoint_id: 'acme/small@acme', total_cost: 0.002, booked_cost: 0.001 },
-      ...{ cache_write_1h_tokens: 5, web_searches: 1, corrections: { count: 1, cost: 0.001 } },
+      id: entry.id,
+      model: 'acme/small',
+      endpoint_id: 'acme/small@acme',
+      total_cost: 0.002,
+      booked_cost: 0.001,
+      cache_write_1h_tokens: 5,
+      web_searches: 1,
+      corrections: { count: 1, cost: 0.001 },
     });
     const missing = await call(['ledger', 'show', `${entry.id}.1`]);
     expect(missing).toEqual({ code: 1, stdout: '', stderr: `headgate: The ledger has no entry ${entry.id}.1.\n` });

@@ -98,7 +98,9 @@ function readQuery({ since, until, model, provider }: RecomputeOptions, config: 
   }
   const known = config.providers.find(({ id }) => id === provider);
   return {
-    ...{ fromMs, toMs, model: model?.toLowerCase() },
+    fromMs,
+    toMs,
+    model: model?.toLowerCase(),
     provider: provider === undefined ? undefined : { id: provider, name: known?.name ?? provider },
   };
 }

@@ -109,8 +109,12 @@ describe('headgate guardrails', () => {
     const rules = ['--zdr', 'openai', 'other', '--forbid', 'free-training', 'free-publication'];
     const written: Json = JSON.parse(await succeed('guardrails', 'update', 'default:other', ...rules));
     expect(written).toMatchObject({
-      ...{ enforce_zdr_openai: true, enforce_zdr_other: true, enforce_zdr_google: null },
-      ...{ enable_free_model_training: false, enable_paid_model_training: null, enable_free_model_publication: false },
+      enforce_zdr_openai: true,
+      enforce_zdr_other: true,
+      enforce_zdr_google: null,
+      enable_free_model_training: false,
+      enable_paid_model_training: null,
+      enable_free_model_publication: false,
     });
     const listed = await succeed('guardrails', 'list', '--workspace', 'other');
     expect(listed).toContain('zdr openai other; forbid free-training free-publication');
@@ -120,11 +124,15 @@ describe('headgate guardrails', () => {
     expect(JSON.parse(less)).toMatchObject({ enforce_zdr: true, enable_free_model_training: null });
     const budget = ['--zdr', 'none', '--limit', '0.50', '--limit-reset', 'weekly', '--include-byok'];
     expect(JSON.parse(await succeed('guardrails', 'update', 'default:other', ...budget))).toMatchObject({
-      ...{ enforce_zdr: null, limit_usd: 0.5, reset_interval: 'weekly', include_byok_in_budgets: true },
+      enforce_zdr: null,
+      limit_usd: 0.5,
+      reset_interval: 'weekly',
+      include_byok_in_budgets: true,
     });
     expect(await succeed('guardrails', 'list')).toContain('$0.50 weekly');
     expect(JSON.parse(await succeed('guardrails', 'update', 'default:other', '--limit', 'none'))).toMatchObject({
-      ...{ limit_usd: null, reset_interval: null },
+      limit_usd: null,
+      reset_interval: null,
     });
     await succeed('guardrails', 'delete', 'default:other');
   });
@@ -166,8 +174,11 @@ describe('headgate guardrails with content filters', () => {
       { slug: 'email', action: 'redact', label: 'Email address', apply_to: ['input'] },
       { slug: 'phone', action: 'redact', label: 'Phone number', apply_to: ['input'] },
       {
-        ...{ slug: 'regex-prompt-injection', action: 'block', label: 'Prompt injection' },
-        ...{ scan_scope: 'user_only', apply_to: ['input'] },
+        slug: 'regex-prompt-injection',
+        action: 'block',
+        label: 'Prompt injection',
+        scan_scope: 'user_only',
+        apply_to: ['input'],
       },
     ]);
     expect(await succeed('guardrails', 'list')).toMatch(/pii.* redact email phone; block regex-prompt-injection/);
@@ -198,8 +209,13 @@ describe('headgate guardrails with content filters', () => {
       error: null,
       findings: [
         {
-          ...{ slug: 'email', pattern: null, label: 'Email address', action: 'redact', id: 'EMAIL' },
-          ...{ start: 9, end: 25 },
+          slug: 'email',
+          pattern: null,
+          label: 'Email address',
+          action: 'redact',
+          id: 'EMAIL',
+          start: 9,
+          end: 25,
         },
       ],
       skipped: null,
@@ -210,7 +226,11 @@ describe('headgate guardrails with content filters', () => {
       error: { code: 403, message: 'Request blocked by content filter: Social Security number' },
     });
     expect(await test('--guardrail', 'mail', '--text', 'Hello', '--kind', 'output')).toEqual({
-      ...{ action: 'passed', text: 'Hello', error: null, findings: [], skipped: null },
+      action: 'passed',
+      text: 'Hello',
+      error: null,
+      findings: [],
+      skipped: null,
     });
     writeFileSync(join(gateway.dataDir, 'mine.json'), '{"content_filters": [{"pattern": "b+", "action": "flag"}]}');
     expect(await test('--file', 'mine.json', '--text', 'abba')).toMatchObject({
@@ -280,7 +300,10 @@ describe('headgate workspaces', () => {
       '0.5',
     );
     expect(JSON.parse(changed)).toMatchObject({
-      ...{ name: 'Big', slug: 'grosse-1', is_observability_io_logging_enabled: true, io_logging_sampling_rate: 0.5 },
+      name: 'Big',
+      slug: 'grosse-1',
+      is_observability_io_logging_enabled: true,
+      io_logging_sampling_rate: 0.5,
     });
     const off = await succeed('workspaces', 'update', 'Big', '--no-io-logging', '--description', 'none');
     expect(JSON.parse(off)).toMatchObject({ is_observability_io_logging_enabled: false, description: null });
@@ -330,7 +353,9 @@ describe('headgate workspaces', () => {
     const made = await save({ model: 'simulator/echo', temperature: 0.5, instructions: 'Brief.', input: 'x', odd: 1 });
     expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('left out: odd') });
     expect(JSON.parse(made.stdout).designated_version).toMatchObject({
-      ...{ version: 1, config: { model: 'simulator/echo', temperature: 0.5 }, system_prompt: 'Brief.' },
+      version: 1,
+      config: { model: 'simulator/echo', temperature: 0.5 },
+      system_prompt: 'Brief.',
     });
     const temperature = async (): Promise<unknown> =>
       ((await (await gateway.post('/responses', { preset: 'brief', input: 'x' })).json()) as Json).temperature;
@@ -400,11 +425,9 @@ describe('headgate workspaces', () => {
       ...[settings.sort, 'price'],
     );
     expect(JSON.parse(changed)).toMatchObject({
-      ...{
-        default_text_model: 'simulator/echo',
-        default_image_model: 'simulator/image',
-        default_provider_sort: 'price',
-      },
+      default_text_model: 'simulator/echo',
+      default_image_model: 'simulator/image',
+      default_provider_sort: 'price',
     });
     await expect.poll(model, { timeout: 10_000 }).toBe('simulator/echo');
     const { code, stdout, stderr } = await call('workspaces', 'update', 'main', settings.text, 'router/aut');
@@ -415,7 +438,9 @@ describe('headgate workspaces', () => {
     );
     const none = [settings.text, 'none', settings.image, 'none', settings.sort, 'none'];
     expect(JSON.parse(await succeed('workspaces', 'update', 'main', ...none))).toMatchObject({
-      ...{ default_text_model: null, default_image_model: null, default_provider_sort: null },
+      default_text_model: null,
+      default_image_model: null,
+      default_provider_sort: null,
     });
     await expect.poll(model, { timeout: 10_000 }).toBe(400);
   });
@@ -498,7 +523,9 @@ describe('headgate workspaces', () => {
 describe('headgate explain', () => {
   it('prints for a workspace what the running gateway does with a request of its key', async () => {
     const provider = (id: string, usd: number) => ({
-      ...{ id, name: id, wire: 'simulator' },
+      id,
+      name: id,
+      wire: 'simulator',
       models: [{ model: 'acme/one', upstream_model: 'echo', pricing: { prompt: usd / 1e6, completion: usd / 1e6 } }],
     });
     const own = await testGateway({ providers: [provider('dear', 9), provider('cheap', 1), provider('middle', 5)] });
@@ -508,7 +535,8 @@ describe('headgate explain', () => {
       const terminal = {
         stdout: { write: (text: string) => (stdout += text) },
         stderr: { write: () => true },
-        ...{ env: {}, cwd: own.dataDir },
+        env: {},
+        cwd: own.dataDir,
       };
       expect([args, await runCli([...args, ...sources], terminal)]).toEqual([args, 0]);
       return stdout;
@@ -576,10 +604,20 @@ describe('headgate budgets', () => {
     ]);
     const printed: Json[] = JSON.parse(await read('--json'));
     expect(printed.at(4)).toEqual({
-      ...{ kind: 'guardrail', name: 'The key shop', workspace_id: null, user_id: null, key_hash: data.hash },
-      ...{ key_label: data.label, key_state: 'active' },
-      ...{ guardrail_id: id, limit_usd: 0.25, reset_interval: 'daily', include_byok: false },
-      ...{ usage_usd: 0.3, limit_remaining_usd: 0, resets_at: expect.stringMatching(/T00:00:00.000Z$/) },
+      kind: 'guardrail',
+      name: 'The key shop',
+      workspace_id: null,
+      user_id: null,
+      key_hash: data.hash,
+      key_label: data.label,
+      key_state: 'active',
+      guardrail_id: id,
+      limit_usd: 0.25,
+      reset_interval: 'daily',
+      include_byok: false,
+      usage_usd: 0.3,
+      limit_remaining_usd: 0,
+      resets_at: expect.stringMatching(/T00:00:00.000Z$/),
     });
     const { previous, data: next } = (await tell('POST', `/keys/${data.hash}/rotate`)).body;
     const ofKeys = (await read()).split('\n').filter((line) => line.includes('limit of the key'));

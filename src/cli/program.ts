@@ -85,7 +85,9 @@ function explain(error: unknown): string {
 export function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
   const { env, cwd, stdout, stderr } = terminal;
   const readSources = ({ config: file, data, port, host, workers }: SourceOptions): ConfigSources => ({
-    ...{ env, cwd, flags: { data, port, host, workers } },
+    env,
+    cwd,
+    flags: { data, port, host, workers },
     ...(file === undefined ? undefined : { file }),
   });
   const load = (options: SourceOptions): LoadedConfig => loadConfig(readSources(options));

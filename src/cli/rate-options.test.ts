@@ -84,7 +84,8 @@ describe('rate limits on the command line', () => {
     expect(made).toMatchObject({ slug: 'lab', requests_per_minute: 3, concurrent_streams: null });
     expect(await print('workspaces', 'show', 'lab')).toEqual(made);
     expect(await print('workspaces', 'update', 'lab', '--concurrent-streams', '2')).toMatchObject({
-      ...{ requests_per_minute: 3, concurrent_streams: 2 },
+      requests_per_minute: 3,
+      concurrent_streams: 2,
     });
     expect((await call('workspaces', 'show', 'nowhere')).stderr).toContain('There is no workspace "nowhere"');
   });

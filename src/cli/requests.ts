@@ -65,7 +65,10 @@ type Filters = Omit<RecentQuery, 'before' | 'limit'>;
 async function readFilters({ access, management }: Storage, options: ListRequestsOptions): Promise<Filters> {
   const { model, provider, key, member, workspace, session, failed, since, until } = options;
   return {
-    ...{ model, provider, memberId: member, sessionId: session },
+    model,
+    provider,
+    memberId: member,
+    sessionId: session,
     ...(failed && { outcomes: ['failed', 'incomplete', 'cancelled'] as const }),
     ...(key !== undefined && { keyHash: resolveKey(await access.listKeys(), key).hash }),
     ...(workspace !== undefined && {

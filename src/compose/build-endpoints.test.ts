@@ -276,8 +276,13 @@ describe('another account of a provider (same_as)', () => {
   it('retries as its entry says, and otherwise as the configuration does', () => {
     const { retry } = only('openai/one', { retry: { attempts: 5, share: 0 } }).provider;
     expect(retry).toEqual({
-      ...{ attempts: 5, backoffMs: 250, maxBackoffMs: 4000, maxRetryAfterMs: 5000, budgetMs: 10_000 },
-      ...{ share: 0, minimum: 10 },
+      attempts: 5,
+      backoffMs: 250,
+      maxBackoffMs: 4000,
+      maxRetryAfterMs: 5000,
+      budgetMs: 10_000,
+      share: 0,
+      minimum: 10,
     });
   });
 

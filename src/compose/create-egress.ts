@@ -55,7 +55,10 @@ export function createEgress(
     };
     const proxySocket = join(openFolder(), `${randomBytes(16).toString('hex')}.sock`);
     const proxy = await openEgressProxy({
-      ...{ socketPath: proxySocket, allowedDomains, counts, secrets },
+      socketPath: proxySocket,
+      allowedDomains,
+      counts,
+      secrets,
       connect: (host, port, signal) =>
         host === ownHost?.name ? ownHost.connect() : outbound.connectTo(host, port, signal),
       report: (refusal) => log('egress refused', { sandbox: name, workspace_id: workspaceId, ...refusal }),

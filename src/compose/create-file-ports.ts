@@ -26,7 +26,9 @@ export function createFilePorts({ config, media, call, log }: FilePartsOf): Omit
         maxCharacters: max_characters,
         maxUnpackedBytes: max_unpacked_bytes,
         timeoutMs: timeout_ms,
-        ...{ memory, parallel, queue },
+        memory,
+        parallel,
+        queue,
       };
     },
     (detail) => log('file parser failed', { detail }),

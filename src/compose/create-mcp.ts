@@ -23,8 +23,12 @@ export function createMcp({ config, servers, outbound, version, log }: McpParts)
     settings() {
       const { max_bytes, connect_ms, max_sessions, idle_ms, parallel } = config().mcp;
       return {
-        ...{ maxBytes: max_bytes, maxTools: MAX_LISTED, connectMs: connect_ms },
-        ...{ maxSessions: max_sessions, idleMs: idle_ms, parallel },
+        maxBytes: max_bytes,
+        maxTools: MAX_LISTED,
+        connectMs: connect_ms,
+        maxSessions: max_sessions,
+        idleMs: idle_ms,
+        parallel,
       };
     },
     sendOutbound: outbound.exchange,

@@ -28,7 +28,11 @@ export const createPageReader =
     if (!mayFetch()) throw new PageError('This gateway fetches no URLs (outbound.fetch).');
     try {
       const fetched = await outbound.fetchUrl(url, {
-        ...{ maxBytes: MAX_PAGE_BYTES, timeoutMs: TIMEOUT_MS, userAgent, cancellation, check },
+        maxBytes: MAX_PAGE_BYTES,
+        timeoutMs: TIMEOUT_MS,
+        userAgent,
+        cancellation,
+        check,
         accept: 'text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0.8, */*;q=0.5',
       });
       const { bytes, contentType: mediaType, charset, finalUrl } = fetched;

@@ -26,8 +26,13 @@ export function createTextReader(
     () => {
       const { max_pages, max_characters, max_unpacked_bytes, timeout_ms, memory } = config().plugins.file_parser;
       return {
-        ...{ maxPages: max_pages, maxCharacters: max_characters, maxUnpackedBytes: max_unpacked_bytes },
-        ...{ timeoutMs: timeout_ms, memory, parallel: 1, queue: 1 },
+        maxPages: max_pages,
+        maxCharacters: max_characters,
+        maxUnpackedBytes: max_unpacked_bytes,
+        timeoutMs: timeout_ms,
+        memory,
+        parallel: 1,
+        queue: 1,
       };
     },
     (detail) => log('file parser failed', { detail }),

@@ -64,7 +64,14 @@ export async function openContainers(
   const egress = { outbound, counts: numbers.egress, log, hasOtherUser };
   const openEgress = hasNetwork ? createEgress(egress, resources) : undefined;
   const containers = createContainers({
-    ...{ driver, store, files, bus, log, now, objects: files.objects, openEgress },
+    driver,
+    store,
+    files,
+    bus,
+    log,
+    now,
+    objects: files.objects,
+    openEgress,
     problem,
     settings: () => readContainerSettings(config()),
     counts: numbers,

@@ -73,7 +73,10 @@ export function openInterns(parts: OpenInternsParts, resources: AsyncDisposableS
     resources.defer(sweep.close);
   }
   return {
-    ...{ interns: storage.interns, now: currentTimeMs, deadlineMs: DEADLINE_MS, isOffered },
+    interns: storage.interns,
+    now: currentTimeMs,
+    deadlineMs: DEADLINE_MS,
+    isOffered,
     vaults: vaults ?? noVaults,
     maxPerMember: () => config().interns.max_per_member,
     notify(internId) {
@@ -93,7 +96,11 @@ function createLifecycle(
 ): LifecycleParts {
   return {
     interns: storage.interns,
-    ...{ runtime, vaults, numbers, log, now: currentTimeMs },
+    runtime,
+    vaults,
+    numbers,
+    log,
+    now: currentTimeMs,
     credentials: {
       async issue(intern, lease) {
         const issued = await issueInternKey(management, intern, lease);

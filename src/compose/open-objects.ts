@@ -27,7 +27,9 @@ function readS3Place({ files: { url, s3 } }: FileSettings): S3Place {
   const [bucket = '', ...segments] = url.slice('s3://'.length).replace(/\/$/, '').split('/');
   const { region = 'us-east-1', endpoint = `https://s3.${region}.amazonaws.com` } = s3;
   return {
-    ...{ endpoint, region, bucket },
+    endpoint,
+    region,
+    bucket,
     prefix: segments.map((segment) => `${segment}/`).join(''),
     accessKeyId: s3.access_key_id ?? '', // the configuration is not complete without them
     secretAccessKey: s3.secret_access_key ?? '',

@@ -31,14 +31,23 @@ export function openRuntime(parts: OpenRuntimeParts, resources: AsyncDisposableS
     const release = createSecretRelease(parts.vault, { internId: intern.id, workspaceId, vaultId, attachedVaultId });
     const placeholders = await release.listPlaceholders();
     const opened = await parts.openEgress({
-      ...{ name, workspaceId, allowedDomains: [...allowedDomains, GATEWAY_HOST] },
+      name,
+      workspaceId,
+      allowedDomains: [...allowedDomains, GATEWAY_HOST],
       ownHost: { name: GATEWAY_HOST, connect: connectGateway },
       release,
     });
     return { ...opened, environment: writeSecretVariables(placeholders) };
   };
   const runtime = createRuntime({
-    ...{ driver, problem, store, objects, bus, log, openEgress, now: currentTimeMs },
+    driver,
+    problem,
+    store,
+    objects,
+    bus,
+    log,
+    openEgress,
+    now: currentTimeMs,
     settings: () => readRuntimeSettings(config()),
     connectGateway: own.connect,
     findAddress: async () => `unix:${await own.open()}`,

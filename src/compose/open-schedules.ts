@@ -46,7 +46,10 @@ export function openSchedules(parts: OpenSchedulesParts, resources: AsyncDisposa
   const isOffered = (): boolean => parts.offersInterns() && config().interns.schedules.enabled;
   const runner = parts.runs ? startRunner(parts, isOffered, resources) : undefined;
   return {
-    ...{ interns: storage.interns, schedules: storage.schedules, now: currentTimeMs, isOffered },
+    interns: storage.interns,
+    schedules: storage.schedules,
+    now: currentTimeMs,
+    isOffered,
     maxPerIntern: () => config().interns.schedules.max_per_intern,
     notify(scheduleId) {
       runner?.notify(createScheduleJob(scheduleId, 0).id);
@@ -64,7 +67,10 @@ function startRunner(
   const elapsed = (): number => performance.now();
   const work = { interns, schedules, findLive, numbers, log, now: currentTimeMs };
   const runner = runJobs({
-    ...{ store: jobs, holder: `${hostname()}/${process.pid}`, now: currentTimeMs, elapsed },
+    store: jobs,
+    holder: `${hostname()}/${process.pid}`,
+    now: currentTimeMs,
+    elapsed,
     kinds: [
       {
         kind: SCHEDULE_JOB,

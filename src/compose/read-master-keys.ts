@@ -71,7 +71,9 @@ function readKeyFile(name: string, file: string): Buffer {
 function runKeyCommand(name: string, [program = '', ...rest]: readonly string[]): Buffer {
   try {
     return execFileSync(program, rest, {
-      ...{ timeout: COMMAND_MS, killSignal: 'SIGKILL', maxBuffer: MAX_KEY_BYTES },
+      timeout: COMMAND_MS,
+      killSignal: 'SIGKILL',
+      maxBuffer: MAX_KEY_BYTES,
       stdio: ['ignore', 'pipe', 'ignore'], // neither output may reach the log
     });
   } catch (error) {

@@ -25,7 +25,10 @@ export async function runBootstrap(
 ): Promise<string | undefined> {
   const { bootstrap } = config;
   const parts: ManagementParts = {
-    ...{ access, management, ledger, now: currentTimeMs },
+    access,
+    management,
+    ledger,
+    now: currentTimeMs,
     contentFilters: createContentGuardrails(
       () => config,
       () => {},

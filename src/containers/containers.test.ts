@@ -29,8 +29,12 @@ afterEach(async () => {
 const mebibyte = 1024 * 1024;
 const settings: ContainerSettings = {
   limits: {
-    ...{ memoryBytes: mebibyte, cpus: 1, processes: 8, temporaryBytes: mebibyte },
-    ...{ diskBytes: 64 * mebibyte, diskEntries: 10_000 },
+    memoryBytes: mebibyte,
+    cpus: 1,
+    processes: 8,
+    temporaryBytes: mebibyte,
+    diskBytes: 64 * mebibyte,
+    diskEntries: 10_000,
   },
   maxRunning: 3,
   maxRunningTotal: 5,
@@ -64,7 +68,11 @@ async function openHost() {
     now: Date.now,
   };
   const createCaller = (fields: Partial<Caller> = {}): Caller => ({
-    ...{ keyHash: 'k', keyName: 'key', kind: 'member', workspaceId, memberId: 'ada' },
+    keyHash: 'k',
+    keyName: 'key',
+    kind: 'member',
+    workspaceId,
+    memberId: 'ada',
     ...fields,
   });
   const caller = createCaller();
@@ -75,7 +83,14 @@ async function openHost() {
     const logged: { message: LogMessage; fields: unknown }[] = [];
     const counts = { started: 0, ended: 0, failed: [] as string[] };
     const containers: RunningContainers = createContainers({
-      ...{ driver, problem: undefined, store, objects, files, openEgress, bus, now: Date.now },
+      driver,
+      problem: undefined,
+      store,
+      objects,
+      files,
+      openEgress,
+      bus,
+      now: Date.now,
       ...(yieldMs !== undefined && { yieldMs }),
       settings: () => ({ ...settings, ...changed }),
       log: (message, fields) => void logged.push({ message, fields }),
@@ -127,7 +142,9 @@ describe('containers', () => {
       stdout: 'done',
     });
     expect(made).toEqual({
-      ...{ stdout: 'done', stderr: '', outcome: { type: 'exit', exit_code: 0 } },
+      stdout: 'done',
+      stderr: '',
+      outcome: { type: 'exit', exit_code: 0 },
       files: [cite('c', 'ä 📦.md'), cite('c', 'out/a.txt')],
     });
     expect(await list('c')).toEqual({ 'out/a.txt': 3, [Buffer.from('ä 📦.md').toString('latin1')]: 3 });
@@ -232,7 +249,9 @@ describe('containers', () => {
     expect(stderr).toBe(`${'ü'.repeat(1000)}\n[4000 more bytes were dropped]\n`);
     const output: string[] = [];
     await container.run({
-      ...{ command: JSON.stringify({ stdout: 'x'.repeat(50) }), timeoutMs: 1000, maxOutputLength: 9 },
+      command: JSON.stringify({ stdout: 'x'.repeat(50) }),
+      timeoutMs: 1000,
+      maxOutputLength: 9,
       signal: new AbortController().signal,
       onOutput: (stream, text) => void output.push(stream, text),
     });
@@ -269,7 +288,9 @@ describe('containers', () => {
       files,
       { keyHash: 'k' },
       {
-        ...{ workspaceId, filename: 'reports/data.csv', downloadable: false },
+        workspaceId,
+        filename: 'reports/data.csv',
+        downloadable: false,
         content: (async function* () {
           yield Buffer.from('a,b');
         })(),

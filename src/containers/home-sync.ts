@@ -310,7 +310,11 @@ export class HomeSync {
     const { bytes, entries: maxEntries } = limits();
     const result = await callStore(() =>
       store.saveEntries({
-        ...{ containerKey, token, entries, deleted, atMs: now() },
+        containerKey,
+        token,
+        entries,
+        deleted,
+        atMs: now(),
         limits: { bytes: bytes + room.bytes, entries: maxEntries + room.entries },
       }),
     );
@@ -364,7 +368,10 @@ const describe = (entry: SandboxEntry): Omit<ContainerEntry, 'content'> => ({
 });
 
 const toWrite = ({ path, kind, mode, modifiedAtMs, target }: SavedEntry): EntryToWrite => ({
-  ...{ path: Buffer.from(path, 'latin1'), kind, mode, modifiedAtMs },
+  path: Buffer.from(path, 'latin1'),
+  kind,
+  mode,
+  modifiedAtMs,
   ...(target !== null && { target: Buffer.from(target, 'latin1') }),
 });
 

@@ -160,7 +160,12 @@ export class Sandboxes {
       sandbox = await driver!.start({ name, limits, ...(egress && { network: { proxySocket: egress.proxySocket } }) });
       cleanup.defer(() => sandbox.stop());
       home = new HomeSync({
-        ...{ store, objects, sandbox, containerKey: container.key, token, now },
+        store,
+        objects,
+        sandbox,
+        containerKey: container.key,
+        token,
+        now,
         limits: () => ({ bytes: settings().limits.diskBytes, entries: settings().limits.diskEntries }),
       });
       await home.restore(container.version);
@@ -176,7 +181,17 @@ export class Sandboxes {
     counts.started();
     cleanup.move(); // the sandbox stays
     return new WarmSandbox({
-      ...{ container, compute, token, policy, holder, sandbox, home, settings, log, counts, onEnding },
+      container,
+      compute,
+      token,
+      policy,
+      holder,
+      sandbox,
+      home,
+      settings,
+      log,
+      counts,
+      onEnding,
       leases: this.leases,
       closeEgress: egress && (() => egress.close()),
     });

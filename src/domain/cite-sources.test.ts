@@ -5,7 +5,9 @@ import { CitingSink, type CitableSource } from './cite-sources.ts';
 import { LinkScanner } from './link-scanner.ts';
 
 const sources: CitableSource[] = ['a', 'b', 'c'].map((name) => ({
-  ...{ url: `https://${name}.example/x`, title: name.toUpperCase(), content: `Text of ${name}.` },
+  url: `https://${name}.example/x`,
+  title: name.toUpperCase(),
+  content: `Text of ${name}.`,
 }));
 
 /** Passes batches through a sink. @returns the chunks that it passed on */

@@ -220,7 +220,11 @@ class SourceMarks {
     const isFirst = !this.named.has(url);
     this.named.add(url);
     return {
-      ...{ type: 'url_citation', url, title, start_index: start, end_index: end },
+      type: 'url_citation',
+      url,
+      title,
+      start_index: start,
+      end_index: end,
       ...(isFirst && content !== '' && { content }),
     };
   }

@@ -12,7 +12,10 @@ const builtin = (slug: BuiltinSlug, action: FilterAction = 'redact'): ContentFil
   action,
 });
 const custom = (pattern: string, action: FilterAction = 'redact', label: string | null = null): ContentFilter => ({
-  ...{ type: 'custom', pattern, label, action },
+  type: 'custom',
+  pattern,
+  label,
+  action,
 });
 const injection = (action: FilterAction) => builtin('regex-prompt-injection', action);
 

@@ -10,7 +10,9 @@ const caller = (...patterns: string[]): FilterSource[] => [
 ];
 const injection: FilterSource[] = [
   {
-    ...{ id: 'i', scope: 'api-key', customFilters: [] },
+    id: 'i',
+    scope: 'api-key',
+    customFilters: [],
     builtinFilters: [{ slug: 'regex-prompt-injection', action: 'flag', scanScope: 'user_only' }],
   },
 ];

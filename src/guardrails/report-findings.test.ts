@@ -3,7 +3,11 @@ import type { BuiltinSlug, ContentFilter, FilterAction } from '../domain/content
 import { createBlockError, createGuardrailStages, type FilterHit, MAX_REPORTED_PATTERNS } from './report-findings.ts';
 
 const hit = (filter: ContentFilter, parts: Partial<FilterHit> = {}): FilterHit => ({
-  ...{ filter, source: { id: 'g1', scope: 'api-key' }, ids: [], texts: [], ...parts },
+  filter,
+  source: { id: 'g1', scope: 'api-key' },
+  ids: [],
+  texts: [],
+  ...parts,
 });
 const builtin = (slug: BuiltinSlug, action: FilterAction = 'block'): ContentFilter => ({
   type: 'builtin',
@@ -54,7 +58,9 @@ describe('the stages of guardrails', () => {
     const email = hit(builtin('email', 'flag'), { ids: ['EMAIL'] });
     const secret = hit(builtin('secrets', 'redact'), { ids: ['github-token'] });
     const name = hit(builtin('person-name', 'flag'), {
-      ...{ ids: ['PERSON'], engine: 'presidio', source: { id: 'g2', scope: 'workspace' } },
+      ids: ['PERSON'],
+      engine: 'presidio',
+      source: { id: 'g2', scope: 'workspace' },
     });
     expect(createGuardrailStages([email, injected, secret, name])).toEqual([
       {
@@ -64,7 +70,10 @@ describe('the stages of guardrails', () => {
         guardrail_id: 'g1',
         guardrail_scope: 'api-key',
         data: {
-          ...{ action: 'redacted', detected: true, flagged: true, engines: ['regex'] },
+          action: 'redacted',
+          detected: true,
+          flagged: true,
+          engines: ['regex'],
           patterns: ['EMAIL', 'SECRET:github-token'],
           matched_entity_types: ['EMAIL', 'SECRET'],
         },
@@ -76,7 +85,10 @@ describe('the stages of guardrails', () => {
         guardrail_id: 'g1',
         guardrail_scope: 'api-key',
         data: {
-          ...{ action: 'blocked', detected: true, flagged: true, engines: ['regex'] },
+          action: 'blocked',
+          detected: true,
+          flagged: true,
+          engines: ['regex'],
           patterns: ['system override'],
           pattern_ids: ['system_override'],
         },
@@ -88,7 +100,10 @@ describe('the stages of guardrails', () => {
         guardrail_id: 'g2',
         guardrail_scope: 'workspace',
         data: {
-          ...{ action: 'flagged', detected: true, flagged: true, engines: ['presidio'] },
+          action: 'flagged',
+          detected: true,
+          flagged: true,
+          engines: ['presidio'],
           patterns: ['PERSON'],
           matched_entity_types: ['PERSON'],
         },

@@ -129,8 +129,12 @@ export function createSkippedStages(
     guardrail_id: id,
     guardrail_scope: scope,
     data: {
-      ...{ action: 'skipped', detected: false, flagged: false, engines: [engine] },
-      ...{ patterns: [], matched_entity_types: [] },
+      action: 'skipped',
+      detected: false,
+      flagged: false,
+      engines: [engine],
+      patterns: [],
+      matched_entity_types: [],
     },
   }));
 }

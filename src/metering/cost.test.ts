@@ -58,13 +58,17 @@ describe('the cost of a response', () => {
   });
 
   const apart = {
-    ...{ promptNanoUsdPerMillion: 1_000_000, completionNanoUsdPerMillion: 10_000_000 },
-    ...{ cacheReadNanoUsdPerMillion: 100_000_000, cacheWriteNanoUsdPerMillion: 1_000_000_000 },
+    promptNanoUsdPerMillion: 1_000_000,
+    completionNanoUsdPerMillion: 10_000_000,
+    cacheReadNanoUsdPerMillion: 100_000_000,
+    cacheWriteNanoUsdPerMillion: 1_000_000_000,
   };
 
   it('prices one-hour cache writes separately, or else as five-minute writes', () => {
     const counts = usage({
-      ...{ inputTokens: 10, cacheWriteTokens: 5, outputTokens: 0 },
+      inputTokens: 10,
+      cacheWriteTokens: 5,
+      outputTokens: 0,
       special: { cacheWrite1hTokens: 2 },
     });
     expect(costOf(apart, counts).inputNanoUsd).toBe(5n + 5n * 1000n);
@@ -76,15 +80,24 @@ describe('the cost of a response', () => {
   it('prices audio and images separately, each token once', () => {
     const prices = {
       ...apart,
-      ...{ audioNanoUsdPerMillion: 20_000_000, audioCacheReadNanoUsdPerMillion: 300_000_000 },
-      ...{ imageTokenNanoUsdPerMillion: 4_000_000, reasoningNanoUsdPerMillion: 50_000_000 },
-      ...{ audioOutputNanoUsdPerMillion: 600_000_000, imageOutputNanoUsdPerMillion: 7_000_000_000 },
+      audioNanoUsdPerMillion: 20_000_000,
+      audioCacheReadNanoUsdPerMillion: 300_000_000,
+      imageTokenNanoUsdPerMillion: 4_000_000,
+      reasoningNanoUsdPerMillion: 50_000_000,
+      audioOutputNanoUsdPerMillion: 600_000_000,
+      imageOutputNanoUsdPerMillion: 7_000_000_000,
     };
     const counts = usage({
-      ...{ inputTokens: 100, cachedTokens: 30, outputTokens: 100, reasoningTokens: 10 },
+      inputTokens: 100,
+      cachedTokens: 30,
+      outputTokens: 100,
+      reasoningTokens: 10,
       special: {
-        ...{ inputAudioTokens: 25, cachedAudioTokens: 5, inputImageTokens: 15 },
-        ...{ outputAudioTokens: 20, outputImageTokens: 30 },
+        inputAudioTokens: 25,
+        cachedAudioTokens: 5,
+        inputImageTokens: 15,
+        outputAudioTokens: 20,
+        outputImageTokens: 30,
       },
     });
     expect(costOf(prices, counts)).toEqual({
@@ -105,7 +118,9 @@ describe('the cost of a response', () => {
     expect(totalOf(cost)).toBe(37n);
     expect(costOf(pricing, counts)).not.toHaveProperty('toolsNanoUsd');
     expect(costOf({ ...pricing, searchedRequestNanoUsd: 7 }, usage({ inputTokens: 0, outputTokens: 0 }))).toEqual({
-      ...{ inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true },
+      inputNanoUsd: 0n,
+      outputNanoUsd: 0n,
+      priced: true,
     });
   });
 
@@ -123,10 +138,14 @@ describe('the cost of a response', () => {
             ...[number, number, number, number, number, number, number, number],
           ];
           const known = {
-            ...{ promptNanoUsdPerMillion: prompt, completionNanoUsdPerMillion: completion },
-            ...{ cacheReadNanoUsdPerMillion: read, cacheWriteNanoUsdPerMillion: write },
-            ...{ cacheWrite1hNanoUsdPerMillion: hour, audioNanoUsdPerMillion: audio },
-            ...{ audioCacheReadNanoUsdPerMillion: audioRead, imageTokenNanoUsdPerMillion: image },
+            promptNanoUsdPerMillion: prompt,
+            completionNanoUsdPerMillion: completion,
+            cacheReadNanoUsdPerMillion: read,
+            cacheWriteNanoUsdPerMillion: write,
+            cacheWrite1hNanoUsdPerMillion: hour,
+            audioNanoUsdPerMillion: audio,
+            audioCacheReadNanoUsdPerMillion: audioRead,
+            imageTokenNanoUsdPerMillion: image,
           };
           const { inputNanoUsd, outputNanoUsd } = costOf(known, usage({ ...counts, special }));
           const inputPrices = prices.slice(0, 7);

@@ -24,7 +24,9 @@ export function imagePriceLinesOf({ image, pricing }: ImagePricedEndpoint): read
   const { promptNanoUsdPerMillion: prompt, completionNanoUsdPerMillion: completion } = pricing;
   const { imageTokenNanoUsdPerMillion: read = prompt, imageOutputNanoUsdPerMillion: made = completion } = pricing;
   const line = (billable: ImagePrice['billable'], nanoUsdPerMillion: number): ImagePrice => ({
-    ...{ billable, unit: 'token', costUsd: nanoUsdPerMillion / 1e15 },
+    billable,
+    unit: 'token',
+    costUsd: nanoUsdPerMillion / 1e15,
   });
   return [line('input_text', prompt), line('input_image', read), line('output_image', made)];
 }

@@ -391,8 +391,13 @@ function readOrphanedRecords(files: readonly string[]): OrphanedRecords {
 
 /** Defaults of fields that earlier builds did not write. */
 const newFields = {
-  ...{ router: null, task: null, providerId: null, endpointId: null, tier: null },
-  ...{ isByok: false, upstreamCostNanoUsd: null },
+  router: null,
+  task: null,
+  providerId: null,
+  endpointId: null,
+  tier: null,
+  isByok: false,
+  upstreamCostNanoUsd: null,
 };
 
 /** @param fields from `serializeEntry`. @throws if they are invalid */
@@ -437,8 +442,15 @@ function estimate(underway: InFlightEntry): LedgerEntry {
   const { status, errorType } = errorKinds.gateway_stopped;
   return {
     ...underway,
-    ...{ outcome: 'failed', status, errorType },
-    ...{ cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, upstreamCostNanoUsd: null, estimated: true },
-    ...{ firstOutputMs: null, durationMs: 0 },
+    outcome: 'failed',
+    status,
+    errorType,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: 0,
+    upstreamCostNanoUsd: null,
+    estimated: true,
+    firstOutputMs: null,
+    durationMs: 0,
   };
 }

@@ -47,7 +47,9 @@ const messages = (): unknown[] => lines.map(({ message }) => message);
 beforeEach(() => void lines.splice(0));
 async function open(store: LedgerOptions['store']): Promise<Ledger> {
   const ledger = await openLedger({
-    ...{ folder, store, quarantineFolder: folder },
+    folder,
+    store,
+    quarantineFolder: folder,
     log: (message, fields) => void lines.push({ message, ...fields }),
   });
   ledgers.push(ledger);
@@ -249,15 +251,23 @@ describe('a request in flight', () => {
     const interrupted: number[] = [];
     for (let start = 0; start < 2; start++) {
       const next = await openLedger({
-        ...{ folder, store, quarantineFolder: folder },
+        folder,
+        store,
+        quarantineFolder: folder,
         log: () => {},
         onOrphaned: ({ interrupted: count }) => interrupted.push(count),
       });
       ledgers.push(next);
       expect(store.entries.get(answered.id)).toEqual(answered);
       expect(await next.find(cut.workspaceId, cut.id)).toMatchObject({
-        ...{ outcome: 'failed', status: 503, errorType: 'gateway_stopped', estimated: true },
-        ...{ costNanoUsd: cut.costNanoUsd, inputTokens: cut.inputTokens, model: cut.model, sessionId: cut.sessionId },
+        outcome: 'failed',
+        status: 503,
+        errorType: 'gateway_stopped',
+        estimated: true,
+        costNanoUsd: cut.costNanoUsd,
+        inputTokens: cut.inputTokens,
+        model: cut.model,
+        sessionId: cut.sessionId,
       });
     }
     expect(store.entries.size).toBe(2);

@@ -67,8 +67,12 @@ async function listWorkspaceLimits({ management }: LimitSources): Promise<Spendi
     const includesByok = settings.includeByokInBudgets;
     return [
       {
-        ...{ kind: 'workspace', scope: { workspaceId }, window: interval, limitNanoUsd },
-        ...{ name: `The workspace ${name}`, includesByok },
+        kind: 'workspace',
+        scope: { workspaceId },
+        window: interval,
+        limitNanoUsd,
+        name: `The workspace ${name}`,
+        includesByok,
       },
     ];
   });

@@ -32,7 +32,8 @@ function open(isInUse: (name: string) => boolean = () => false) {
   let failure: Error | undefined;
   let failingId: string | undefined;
   opened = openOrphanedJournals({
-    ...{ folder, quarantineFolder: folder },
+    folder,
+    quarantineFolder: folder,
     store: {
       append: async (entries) => {
         if (failure && entries.some(({ id }) => id === (failingId ?? id))) throw failure;

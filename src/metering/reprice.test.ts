@@ -7,8 +7,16 @@ import { findCorrection, type PricedEndpoint, reprice } from './reprice.ts';
 
 /** A generation of 9 input and 1332 output tokens, of which 1120 are an image. */
 const entry = {
-  ...{ apiType: 'image', model: 'acme/painter', endpointId: 'acme/painter@acme', providerId: 'acme', tier: null },
-  ...{ inputTokens: 9, outputTokens: 1332, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 212 },
+  apiType: 'image',
+  model: 'acme/painter',
+  endpointId: 'acme/painter@acme',
+  providerId: 'acme',
+  tier: null,
+  inputTokens: 9,
+  outputTokens: 1332,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 212,
   special: { outputImageTokens: 1120 },
 } as unknown as LedgerEntry; // the fields that pricing reads
 
@@ -19,8 +27,13 @@ const pricing = {
 };
 const image = { parameters: {}, passthrough: [], streams: false, pricing: undefined };
 const endpoint = {
-  ...{ id: 'acme/painter@acme', provider: { id: 'acme', name: 'Acme' }, tier: undefined, workspace: undefined },
-  ...{ pricing, generatesText: true, image },
+  id: 'acme/painter@acme',
+  provider: { id: 'acme', name: 'Acme' },
+  tier: undefined,
+  workspace: undefined,
+  pricing,
+  generatesText: true,
+  image,
 } satisfies PricedEndpoint;
 
 it('reprices a generation with only token prices', () => {
@@ -31,7 +44,9 @@ it('reprices a generation with only token prices', () => {
 });
 
 const line = (fields: Partial<ImagePrice>): ImagePrice => ({
-  ...{ billable: 'output_image', unit: 'image', costUsd: 0.1 },
+  billable: 'output_image',
+  unit: 'image',
+  costUsd: 0.1,
   ...fields,
 });
 const asking = (...lines: ImagePrice[]) => [{ ...endpoint, image: { ...image, pricing: lines } }];
@@ -90,11 +105,14 @@ it('adds only the missing part of a partly priced entry', () => {
 });
 
 it('keeps the charges of plugins and tools as they are, whatever the catalog says', () => {
-  const turn = { ...answer, ...{ kind: 'attempt', status: 200, isByok: true } };
-  const search = { ...answer, ...{ kind: 'tool', model: 'web_search', isByok: false, costNanoUsd: 7n } };
+  const turn = { ...answer, kind: 'attempt', status: 200, isByok: true };
+  const search = { ...answer, kind: 'tool', model: 'web_search', isByok: false, costNanoUsd: 7n };
   const searched = { ...answer, isByok: true, lines: [search, turn] } as unknown as LedgerEntry;
   const find = (model: string) => (model === answer.model ? [endpoint] : []);
   expect(reprice(searched, find)).toMatchObject({
-    ...{ inputNanoUsd: 18_000n, toolsNanoUsd: 7n, otherKeysNanoUsd: 7n, priced: true },
+    inputNanoUsd: 18_000n,
+    toolsNanoUsd: 7n,
+    otherKeysNanoUsd: 7n,
+    priced: true,
   });
 });

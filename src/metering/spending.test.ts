@@ -6,7 +6,12 @@ import type { SpendingScope, SpendingSums } from '../platform/storage/ports/spen
 import { type CostReservation, Spending, type SpendingLimit } from './spending.ts';
 
 const limit = (scope: SpendingScope, fields: Partial<SpendingLimit> = {}): SpendingLimit => ({
-  ...{ kind: 'key', scope, window: 'daily', limitNanoUsd: 100n, name: 'The key k', includesByok: false },
+  kind: 'key',
+  scope,
+  window: 'daily',
+  limitNanoUsd: 100n,
+  name: 'The key k',
+  includesByok: false,
   ...fields,
 });
 const caller = (keyHash: string): Caller => ({ keyHash, memberId: null, workspaceId: 'w' }) as Caller; // the used methods

@@ -40,7 +40,9 @@ export function listDescribedRoutes(): DescribedRoute[] {
     },
   });
   return listRoutes(nameless).map(({ method, path, permission, handler }) => ({
-    ...{ method, path, permission },
+    method,
+    path,
+    permission,
     handlerName: names.get(handler)!, // every handler comes from `nameless`
   }));
 }
@@ -124,12 +126,19 @@ function writeOperation(route: DescribedRoute, operation: Operation, writer: Sch
 
 function writeParameters({ path }: DescribedRoute, operation: Operation, writer: SchemaWriter): JsonSchema[] {
   const inPath = [...writePath(path).matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
     ...(name === 'model' && { description: 'The slug of a model, such as `author/name`. It may contain slashes.' }),
   }));
   const given = (place: 'query' | 'header', parameters: Operation['query']) =>
     Object.entries(parameters ?? {}).map(([name, { description, schema, required = false }]) => ({
-      ...{ name, in: place, required, description, schema: writer.write(schema) },
+      name,
+      in: place,
+      required,
+      description,
+      schema: writer.write(schema),
     }));
   return [...inPath, ...given('query', operation.query), ...given('header', operation.headers)];
 }

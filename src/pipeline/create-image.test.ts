@@ -24,7 +24,12 @@ import type { ImagePipeline } from './image-pipeline.ts';
 
 const caller: Caller = { keyHash: 'h', keyName: 'k', kind: 'member', workspaceId: 'w', memberId: 'ada' };
 const provider = createProvider({
-  ...{ id: 'simulator', name: 'Simulator', wire: simulator, apiKeys: [], headers: {}, dialect: {} },
+  id: 'simulator',
+  name: 'Simulator',
+  wire: simulator,
+  apiKeys: [],
+  headers: {},
+  dialect: {},
   timeouts: { connectMs: 1000, firstByteMs: 1000, idleMs: 1000, totalMs: 1000 },
 });
 const pricing = [{ billable: 'output_image', unit: 'image', costUsd: 0.1 }] as const;
@@ -97,7 +102,12 @@ describe('an image generation of the gateway itself', () => {
     const image = { ...simulator.image, createReader: () => ({ read: () => [link], end: () => [] }) };
     const limits = { attempts: 2, backoffMs: 1, maxBackoffMs: 1, maxRetryAfterMs: 1, budgetMs: 60_000 };
     const linking = createProvider({
-      ...{ id: 'links', name: 'Links', wire: { ...simulator, image }, apiKeys: [], headers: {}, dialect: {} },
+      id: 'links',
+      name: 'Links',
+      wire: { ...simulator, image },
+      apiKeys: [],
+      headers: {},
+      dialect: {},
       timeouts: { connectMs: 1000, firstByteMs: 1000, idleMs: 1000, totalMs: 1000 },
       retry: { ...limits, share: 1, minimum: 1 },
     });

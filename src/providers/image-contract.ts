@@ -24,9 +24,18 @@ export interface ImageContract {
 }
 
 const plain: EndpointImageRequest = {
-  ...{ prompt: 'A red fox', count: 1, references: [], passthrough: {} },
-  ...{ size: undefined, aspectRatio: undefined, resolution: undefined, quality: undefined, format: undefined },
-  ...{ compression: undefined, background: undefined, seed: undefined },
+  prompt: 'A red fox',
+  count: 1,
+  references: [],
+  passthrough: {},
+  size: undefined,
+  aspectRatio: undefined,
+  resolution: undefined,
+  quality: undefined,
+  format: undefined,
+  compression: undefined,
+  background: undefined,
+  seed: undefined,
 };
 
 /**

@@ -65,7 +65,8 @@ describe('the network of a provider', () => {
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const to = createUpstream({
-      ...{ name: 'Acme', timeouts },
+      name: 'Acme',
+      timeouts,
       baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     });
 

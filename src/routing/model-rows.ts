@@ -155,8 +155,15 @@ function listRouters(models: readonly ModelRow[]): ModelRow[] {
     const more = { created: 0, maxOutputTokens: undefined, contextLength, parameters, input, output };
     const model: Model = { id, canonicalSlug: id, name, description, ...more };
     return {
-      ...{ model, isRouter: true, aliasTarget: undefined, endpoints: [], top: undefined },
-      ...{ contextLength, parameters, input, output },
+      model,
+      isRouter: true,
+      aliasTarget: undefined,
+      endpoints: [],
+      top: undefined,
+      contextLength,
+      parameters,
+      input,
+      output,
     };
   });
 }

@@ -116,7 +116,10 @@ function createFakeSandbox(spec: SandboxSpec, wait: (name: string) => Promise<vo
     for (const each of home.keys()) if (each === path || each.startsWith(`${path}/`)) home.delete(each);
   };
   const createNode = (kind: Node['kind'], mode: number, more: Partial<Node> = {}): Omit<Node, 'stamp'> => ({
-    ...{ kind, mode, modifiedAtMs: 1_790_000_000_000 + stamps, content: Buffer.alloc(0) },
+    kind,
+    mode,
+    modifiedAtMs: 1_790_000_000_000 + stamps,
+    content: Buffer.alloc(0),
     ...more,
   });
   const toText = (text: string): string => Buffer.from(text).toString('latin1');

@@ -43,7 +43,10 @@ export function sealSecret(
   value: Buffer,
 ): SealedSecret {
   const row = {
-    ...{ ...secret, vaultId: key.vaultId, generation: key.generation, fingerprint: key.createFingerprint(value) },
+    ...secret,
+    vaultId: key.vaultId,
+    generation: key.generation,
+    fingerprint: key.createFingerprint(value),
   };
   return { ...row, sealed: seal(key.data, value, placeOf(row)) };
 }

@@ -17,12 +17,32 @@ it('deletes the vaults of interns that are gone, and no others', async () => {
   for (const id of [kept, orphan]) await createVault(parts, { id, kind: 'intern', workspaceId });
   await storage.interns.addIntern({
     intern: {
-      ...{ id: randomUUID(), workspaceId, creatorId: 'ada', name: 'scout', vaultId: kept, hasVault: true },
-      ...{ description: null, instructions: null, model: null, status: 'stopped', hostname: null, step: null },
-      ...{ attachedVaultId: null, lastFailureMessage: null, failureReason: null, runtimeAddress: null },
-      ...{ isStopRequested: false, acknowledgesLoss: false, createdAtMs: 1, updatedAtMs: 1 },
+      id: randomUUID(),
+      workspaceId,
+      creatorId: 'ada',
+      name: 'scout',
+      vaultId: kept,
+      hasVault: true,
+      description: null,
+      instructions: null,
+      model: null,
+      status: 'stopped',
+      hostname: null,
+      step: null,
+      attachedVaultId: null,
+      lastFailureMessage: null,
+      failureReason: null,
+      runtimeAddress: null,
+      isStopRequested: false,
+      acknowledgesLoss: false,
+      createdAtMs: 1,
+      updatedAtMs: 1,
     },
-    ...{ requestHash: 'r', bodyHash: 'b', maxPerMember: 9, canAttach: true, change: { atMs: 1, actorKeyHash: null } },
+    requestHash: 'r',
+    bodyHash: 'b',
+    maxPerMember: 9,
+    canAttach: true,
+    change: { atMs: 1, actorKeyHash: null },
   });
   expect(await sweepVaults(storage, new AbortController().signal)).toBe(1);
   expect(await storage.vaults.findVault(orphan)).toBeUndefined();

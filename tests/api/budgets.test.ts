@@ -207,7 +207,10 @@ describe('spending on a BYOK key of the workspace', () => {
   const workspaceId = '00000000-0000-4000-8000-0000000000a1';
   beforeEach(async () => {
     const entry = (id: string, more: object) => ({
-      ...{ id, wire: 'openai-chat', base_url: upstream.url, ...more },
+      id,
+      wire: 'openai-chat',
+      base_url: upstream.url,
+      ...more,
       models: [{ model: 'acme/m', pricing: { prompt: 0, completion: 0.001 } }],
     });
     own = await testGateway({

@@ -95,8 +95,13 @@ describe('GET /containers/{container_id}/files', () => {
     expect(body).toEqual({
       object: 'list',
       data: paths.map((path) => ({
-        ...{ id: idOf(path), object: 'container.file', container_id: 'sess_a', path, source: 'assistant' },
-        ...{ bytes: expect.any(Number), created_at: expect.any(Number) },
+        id: idOf(path),
+        object: 'container.file',
+        container_id: 'sess_a',
+        path,
+        source: 'assistant',
+        bytes: expect.any(Number),
+        created_at: expect.any(Number),
       })),
       first_id: idOf('a-b'),
       last_id: idOf('📦'),
@@ -115,7 +120,11 @@ describe('GET /containers/{container_id}/files', () => {
     expect(rest.body).toMatchObject({ first_id: idOf('c'), last_id: idOf('c'), has_more: false });
     expect(pathsOf(await list('pages', `?after=${idOf('aa')}`))).toEqual(['b', 'c']); // no such file
     expect((await list('pages', `?after=${idOf('c')}`)).body).toEqual({
-      ...{ object: 'list', data: [], first_id: null, last_id: null, has_more: false },
+      object: 'list',
+      data: [],
+      first_id: null,
+      last_id: null,
+      has_more: false,
     });
   });
 
@@ -226,8 +235,13 @@ describe('one file of a container', () => {
     const { status, body } = await ask('GET', `/containers/one/files/${idOf('out/a.txt')}`);
     expect(status).toBe(200);
     expect(body).toEqual({
-      ...{ id: idOf('out/a.txt'), object: 'container.file', container_id: 'one', path: 'out/a.txt', bytes: 4 },
-      ...{ created_at: expect.any(Number), source: 'assistant' },
+      id: idOf('out/a.txt'),
+      object: 'container.file',
+      container_id: 'one',
+      path: 'out/a.txt',
+      bytes: 4,
+      created_at: expect.any(Number),
+      source: 'assistant',
     });
   });
 
@@ -353,8 +367,13 @@ describe('POST /containers/{container_id}/files/{file_id}/promote', () => {
     const { status, body } = await promote('made', 'out/report.csv');
     expect(status).toBe(200);
     expect(body).toEqual({
-      ...{ id: expect.stringMatching(/^file_w/), type: 'file', filename: 'out/report.csv', mime_type: 'text/csv' },
-      ...{ size_bytes: 4, created_at: expect.any(String), downloadable: true },
+      id: expect.stringMatching(/^file_w/),
+      type: 'file',
+      filename: 'out/report.csv',
+      mime_type: 'text/csv',
+      size_bytes: 4,
+      created_at: expect.any(String),
+      downloadable: true,
     });
     const url = `/containers/made/files/${idOf('empty')}/promote`;
     expect((await ask('POST', url, {})).status).toBe(200);

@@ -505,7 +505,8 @@ describe('POST /images', () => {
       metadata: { patterns: ['SSN'] },
     });
     expect(body.router_metadata).toMatchObject({
-      ...{ requested: 'draw/one', attempt: 1 },
+      requested: 'draw/one',
+      attempt: 1,
       pipeline: [{ guardrail_id: guardrailId, data: { action: 'blocked' } }],
     });
   });
@@ -545,7 +546,10 @@ describe('POST /guardrails/test', () => {
       status: 200,
       body: {
         data: {
-          ...{ action: 'redacted', text: 'apollo: [EMAIL]', error: null, skipped: null },
+          action: 'redacted',
+          text: 'apollo: [EMAIL]',
+          error: null,
+          skipped: null,
           findings: [{ slug: 'email', id: 'EMAIL', action: 'redact', start: 8, end: 14 }],
         },
       },

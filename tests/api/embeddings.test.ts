@@ -20,15 +20,23 @@ beforeAll(async () => {
       { id: 'second', wire: 'openai-embeddings', ...served, models: [{ ...model, upstream_model: 'backup' }] },
       { id: 'texts', wire: 'gemini', ...served, models: [{ ...model, model: 'acme/texts' }] },
       {
-        ...{ id: 'slow', wire: 'openai-embeddings', ...served, timeouts: { first_byte_ms: 200 } },
+        id: 'slow',
+        wire: 'openai-embeddings',
+        ...served,
+        timeouts: { first_byte_ms: 200 },
         models: [{ ...model, model: 'acme/slow' }],
       },
       {
-        ...{ id: 'ranks', wire: 'cohere', ...served },
+        id: 'ranks',
+        wire: 'cohere',
+        ...served,
         models: [
           {
-            ...{ model: 'acme/rank', upstream_model: 'rank', max_batch: 150 },
-            ...{ pricing: { web_search: 0.002 }, capabilities: { output: ['rerank'] } },
+            model: 'acme/rank',
+            upstream_model: 'rank',
+            max_batch: 150,
+            pricing: { web_search: 0.002 },
+            capabilities: { output: ['rerank'] },
           },
         ],
       },
@@ -37,7 +45,9 @@ beforeAll(async () => {
     bootstrap: {
       guardrails: [
         {
-          ...{ name: 'personal', workspace: 'main', keys: ['org'] },
+          name: 'personal',
+          workspace: 'main',
+          keys: ['org'],
           rules: {
             content_filter_builtins: [
               { slug: 'email', action: 'redact' },
@@ -116,8 +126,16 @@ describe('POST /embeddings', () => {
     });
     expect(await rowsOf(gateway.dataDir, session)).toMatchObject([
       {
-        ...{ id: body['id'], outcome: 'completed', status: 200, api_type: 'embeddings', estimated: 0 },
-        ...{ input_tokens: 80, output_tokens: 0, cost_nano_usd: 80_000, priced: 1, provider: 'first' },
+        id: body['id'],
+        outcome: 'completed',
+        status: 200,
+        api_type: 'embeddings',
+        estimated: 0,
+        input_tokens: 80,
+        output_tokens: 0,
+        cost_nano_usd: 80_000,
+        priced: 1,
+        provider: 'first',
       },
     ]);
   });

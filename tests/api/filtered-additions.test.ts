@@ -135,7 +135,10 @@ describe.each(modes)('%s', (mode) => {
           return json({ ...call, choices: [{ ...choice, message: { ...choice!.message, tool_calls } }] });
         }
         const chunk = (delta: object, finish_reason: string | null = null) => ({
-          ...{ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm' },
+          id: 'c1',
+          object: 'chat.completion.chunk',
+          created: 1,
+          model: 'm',
           choices: [{ index: 0, delta, finish_reason }],
         });
         return sse([chunk({ role: 'assistant', tool_calls }), chunk({}, 'tool_calls')], { done: true });

@@ -52,7 +52,10 @@ describe('GET /generations', () => {
     const single = (await ask('GET', '/generation?id=gen-00000000000000000000000001')).body.data;
     expect(answer.body.data[4]).toEqual({
       ...single,
-      ...{ requested_model: 'acme/first', outcome: 'completed', api_key_hash: keyHash, user_id: 'ada' },
+      requested_model: 'acme/first',
+      outcome: 'completed',
+      api_key_hash: keyHash,
+      user_id: 'ada',
     });
   });
 
@@ -106,8 +109,13 @@ describe('GET /generations', () => {
       await response.text();
       const { data } = await list('?limit=1', gateway.key);
       expect(data[0]).toMatchObject({
-        ...{ id: response.headers.get('x-generation-id'), requested_model: 'simulator/echo', streamed: stream },
-        ...{ status: 200, outcome: 'completed', provider_name: 'Simulator', total_cost: 0 },
+        id: response.headers.get('x-generation-id'),
+        requested_model: 'simulator/echo',
+        streamed: stream,
+        status: 200,
+        outcome: 'completed',
+        provider_name: 'Simulator',
+        total_cost: 0,
       });
     }
   });

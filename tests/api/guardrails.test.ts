@@ -16,7 +16,12 @@ beforeAll(async () => {
   upstream = await startUpstream();
   upstream.always(json(wholeBody('openai-chat')));
   const provider = (id: string, models: object[], more: object = {}) => ({
-    ...{ id, wire: 'openai-chat', base_url: upstream.url, api_key: `key-of-${id}`, models, ...more },
+    id,
+    wire: 'openai-chat',
+    base_url: upstream.url,
+    api_key: `key-of-${id}`,
+    models,
+    ...more,
   });
   gateway = await testGateway({
     catalog: { builtin: false },
@@ -228,7 +233,8 @@ describe('GET /guardrails', () => {
     const { id } = await createWorkspace();
     const [first, second] = [await create({ workspace_id: id }), await create({ workspace_id: id })];
     expect((await ask('GET', `/guardrails?workspace_id=${id}`)).body).toEqual({
-      ...{ data: [first, second], total_count: 2 },
+      data: [first, second],
+      total_count: 2,
     });
     const page = (await ask('GET', `/guardrails?workspace_id=${id}&offset=1&limit=1`)).body;
     expect(page).toEqual({ data: [second], total_count: 2 });
@@ -248,13 +254,20 @@ describe('PATCH and DELETE /guardrails/{id}', () => {
   it('changes the given fields, removes null ones, and keeps the rest', async () => {
     const made = await create({ allowed_models: ['acme/*'], ignored_providers: ['gamma'], enforce_zdr: true });
     const answer = await ask('PATCH', `/guardrails/${made.id}`, {
-      ...{ name: 'Renamed', allowed_models: null, ignored_models: ['acme/two'], enforce_zdr_xai: null },
+      name: 'Renamed',
+      allowed_models: null,
+      ignored_models: ['acme/two'],
+      enforce_zdr_xai: null,
     });
     expect(answer.status).toBe(200);
     expect(answer.body.data).toEqual({
       ...made,
-      ...{ name: 'Renamed', allowed_models: null, ignored_models: ['acme/two'], updated_at: time },
-      ...{ enforce_zdr: null, enforce_zdr_xai: null },
+      name: 'Renamed',
+      allowed_models: null,
+      ignored_models: ['acme/two'],
+      updated_at: time,
+      enforce_zdr: null,
+      enforce_zdr_xai: null,
     });
     const [entry] = await auditOf(ask, 1);
     expect(entry).toMatchObject({ action: 'guardrail.update', object_kind: 'guardrail', object_id: made.id });
@@ -420,15 +433,21 @@ describe('assignments to members', () => {
     expect(list).toEqual({
       data: [
         {
-          ...{ id: uuid, guardrail_id: id, user_id: member, organization_id: 'default' },
-          ...{ assigned_by: null, created_at: time },
+          id: uuid,
+          guardrail_id: id,
+          user_id: member,
+          organization_id: 'default',
+          assigned_by: null,
+          created_at: time,
         },
       ],
       total_count: 1,
     });
     expect((await ask('GET', '/guardrails/assignments/members?limit=100')).body.data).toContainEqual(list.data[0]);
     expect((await auditOf(ask, 1))[0]).toMatchObject({
-      ...{ action: 'guardrail.assign', object_kind: 'member', object_id: member },
+      action: 'guardrail.assign',
+      object_kind: 'member',
+      object_id: member,
     });
     const removed = await ask('POST', `${path}/remove`, { member_user_ids: [member] });
     expect(removed.body).toEqual({ unassigned_count: 1 });
@@ -457,8 +476,11 @@ describe('the default guardrail of a workspace', () => {
     const [inside, outside] = [await createKey({ workspace_id: workspace.id }), await createKey()];
     const empty = (await ask('GET', `/guardrails/${id}`)).body.data;
     expect(empty).toEqual({
-      ...{ ...unset, id, name: `Workspace ${workspace.id} Default` },
-      ...{ workspace_id: workspace.id, created_at: workspace.created_at },
+      ...unset,
+      id,
+      name: `Workspace ${workspace.id} Default`,
+      workspace_id: workspace.id,
+      created_at: workspace.created_at,
     });
     expect((await ask('GET', `/guardrails?workspace_id=${workspace.id}`)).body.total_count).toBe(0);
 
@@ -508,7 +530,12 @@ describe('GET /guardrails/{id}/budgets', () => {
     await spend({ keyHash: a.hash, memberId: null, costNanoUsd: 25_000_000n, isByok: true });
     await spend({ keyHash: b.hash, memberId: 'ada', costNanoUsd: 700_000_000n });
     const row = (fields: object) => ({
-      ...{ key_hash: null, key_name: null, key_label: null, user_id: null, ...limit, resets_at: midnight },
+      key_hash: null,
+      key_name: null,
+      key_label: null,
+      user_id: null,
+      ...limit,
+      resets_at: midnight,
       ...fields,
     });
     const label = expect.stringMatching(/^sk-rt-v1-/);
@@ -694,10 +721,9 @@ describe('POST /responses', () => {
 describe('unknown names', () => {
   it('are reported and stored, because a model or a provider may be added later', async () => {
     const lists = {
-      ...{
-        allowed_models: ['acme/*', 'acme/won', 'wild/*', 'wild/x', 'wi*', 'opnai/*', 'other/free', 'acme/one-mini'],
-      },
-      ...{ ignored_models: ['OpenAI/GPT', 'openai/gpt-7'], allowed_providers: ['alpha', 'beta cloud', 'alhpa'] },
+      allowed_models: ['acme/*', 'acme/won', 'wild/*', 'wild/x', 'wi*', 'opnai/*', 'other/free', 'acme/one-mini'],
+      ignored_models: ['OpenAI/GPT', 'openai/gpt-7'],
+      allowed_providers: ['alpha', 'beta cloud', 'alhpa'],
     };
     const made = await ask('POST', '/guardrails', { name: 'odd', workspace_id: main, ...lists });
     expect(made.status).toBe(201);

@@ -18,7 +18,9 @@ afterEach(async () => {
 
 /** Its images cost a dollar each. */
 const painter = (url: string) => ({
-  ...{ id: 'painter', wire: 'openai-images', base_url: url },
+  id: 'painter',
+  wire: 'openai-images',
+  base_url: url,
   models: [
     {
       model: 'painter/m',

@@ -15,7 +15,12 @@ beforeEach(async () => {
   [upstream, stranger] = await Promise.all([startUpstream(), startUpstream()]);
   made = await paint({ width: 64, height: 48 });
   const provider = (id: string, poll_ms: number, models: string[]) => ({
-    ...{ id, name: 'BFL', wire: 'bfl', base_url: upstream.url, api_key: providerKey, dialect: { poll_ms } },
+    id,
+    name: 'BFL',
+    wire: 'bfl',
+    base_url: upstream.url,
+    api_key: providerKey,
+    dialect: { poll_ms },
     models: models.map((model) => ({ model: `${id}/${model}`, upstream_model: model })),
   });
   gateway = await testGateway({
@@ -56,7 +61,11 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
       ...['POST /v1/flux-2-pro', question, question, question, question, 'GET /v1/sample.png'],
     ]);
     expect(bodyOf(upstream.requests[0])).toEqual({
-      ...{ prompt: 'A red fox', width: 1024, height: 768, seed: 7, output_format: 'png' },
+      prompt: 'A red fox',
+      width: 1024,
+      height: 768,
+      seed: 7,
+      output_format: 'png',
     });
     for (const { headers } of upstream.requests.slice(0, -1)) expect(headers['x-key']).toBe(providerKey);
     expect(JSON.stringify(upstream.requests.at(-1)!.headers)).not.toContain(providerKey);
@@ -122,7 +131,11 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
       images: { request_ms: 1500, stream_ms: 1500 },
       providers: [
         {
-          ...{ id: 'flux', wire: 'bfl', base_url: upstream.url, api_key: providerKey, dialect: { poll_ms: 50 } },
+          id: 'flux',
+          wire: 'bfl',
+          base_url: upstream.url,
+          api_key: providerKey,
+          dialect: { poll_ms: 50 },
           models: [{ model: 'flux/flux-2-pro', upstream_model: 'flux-2-pro' }],
         },
       ],
@@ -139,7 +152,11 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
       images: { request_ms: 300, stream_ms: 300 },
       providers: [
         {
-          ...{ id: 'flux', wire: 'bfl', base_url: upstream.url, api_key: providerKey, dialect: { poll_ms: 50 } },
+          id: 'flux',
+          wire: 'bfl',
+          base_url: upstream.url,
+          api_key: providerKey,
+          dialect: { poll_ms: 50 },
           models: [{ model: 'flux/flux-2-pro', upstream_model: 'flux-2-pro' }],
         },
       ],
@@ -176,7 +193,11 @@ describe('images at an address', () => {
       images,
       providers: [
         {
-          ...{ id: 'flux', wire: 'bfl', base_url: upstream.url, api_key: providerKey, dialect: { poll_ms: 50 } },
+          id: 'flux',
+          wire: 'bfl',
+          base_url: upstream.url,
+          api_key: providerKey,
+          dialect: { poll_ms: 50 },
           models: [{ model: 'flux/flux-2-pro', upstream_model: 'flux-2-pro' }],
         },
       ],
@@ -246,7 +267,8 @@ describe('a request to a FLUX model', () => {
 
     const one = await ask({ model: 'flux/flux-pro-1.1', size: '1000x700' }, { headers });
     expect(bodyOf(upstream.requests.find(({ path }) => path.endsWith('flux-pro-1.1')))).toMatchObject({
-      ...{ width: 992, height: 704 },
+      width: 992,
+      height: 704,
     });
     expect(one.status).toBe(200);
   });

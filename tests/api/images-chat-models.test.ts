@@ -16,16 +16,22 @@ beforeEach(async () => {
   gateway = await testGateway({
     providers: [
       {
-        ...{ id: 'acme', ...entry },
+        id: 'acme',
+        ...entry,
         models: [
           { model: 'acme/painter', upstream_model: 'gemini-3-pro-image', pricing, capabilities },
           { model: 'acme/unpriced', upstream_model: 'gemini-3-pro-image', capabilities },
         ],
       },
       {
-        ...{ id: 'many', ...entry, wire: 'openai-chat' },
+        id: 'many',
+        ...entry,
+        wire: 'openai-chat',
         models: ['painter', 'streaming'].map((name) => ({
-          ...{ model: `many/${name}`, upstream_model: 'google/gemini-3-pro-image', pricing, capabilities },
+          model: `many/${name}`,
+          upstream_model: 'google/gemini-3-pro-image',
+          pricing,
+          capabilities,
           ...(name === 'streaming' && { image: { streaming: true } }),
         })),
       },
@@ -47,7 +53,10 @@ describe('a model that generates text and images', () => {
     const { body, headers } = await draw(gateway, { model: 'acme/painter' });
     const [input, output] = [9 * 1e-6, 212 * 1e-5 + 1120 * 1e-4];
     expect(body.usage).toEqual({
-      ...{ prompt_tokens: 9, completion_tokens: 1332, total_tokens: 1341, is_byok: false },
+      prompt_tokens: 9,
+      completion_tokens: 1332,
+      total_tokens: 1341,
+      is_byok: false,
       cost: expect.closeTo(input + output, 9),
       cost_details: {
         upstream_inference_prompt_cost: expect.closeTo(input, 9),
@@ -123,7 +132,8 @@ describe('a model that generates text and images', () => {
     expect(status).toBe(200);
     expect(body.usage!['cost']).toBeCloseTo(9 * 1e-6 + 212 * 1e-5 + 1120 * 1e-4, 9);
     expect(upstream.requests[0]!.body).toMatchObject({
-      ...{ modalities: ['image', 'text'], image_config: { aspect_ratio: '16:9', image_size: '2K' } },
+      modalities: ['image', 'text'],
+      image_config: { aspect_ratio: '16:9', image_size: '2K' },
       user: expect.not.stringContaining('ada'),
     });
   });

@@ -26,7 +26,11 @@ async function contentOf({ headers }: { headers: Headers }): Promise<Json> {
 }
 
 const digest = (image: Buffer, media_type: string, width: number, height: number) => ({
-  ...{ media_type, bytes: image.length, sha256: hash('sha256', image), width, height },
+  media_type,
+  bytes: image.length,
+  sha256: hash('sha256', image),
+  width,
+  height,
 });
 
 describe.each(imageCases)('GET /generation/content of images, $wire, $mode', ({ wire, mode }) => {
@@ -41,7 +45,8 @@ describe.each(imageCases)('GET /generation/content of images, $wire, $mode', ({ 
     expect(content.input).toEqual({
       items: [
         {
-          ...{ type: 'message', role: 'user' },
+          type: 'message',
+          role: 'user',
           content: [
             { type: 'input_text', text: 'A red fox' },
             { type: 'input_image', ...digest(shown, 'image/jpeg', 32, 20) },
@@ -71,7 +76,8 @@ it('names only the host of a fetched reference', async () => {
   const content = await contentOf(outcome);
   const [item] = content.input.items;
   expect(item.content[1]).toEqual({
-    ...{ type: 'input_image', host: '127.0.0.1' },
+    type: 'input_image',
+    host: '127.0.0.1',
     ...digest(shown, 'image/jpeg', 32, 20),
   });
   expect(JSON.stringify(content)).not.toContain('secret-');
@@ -82,7 +88,10 @@ it('reports a rejected reference', async () => {
   const outcome = await lab.ask(how, { input_references: [reference(dataUrl(none))] });
   const content = await contentOf(outcome);
   expect(content.input.items[0].content[1]).toEqual({
-    ...{ type: 'input_image', media_type: 'image/png', bytes: none.length, sha256: hash('sha256', none) },
+    type: 'input_image',
+    media_type: 'image/png',
+    bytes: none.length,
+    sha256: hash('sha256', none),
   });
   expect(content.error).toMatchObject({ error_type: 'invalid_image' });
 });

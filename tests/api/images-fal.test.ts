@@ -54,7 +54,10 @@ describe.each(modes)('a generation of fal, %s', (mode) => {
       'GET /v1/made.png',
     ]);
     expect(bodyOf(upstream.requests[0])).toEqual({
-      ...{ prompt: 'A red fox', image_size: { width: 1024, height: 768 }, num_images: 2, seed: 7 },
+      prompt: 'A red fox',
+      image_size: { width: 1024, height: 768 },
+      num_images: 2,
+      seed: 7,
       output_format: 'png',
     });
     for (const { headers } of upstream.requests.slice(0, -1)) {

@@ -20,20 +20,27 @@ let gateway: TestGateway;
 beforeEach(async () => {
   upstream = await startUpstream();
   const painter = (name: string, image: unknown, pricing?: object) => ({
-    ...{ model: `acme/${name}`, upstream_model: 'm', capabilities: { output: ['text', 'image'] } },
-    ...{ image: { pricing: image }, ...(pricing && { pricing }) },
+    model: `acme/${name}`,
+    upstream_model: 'm',
+    capabilities: { output: ['text', 'image'] },
+    image: { pricing: image },
+    ...(pricing && { pricing }),
   });
   gateway = await testGateway({
     providers: [
       {
-        ...{ id: 'acme', wire: 'openai-responses', base_url: upstream.url, api_key: providerKey },
+        id: 'acme',
+        wire: 'openai-responses',
+        base_url: upstream.url,
+        api_key: providerKey,
         models: [
           ...[painter('pictures', perImage), painter('both', perImage, words)],
           ...[painter('sizes', perMegapixel, words), painter('tiers', perTier, words)],
         ],
       },
       {
-        ...{ id: 'simulator', wire: 'simulator' },
+        id: 'simulator',
+        wire: 'simulator',
         models: [{ ...painter('drawn', perImage, { prompt: 0, completion: 0 }), upstream_model: 'image' }],
       },
     ],
@@ -48,10 +55,15 @@ afterEach(async () => {
 });
 
 const imageOf = (id: string, result: string | null) => ({
-  ...{ type: 'image_generation_call', id, status: result === null ? 'failed' : 'completed', result },
+  type: 'image_generation_call',
+  id,
+  status: result === null ? 'failed' : 'completed',
+  result,
 });
 const reported = {
-  ...{ input_tokens: 10, output_tokens: 300, total_tokens: 310 },
+  input_tokens: 10,
+  output_tokens: 300,
+  total_tokens: 310,
   output_tokens_details: { reasoning_tokens: 0, image_tokens: 200 },
 };
 /** Makes the upstream respond with these images. */

@@ -22,7 +22,10 @@ beforeEach(async () => {
   upstream = await startUpstream();
   const pricing = { prompt: 0.000001, completion: 0.00001, image_output: 0.0001 };
   const providers = wires.map((wire) => ({
-    ...{ id: wire, wire, base_url: upstream.url, api_key: providerKey },
+    id: wire,
+    wire,
+    base_url: upstream.url,
+    api_key: providerKey,
     models: [
       { model: `${wire}/painter`, upstream_model: 'm', pricing, capabilities: { output: ['text', 'image'] } },
       { model: `${wire}/writer`, upstream_model: 'm', pricing, capabilities: { output: ['text'] } },
@@ -217,7 +220,10 @@ describe('the image settings of a request', () => {
     const only = await testGateway({
       providers: [
         {
-          ...{ id: 'acme', wire: 'openai-chat', base_url: upstream.url, api_key: providerKey },
+          id: 'acme',
+          wire: 'openai-chat',
+          base_url: upstream.url,
+          api_key: providerKey,
           models: [{ model: 'acme/only', capabilities: { output: ['image'] } }],
         },
       ],

@@ -25,7 +25,11 @@ it(
       providers: imageWireNames.map((wire) => {
         const { model, dialect, output } = caseOf(wire);
         return {
-          ...{ id: wire, wire, base_url: upstream.url, api_key: providerKey, ...(dialect && { dialect }) },
+          id: wire,
+          wire,
+          base_url: upstream.url,
+          api_key: providerKey,
+          ...(dialect && { dialect }),
           models: [
             {
               model: `${wire}/one`,
@@ -51,7 +55,9 @@ it(
         method: 'POST',
         headers: { authorization: `Bearer ${testKeys.key}`, 'content-type': 'application/json' },
         body: JSON.stringify({
-          ...{ model: `${wire}/one`, prompt: 'A red fox', stream: mode === 'streamed' },
+          model: `${wire}/one`,
+          prompt: 'A red fox',
+          stream: mode === 'streamed',
           session_id: `${wire} ${mode}`,
         }),
       })
@@ -71,8 +77,12 @@ it(
     );
     for (const row of rows) {
       expect(row).toMatchObject({
-        ...{ api_type: 'image', outcome: 'failed', error_type: 'gateway_stopped' },
-        ...{ cost_nano_usd: 0, input_tokens: 0, output_tokens: 0 },
+        api_type: 'image',
+        outcome: 'failed',
+        error_type: 'gateway_stopped',
+        cost_nano_usd: 0,
+        input_tokens: 0,
+        output_tokens: 0,
       });
     }
     expect(readdirSync(join(dataDir, 'journal'))).toEqual([]);

@@ -86,6 +86,8 @@ export const answerWith = (images: readonly Buffer[], usage?: object) => ({
 });
 
 export const gptUsage = {
-  ...{ total_tokens: 1070, input_tokens: 14, output_tokens: 1056 },
+  total_tokens: 1070,
+  input_tokens: 14,
+  output_tokens: 1056,
   input_tokens_details: { text_tokens: 14, image_tokens: 0 },
 };

@@ -14,7 +14,11 @@ beforeAll(async () => {
   [upstream, image] = await Promise.all([startUpstream(), paint({ width: 64, height: 48 })]);
   text = image.toString('base64');
   const entry = (wire: string, model: string, more: object) => ({
-    ...{ id: model, name: model, wire, base_url: upstream.url, api_key: 'sk-upstream-secret-1234567890' },
+    id: model,
+    name: model,
+    wire,
+    base_url: upstream.url,
+    api_key: 'sk-upstream-secret-1234567890',
     models: [{ model: `odd/${model}`, ...more }],
   });
   const perImage = { image: { pricing: [{ billable: 'output_image', unit: 'image', cost_usd: 0.1 }] } };

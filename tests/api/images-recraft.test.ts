@@ -35,7 +35,9 @@ describe.each(modes)('a generation of Recraft, %s', (mode) => {
     expect(imagesOf(outcome)).toEqual([{ b64_json: svg.toString('base64'), media_type: 'image/svg+xml' }]);
     expect(outcome.headers.get('content-type')).toMatch(/json/); // it is not streamed
     expect(bodyOf(upstream.requests[0])).toEqual({
-      ...{ model: 'recraftv3_vector', prompt: 'A red fox', response_format: 'b64_json' },
+      model: 'recraftv3_vector',
+      prompt: 'A red fox',
+      response_format: 'b64_json',
     });
   });
 
@@ -102,8 +104,12 @@ describe('a request to a model of Recraft', () => {
     const outcome = await ask(body, metadata);
     expect(upstream.requests[0]!.path).toBe('/v1/images/imageToImage');
     expect(bodyOf(upstream.requests[0])).toEqual({
-      ...{ model: 'recraftv3', prompt: 'A red fox', response_format: 'b64_json' },
-      ...{ strength: 0.2, controls: { colors: [{ rgb: [1, 2, 3] }] }, image_url: dataUrl(shown) },
+      model: 'recraftv3',
+      prompt: 'A red fox',
+      response_format: 'b64_json',
+      strength: 0.2,
+      controls: { colors: [{ rgb: [1, 2, 3] }] },
+      image_url: dataUrl(shown),
     });
     expect(outcome.body.router_metadata).toMatchObject({ params: { dropped_fields: ['size'] } });
   });

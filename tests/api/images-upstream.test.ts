@@ -28,7 +28,11 @@ const tokens = [
 
 function providers(): object[] {
   const entry = (id: string, upstream: ScriptedUpstream, models: object[], more: object = {}) => ({
-    ...{ id, wire: 'openai-images', base_url: upstream.url, api_key: key, models },
+    id,
+    wire: 'openai-images',
+    base_url: upstream.url,
+    api_key: key,
+    models,
     ...more,
   });
   const single = { streaming: false, parameters: { size: { type: 'enum', values: ['1024x1024'] } } };
@@ -58,7 +62,10 @@ function providers(): object[] {
     ]),
     entry('hasty', second, [{ model: 'acme/hasty', upstream_model: 'h' }], { timeouts: { first_byte_ms: 200 } }),
     {
-      ...{ id: 'both', wire: 'openai-responses', base_url: first.url, api_key: key },
+      id: 'both',
+      wire: 'openai-responses',
+      base_url: first.url,
+      api_key: key,
       models: [{ model: 'acme/both', capabilities: { output: ['image'] } }, { model: 'acme/text' }],
     },
   ];
@@ -69,7 +76,9 @@ const order = { provider: { order: ['one', 'two'] } };
 
 const frames = (type: string, partials: Buffer[], done: Buffer | undefined) => [
   ...partials.map((bytes, partial_image_index) => ({
-    ...{ type: `${type}.partial_image`, partial_image_index, b64_json: bytes.toString('base64') },
+    type: `${type}.partial_image`,
+    partial_image_index,
+    b64_json: bytes.toString('base64'),
   })),
   ...(done ? [{ type: `${type}.completed`, b64_json: done.toString('base64'), usage: gptUsage }] : []),
 ];
@@ -79,8 +88,18 @@ describe('a generation at OpenAI', () => {
     first.respond(json(answerWith([image], gptUsage)));
 
     const { status, body } = await draw(gateway, {
-      ...{ model: 'acme/draw', prompt: 'A fox', n: 2, size: '1536x1024', quality: 'high', background: 'opaque' },
-      ...{ output_format: 'webp', output_compression: 30, seed: 5, user: 'ada@example.org', session_id: 's', ...order },
+      model: 'acme/draw',
+      prompt: 'A fox',
+      n: 2,
+      size: '1536x1024',
+      quality: 'high',
+      background: 'opaque',
+      output_format: 'webp',
+      output_compression: 30,
+      seed: 5,
+      user: 'ada@example.org',
+      session_id: 's',
+      ...order,
       provider: { ...order.provider, options: { one: { moderation: 'low', secret: 1 } } },
     });
 
@@ -89,13 +108,16 @@ describe('a generation at OpenAI', () => {
     expect(asked).toMatchObject({ method: 'POST', path: '/v1/images/generations' });
     expect(asked!.headers).toMatchObject({ authorization: `Bearer ${key}`, 'content-type': 'application/json' });
     expect(asked!.body).toEqual({
-      ...{ model: 'gpt-image-1', prompt: 'A fox', n: 2, size: '1536x1024', quality: 'high', background: 'opaque' },
-      ...{
-        output_format: 'webp',
-        output_compression: 30,
-        user: expect.stringMatching(/^[\w-]{20,}$/),
-        moderation: 'low',
-      },
+      model: 'gpt-image-1',
+      prompt: 'A fox',
+      n: 2,
+      size: '1536x1024',
+      quality: 'high',
+      background: 'opaque',
+      output_format: 'webp',
+      output_compression: 30,
+      user: expect.stringMatching(/^[\w-]{20,}$/),
+      moderation: 'low',
     });
     expect(asked!.text).not.toContain('ada');
     expect(body.data).toEqual([{ b64_json: image.toString('base64'), media_type: 'image/png' }]);

@@ -55,7 +55,11 @@ describe.each(imageCases)('$wire, $mode', ({ wire, mode }) => {
     lab.upstream.always(makes([await paint({ width: 64, height: 64 })]));
     const { headers } = await lab.ask(how);
     expect(await generation(headers.get('x-generation-id'))).toMatchObject({
-      ...{ api_type: 'image', provider_name: `The ${wire}`, model: `${wire}/one`, total_cost: 0.1, cancelled: false },
+      api_type: 'image',
+      provider_name: `The ${wire}`,
+      model: `${wire}/one`,
+      total_cost: 0.1,
+      cancelled: false,
     });
   });
 

@@ -107,7 +107,10 @@ export const imageWires = {
         candidates: [{ content: { parts, role: 'model' }, ...more }],
       });
       const usageMetadata = {
-        ...{ promptTokenCount: 9, candidatesTokenCount: 1120, thoughtsTokenCount: 200, totalTokenCount: 1329 },
+        promptTokenCount: 9,
+        candidatesTokenCount: 1120,
+        thoughtsTokenCount: 200,
+        totalTokenCount: 1329,
         candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1120 }],
       };
       const finished = { ...answer([part], { finishReason: 'STOP' }), usageMetadata };

@@ -25,7 +25,11 @@ describe('POST /images, buffered', () => {
     expect(body.data![0]!.media_type).toBe('image/png');
     expect(await look(body.data![0]!.b64_json)).toMatchObject({ format: 'png', width: 1024, height: 1024 });
     expect(body.usage).toEqual({
-      ...{ prompt_tokens: 3, completion_tokens: 256, total_tokens: 259, cost: 0, is_byok: false },
+      prompt_tokens: 3,
+      completion_tokens: 256,
+      total_tokens: 259,
+      cost: 0,
+      is_byok: false,
       cost_details: {
         upstream_inference_prompt_cost: 0,
         upstream_inference_completions_cost: 0,
@@ -123,7 +127,9 @@ describe('POST /images, buffered', () => {
     const headers = { 'x-router-metadata': 'enabled' };
     const { body } = await draw(gateway, { size: '64x64', quality: 'max', colour: 'red' }, { headers });
     expect(body.router_metadata).toMatchObject({
-      ...{ requested: 'simulator/image', strategy: 'direct', attempt: 1 },
+      requested: 'simulator/image',
+      strategy: 'direct',
+      attempt: 1,
       params: { ignored_fields: ['colour'], dropped_fields: ['quality'] },
     });
   });
@@ -188,7 +194,9 @@ describe('POST /images, streamed', () => {
       'error',
     ]);
     expect(events.at(-1)!.error).toEqual({
-      ...{ message: 'The provider failed: Out of paint', code: '502', type: 'provider_unavailable' },
+      message: 'The provider failed: Out of paint',
+      code: '502',
+      type: 'provider_unavailable',
       param: null,
     });
     expect(done).toBe(true);
@@ -423,7 +431,9 @@ describe('models', () => {
       id: 'simulator/image',
       endpoints: [
         {
-          ...{ provider_name: 'Simulator', provider_slug: 'simulator', provider_tag: 'simulator' },
+          provider_name: 'Simulator',
+          provider_slug: 'simulator',
+          provider_tag: 'simulator',
           allowed_passthrough_parameters: ['caption'],
           supports_streaming: true,
           pricing: [{ billable: 'output_image', unit: 'image', cost_usd: 0 }],
@@ -451,9 +461,17 @@ describe('the ledger', () => {
   it('has a generation under the id of the header, as an image', async () => {
     const { headers } = await draw(gateway, { size: '64x64', session_id: 's-1', user: 'ada@example.org' });
     expect(await generation(headers.get('x-generation-id'))).toMatchObject({
-      ...{ api_type: 'image', model: 'simulator/image', provider_name: 'Simulator', streamed: false, cancelled: false },
-      ...{ tokens_prompt: 3, tokens_completion: 256, total_cost: 0, session_id: 's-1' },
-      ...{ num_media_prompt: 0, num_media_completion: 1 },
+      api_type: 'image',
+      model: 'simulator/image',
+      provider_name: 'Simulator',
+      streamed: false,
+      cancelled: false,
+      tokens_prompt: 3,
+      tokens_completion: 256,
+      total_cost: 0,
+      session_id: 's-1',
+      num_media_prompt: 0,
+      num_media_completion: 1,
     });
   });
 
@@ -461,14 +479,12 @@ describe('the ledger', () => {
     const { status, headers } = await draw(gateway, { prompt: '[[break 1 500 Oh]] x', n: 2, size: '64x64' });
     expect(status).toBe(502);
     expect(await generation(headers.get('x-generation-id'))).toMatchObject({
-      ...{
-        api_type: 'image',
-        status: 502,
-        tokens_prompt: 0,
-        tokens_completion: 0,
-        total_cost: 0,
-        finish_reason: 'failed',
-      },
+      api_type: 'image',
+      status: 502,
+      tokens_prompt: 0,
+      tokens_completion: 0,
+      total_cost: 0,
+      finish_reason: 'failed',
     });
   });
 

@@ -96,10 +96,20 @@ describe('a created intern', () => {
     const { status, body } = await create({ description: 'Reads.', vault_id: undefined });
     expect(status).toBe(201);
     expect(body).toEqual({
-      ...{ id: expect.stringMatching(uuid), name: body.name, description: 'Reads.', instructions: null, model: null },
-      ...{ status: 'awaiting_chat_install', hostname: null, workspaceId: workspace, attached_vault_id: null },
-      ...{ vault_id: expect.stringMatching(uuid), progress: null, lastFailureMessage: null },
-      ...{ createdAt: expect.stringMatching(time), updatedAt: expect.stringMatching(time) },
+      id: expect.stringMatching(uuid),
+      name: body.name,
+      description: 'Reads.',
+      instructions: null,
+      model: null,
+      status: 'awaiting_chat_install',
+      hostname: null,
+      workspaceId: workspace,
+      attached_vault_id: null,
+      vault_id: expect.stringMatching(uuid),
+      progress: null,
+      lastFailureMessage: null,
+      createdAt: expect.stringMatching(time),
+      updatedAt: expect.stringMatching(time),
     });
     expect(host.vaults.get(body.vault_id!)).toBe(body.id);
     expect(await find(body.id)).toEqual(body);

@@ -30,26 +30,46 @@ interface Row {
 
 const chat = (usage: object | null, more: object = {}): ScriptedResponse =>
   json({
-    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1_790_000_000, model: 'm' },
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1_790_000_000,
+    model: 'm',
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
     usage,
     ...more,
   });
 
 const message = {
-  ...{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' },
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
   content: [{ type: 'output_text', text: 'Hello.', annotations: [] }],
 };
 const responses = (usage: object, more: object = {}): ScriptedResponse =>
   json({
-    ...{ id: 'resp_1', object: 'response', created_at: 1_790_000_000, status: 'completed', model: 'm' },
-    ...{ output: [message], error: null, incomplete_details: null, usage, ...more },
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1_790_000_000,
+    status: 'completed',
+    model: 'm',
+    output: [message],
+    error: null,
+    incomplete_details: null,
+    usage,
+    ...more,
   });
 
 const claude = (usage: object): ScriptedResponse =>
   json({
-    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'Hello.' }] },
-    ...{ stop_reason: 'end_turn', stop_sequence: null, usage },
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [{ type: 'text', text: 'Hello.' }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage,
   });
 
 const gemini = (usageMetadata: object, candidate: object = {}): ScriptedResponse =>
@@ -57,7 +77,9 @@ const gemini = (usageMetadata: object, candidate: object = {}): ScriptedResponse
     candidates: [
       { content: { role: 'model', parts: [{ text: 'Hello.' }] }, finishReason: 'STOP', index: 0, ...candidate },
     ],
-    ...{ usageMetadata, modelVersion: 'm', responseId: 'r1' },
+    usageMetadata,
+    modelVersion: 'm',
+    responseId: 'r1',
   });
 
 const openai: Row[] = [
@@ -65,8 +87,11 @@ const openai: Row[] = [
     name: 'cached input and reasoning',
     model: 'openai/gpt-5-mini',
     answer: responses({
-      ...{ input_tokens: 1000, input_tokens_details: { cached_tokens: 600 } },
-      ...{ output_tokens: 300, output_tokens_details: { reasoning_tokens: 200 }, total_tokens: 1300 },
+      input_tokens: 1000,
+      input_tokens_details: { cached_tokens: 600 },
+      output_tokens: 300,
+      output_tokens_details: { reasoning_tokens: 200 },
+      total_tokens: 1300,
     }),
     // 400 × $0.25 + 600 × $0.025 = 100,000 + 15,000; reasoning is output: 300 × $2
     expected: [115_000, 600_000],
@@ -75,8 +100,11 @@ const openai: Row[] = [
     name: 'what was written to the cache',
     model: 'openai/gpt-6.1-sol',
     answer: responses({
-      ...{ input_tokens: 5000, input_tokens_details: { cached_tokens: 2000, cache_write_tokens: 1000 } },
-      ...{ output_tokens: 100, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 5100 },
+      input_tokens: 5000,
+      input_tokens_details: { cached_tokens: 2000, cache_write_tokens: 1000 },
+      output_tokens: 100,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 5100,
     }),
     // 2000 × $2 + 2000 × $0.10 + 1000 × $2.50 = 4,000,000 + 200,000 + 2,500,000; 100 × $10
     expected: [6_700_000, 1_000_000],
@@ -124,8 +152,10 @@ const openai: Row[] = [
     ask: { service_tier: 'flex' },
     answer: responses(
       {
-        ...{ input_tokens: 1000, input_tokens_details: { cached_tokens: 400 } },
-        ...{ output_tokens: 100, total_tokens: 1100 },
+        input_tokens: 1000,
+        input_tokens_details: { cached_tokens: 400 },
+        output_tokens: 100,
+        total_tokens: 1100,
       },
       { service_tier: 'flex' },
     ),
@@ -177,8 +207,11 @@ const openai: Row[] = [
     name: 'more cached than there was, and more reasoning than output',
     model: 'openai/gpt-5-mini',
     answer: responses({
-      ...{ input_tokens: 10, input_tokens_details: { cached_tokens: 999, cache_write_tokens: 999 } },
-      ...{ output_tokens: 10, output_tokens_details: { reasoning_tokens: 50 }, total_tokens: 20 },
+      input_tokens: 10,
+      input_tokens_details: { cached_tokens: 999, cache_write_tokens: 999 },
+      output_tokens: 10,
+      output_tokens_details: { reasoning_tokens: 50 },
+      total_tokens: 20,
     }),
     expected: [250, 20_000], // 10 × $0.025; 10 × $2
   },
@@ -189,9 +222,13 @@ const anthropic: Row[] = [
     name: 'cache writes of five minutes and of an hour in one answer, and a read',
     model: 'anthropic/claude-sonnet-5.5',
     answer: claude({
-      ...{ input_tokens: 100, cache_creation_input_tokens: 3000, cache_read_input_tokens: 5000 },
+      input_tokens: 100,
+      cache_creation_input_tokens: 3000,
+      cache_read_input_tokens: 5000,
       cache_creation: { ephemeral_5m_input_tokens: 1000, ephemeral_1h_input_tokens: 2000 },
-      ...{ output_tokens: 200, service_tier: 'standard', inference_geo: 'global' },
+      output_tokens: 200,
+      service_tier: 'standard',
+      inference_geo: 'global',
     }),
     // 100 × $2 + 1000 × $2.50 + 2000 × $4 + 5000 × $0.10 = 200,000 + 2,500,000 + 8,000,000 + 500,000; 200 × $10
     expected: [11_200_000, 2_000_000],
@@ -206,9 +243,17 @@ const anthropic: Row[] = [
         {
           type: 'message_start',
           message: {
-            ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null },
+            id: 'msg_1',
+            type: 'message',
+            role: 'assistant',
+            model: 'm',
+            content: [],
+            stop_reason: null,
             usage: {
-              ...{ input_tokens: 10, cache_creation_input_tokens: 500, cache_read_input_tokens: 0, output_tokens: 1 },
+              input_tokens: 10,
+              cache_creation_input_tokens: 500,
+              cache_read_input_tokens: 0,
+              output_tokens: 1,
               cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 500 },
             },
           },
@@ -262,8 +307,12 @@ const google: Row[] = [
     name: 'thoughts and cached content',
     model: 'google/gemini-3.1-pro-preview',
     answer: gemini({
-      ...{ promptTokenCount: 1000, cachedContentTokenCount: 400, candidatesTokenCount: 50, thoughtsTokenCount: 150 },
-      ...{ totalTokenCount: 1200, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 1000 }] },
+      promptTokenCount: 1000,
+      cachedContentTokenCount: 400,
+      candidatesTokenCount: 50,
+      thoughtsTokenCount: 150,
+      totalTokenCount: 1200,
+      promptTokensDetails: [{ modality: 'TEXT', tokenCount: 1000 }],
     }),
     expected: [1_280_000, 2_400_000], // 600 × $2 + 400 × $0.20 = 1,200,000 + 80,000; 200 × $12
   },
@@ -277,7 +326,9 @@ const google: Row[] = [
     name: 'sound that was read',
     model: 'google/gemini-2.5-flash',
     answer: gemini({
-      ...{ promptTokenCount: 1500, candidatesTokenCount: 20, totalTokenCount: 1520 },
+      promptTokenCount: 1500,
+      candidatesTokenCount: 20,
+      totalTokenCount: 1520,
       promptTokensDetails: [
         { modality: 'TEXT', tokenCount: 300 },
         { modality: 'AUDIO', tokenCount: 1200 },
@@ -289,7 +340,10 @@ const google: Row[] = [
     name: 'sound of which a part was in the cache',
     model: 'google/gemini-2.5-flash',
     answer: gemini({
-      ...{ promptTokenCount: 2000, cachedContentTokenCount: 1000, candidatesTokenCount: 10, totalTokenCount: 2010 },
+      promptTokenCount: 2000,
+      cachedContentTokenCount: 1000,
+      candidatesTokenCount: 10,
+      totalTokenCount: 2010,
       promptTokensDetails: [
         { modality: 'TEXT', tokenCount: 500 },
         { modality: 'AUDIO', tokenCount: 1500 },
@@ -306,7 +360,9 @@ const google: Row[] = [
     name: 'pictures that were read, at the price of text',
     model: 'google/gemini-2.5-flash-lite',
     answer: gemini({
-      ...{ promptTokenCount: 600, candidatesTokenCount: 10, totalTokenCount: 610 },
+      promptTokenCount: 600,
+      candidatesTokenCount: 10,
+      totalTokenCount: 610,
       promptTokensDetails: [
         { modality: 'IMAGE', tokenCount: 516 },
         { modality: 'TEXT', tokenCount: 84 },
@@ -319,7 +375,10 @@ const google: Row[] = [
     model: 'google/gemini-3-flash-preview',
     answer: gemini(
       {
-        ...{ promptTokenCount: 100, toolUsePromptTokenCount: 900, candidatesTokenCount: 100, totalTokenCount: 1100 },
+        promptTokenCount: 100,
+        toolUsePromptTokenCount: 900,
+        candidatesTokenCount: 100,
+        totalTokenCount: 1100,
       },
       { groundingMetadata: { webSearchQueries: ['height of the Eiger', 'Eiger north face'] } },
     ),
@@ -343,8 +402,14 @@ const others: Row[] = [
     ask: { provider: { only: ['groq'] } },
     answer: chat(
       {
-        ...{ queue_time: 0.04, prompt_tokens: 1000, prompt_time: 0.01, completion_tokens: 100, completion_time: 0.2 },
-        ...{ total_tokens: 1100, total_time: 0.21, prompt_tokens_details: { cached_tokens: 200 } },
+        queue_time: 0.04,
+        prompt_tokens: 1000,
+        prompt_time: 0.01,
+        completion_tokens: 100,
+        completion_time: 0.2,
+        total_tokens: 1100,
+        total_time: 0.21,
+        prompt_tokens_details: { cached_tokens: 200 },
         completion_tokens_details: { reasoning_tokens: 60 },
       },
       { service_tier: 'on_demand', x_groq: { id: 'req_1' } },
@@ -357,8 +422,11 @@ const others: Row[] = [
     model: 'deepseek/deepseek-v4.1-flash',
     ask: { provider: { only: ['deepseek'] } },
     answer: chat({
-      ...{ prompt_tokens: 2112, completion_tokens: 3, total_tokens: 2115 },
-      ...{ prompt_cache_hit_tokens: 2048, prompt_cache_miss_tokens: 64 },
+      prompt_tokens: 2112,
+      completion_tokens: 3,
+      total_tokens: 2115,
+      prompt_cache_hit_tokens: 2048,
+      prompt_cache_miss_tokens: 64,
     }),
     expected: [31_488, 3_600], // 64 × $0.30 + 2048 × $0.006 = 19,200 + 12,288; 3 × $1.20
   },
@@ -379,9 +447,14 @@ const others: Row[] = [
     model: 'x-ai/grok-4.5',
     ask: { provider: { only: ['xai'] } },
     answer: responses({
-      ...{ input_tokens: 1200, input_tokens_details: { cached_tokens: 200 } },
-      ...{ output_tokens: 500, output_tokens_details: { reasoning_tokens: 400 }, total_tokens: 1700 },
-      ...{ num_sources_used: 0, num_server_side_tools_used: 3, cost_in_usd_ticks: 201_000_000 },
+      input_tokens: 1200,
+      input_tokens_details: { cached_tokens: 200 },
+      output_tokens: 500,
+      output_tokens_details: { reasoning_tokens: 400 },
+      total_tokens: 1700,
+      num_sources_used: 0,
+      num_server_side_tools_used: 3,
+      cost_in_usd_ticks: 201_000_000,
       server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 1, code_interpreter_calls: 0 },
     }),
     // 1000 × $2 + 200 × $0.50; 500 × $6; three at half a cent: 20,100,000 in all, and so it says
@@ -392,7 +465,9 @@ const others: Row[] = [
     name: 'xAI in the older manner: reasoning beside the output',
     model: 'x-ai/grok-4.3',
     answer: chat({
-      ...{ prompt_tokens: 32, completion_tokens: 9, total_tokens: 151 },
+      prompt_tokens: 32,
+      completion_tokens: 9,
+      total_tokens: 151,
       prompt_tokens_details: { text_tokens: 32, audio_tokens: 0, image_tokens: 0, cached_tokens: 0 },
       completion_tokens_details: { reasoning_tokens: 110, audio_tokens: 0, accepted_prediction_tokens: 0 },
     }),
@@ -403,7 +478,11 @@ const others: Row[] = [
     model: 'anthropic/claude-sonnet-5.5',
     ask: { provider: { only: ['openrouter'] } },
     answer: chat({
-      ...{ prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100, cost: 0.0035, is_byok: false },
+      prompt_tokens: 1000,
+      completion_tokens: 100,
+      total_tokens: 1100,
+      cost: 0.0035,
+      is_byok: false,
       prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 200, audio_tokens: 0, video_tokens: 0 },
       cost_details: { upstream_inference_cost: null, upstream_inference_prompt_cost: 0.0021 },
       completion_tokens_details: { reasoning_tokens: 0, image_tokens: 0 },
@@ -431,9 +510,13 @@ const others: Row[] = [
     model: 'qwen/qwen3-32b',
     ask: { provider: { only: ['alibaba'] } },
     answer: chat({
-      ...{ prompt_tokens: 2000, completion_tokens: 10, total_tokens: 2010 },
+      prompt_tokens: 2000,
+      completion_tokens: 10,
+      total_tokens: 2010,
       prompt_tokens_details: {
-        ...{ cached_tokens: 1000, cache_creation_input_tokens: 500, cache_type: 'ephemeral' },
+        cached_tokens: 1000,
+        cache_creation_input_tokens: 500,
+        cache_type: 'ephemeral',
         cache_creation: { ephemeral_5m_input_tokens: 500 },
       },
     }),
@@ -443,7 +526,10 @@ const others: Row[] = [
     name: 'Perplexity: a fee for the request',
     model: 'perplexity/sonar',
     answer: chat({
-      ...{ prompt_tokens: 14, completion_tokens: 86, total_tokens: 100, search_context_size: 'low' },
+      prompt_tokens: 14,
+      completion_tokens: 86,
+      total_tokens: 100,
+      search_context_size: 'low',
       cost: { input_tokens_cost: 0.000014, output_tokens_cost: 0.000086, request_cost: 0.005, total_cost: 0.0051 },
     }),
     expected: [5_014_000, 86_000], // 14 × $1 + half a cent; 86 × $1: 0.0051 in all, and so it says
@@ -453,11 +539,19 @@ const others: Row[] = [
     name: 'Perplexity: what it read and thought for an answer, and its searches',
     model: 'perplexity/sonar-deep-research',
     answer: chat({
-      ...{ prompt_tokens: 33, completion_tokens: 7163, total_tokens: 7196 },
-      ...{ citation_tokens: 20_016, num_search_queries: 18, reasoning_tokens: 73_997 },
+      prompt_tokens: 33,
+      completion_tokens: 7163,
+      total_tokens: 7196,
+      citation_tokens: 20_016,
+      num_search_queries: 18,
+      reasoning_tokens: 73_997,
       cost: {
-        ...{ input_tokens_cost: 0.000066, output_tokens_cost: 0.057, citation_tokens_cost: 0.04 },
-        ...{ reasoning_tokens_cost: 0.222, search_queries_cost: 0.09, total_cost: 0.409 },
+        input_tokens_cost: 0.000066,
+        output_tokens_cost: 0.057,
+        citation_tokens_cost: 0.04,
+        reasoning_tokens_cost: 0.222,
+        search_queries_cost: 0.09,
+        total_cost: 0.409,
       },
     }),
     // (33 + 20,016) × $2; 7163 × $8 + 73,997 × $3 = 57,304,000 + 221,991,000; 18 at half a cent: 0.409 in all
@@ -470,13 +564,19 @@ const others: Row[] = [
 const ownPrices = {
   // https://developers.openai.com/api/docs/models/gpt-audio.md, 2026-11
   'openai-chat:own/gpt-audio': {
-    ...{ prompt: '0.0000025', completion: '0.00001', audio: '0.000032', audio_output: '0.000064' },
+    prompt: '0.0000025',
+    completion: '0.00001',
+    audio: '0.000032',
+    audio_output: '0.000064',
   },
   // https://github.com/BerriAI/litellm/discussions/44983, 2026-10
   'gemini:own/nano-banana-2.1': { prompt: '0.0000015', completion: '0.0000075', image_output: '0.00003' },
   // https://platform.openai.com/docs/models/gpt-image-1, 2026-06
   'openai-responses:own/gpt-image-1': {
-    ...{ prompt: '0.000005', completion: '0.00004', image_token: '0.00001', image_output: '0.00004' },
+    prompt: '0.000005',
+    completion: '0.00004',
+    image_token: '0.00001',
+    image_output: '0.00004',
   },
   'anthropic-messages:own/short': { prompt: '0.000001', completion: '0.000005', cache_write: '0.00000125' },
   'openai-chat:own/vllm': { prompt: '0.0000001', completion: '0.0000004', request: '0.0001' },
@@ -488,7 +588,9 @@ const own: Row[] = [
     name: 'sound, read and made',
     model: 'own/gpt-audio',
     answer: chat({
-      ...{ prompt_tokens: 150, completion_tokens: 80, total_tokens: 230 },
+      prompt_tokens: 150,
+      completion_tokens: 80,
+      total_tokens: 230,
       prompt_tokens_details: { audio_tokens: 100, text_tokens: 50, cached_tokens: 0 },
       completion_tokens_details: { audio_tokens: 60, text_tokens: 20, reasoning_tokens: 0 },
     }),
@@ -499,7 +601,10 @@ const own: Row[] = [
     name: 'a picture that was made, words and thoughts beside it',
     model: 'own/nano-banana-2.1',
     answer: gemini({
-      ...{ promptTokenCount: 10, candidatesTokenCount: 1130, thoughtsTokenCount: 100, totalTokenCount: 1240 },
+      promptTokenCount: 10,
+      candidatesTokenCount: 1130,
+      thoughtsTokenCount: 100,
+      totalTokenCount: 1240,
       candidatesTokensDetails: [
         { modality: 'IMAGE', tokenCount: 1120 },
         { modality: 'TEXT', tokenCount: 10 },
@@ -513,8 +618,11 @@ const own: Row[] = [
     name: 'pictures that were read at a price of their own, and one that was made',
     model: 'own/gpt-image-1',
     answer: responses({
-      ...{ input_tokens: 350, input_tokens_details: { text_tokens: 50, image_tokens: 300 } },
-      ...{ output_tokens: 272, output_tokens_details: { image_tokens: 272 }, total_tokens: 622 },
+      input_tokens: 350,
+      input_tokens_details: { text_tokens: 50, image_tokens: 300 },
+      output_tokens: 272,
+      output_tokens_details: { image_tokens: 272 },
+      total_tokens: 622,
     }),
     expected: [3_250_000, 10_880_000], // 50 × $5 + 300 × $10 = 250,000 + 3,000,000; 272 × $40
   },
@@ -522,7 +630,9 @@ const own: Row[] = [
     name: 'an hour in the cache without a price of its own: that of five minutes',
     model: 'own/short',
     answer: claude({
-      ...{ input_tokens: 10, cache_creation_input_tokens: 400, output_tokens: 10 },
+      input_tokens: 10,
+      cache_creation_input_tokens: 400,
+      output_tokens: 10,
       cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 300 },
     }),
     expected: [510_000, 50_000], // 10 × $1 + 400 × $1.25; 10 × $5
@@ -580,12 +690,16 @@ beforeAll(async () => {
     providers: [
       ...[...builtin, 'perplexity', 'cohere'].map((id) => ({ id, ...at })),
       ...[...priced].map(([wire, models]) => ({
-        ...{ id: `own-${wire}`, wire, ...at },
+        id: `own-${wire}`,
+        wire,
+        ...at,
         models: models.map(([name, pricing]) => ({ model: name.split(':')[1], upstream_model: 'm', pricing })),
       })),
       { id: 'xai-chat', same_as: 'xai', wire: 'openai-chat', ...at, models: [{ model: 'x-ai/grok-4.3' }] },
       {
-        ...{ id: 'openrouter', wire: 'openai-chat', ...at },
+        id: 'openrouter',
+        wire: 'openai-chat',
+        ...at,
         models: [
           {
             model: 'anthropic/claude-sonnet-5.5',
@@ -595,7 +709,11 @@ beforeAll(async () => {
         ],
       },
       {
-        ...{ id: 'mistral-own', same_as: 'mistral', wire: 'openai-chat', workspace: 'main', ...at },
+        id: 'mistral-own',
+        same_as: 'mistral',
+        wire: 'openai-chat',
+        workspace: 'main',
+        ...at,
         models: [{ model: 'mistralai/ministral-8b-2512' }],
       },
     ],

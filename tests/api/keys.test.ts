@@ -85,9 +85,17 @@ describe('POST /keys', () => {
       limit_remaining: null,
       limit_reset: null,
       include_byok_in_limit: false,
-      ...{ requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null },
-      ...{ usage: 0, usage_daily: 0, usage_weekly: 0, usage_monthly: 0 },
-      ...{ byok_usage: 0, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0 },
+      requests_per_minute: null,
+      tokens_per_minute: null,
+      concurrent_streams: null,
+      usage: 0,
+      usage_daily: 0,
+      usage_weekly: 0,
+      usage_monthly: 0,
+      byok_usage: 0,
+      byok_usage_daily: 0,
+      byok_usage_weekly: 0,
+      byok_usage_monthly: 0,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
       updated_at: null,
       expires_at: null,
@@ -224,7 +232,10 @@ describe('a key by its hash', () => {
     expect(first.status).toBe(200);
     expect(first.body.data).toEqual({
       ...data,
-      ...{ name: 'renamed', limit: 7.5, limit_remaining: 7.5, updated_at: expect.any(String) },
+      name: 'renamed',
+      limit: 7.5,
+      limit_remaining: 7.5,
+      updated_at: expect.any(String),
     });
     const second = await ask('PATCH', path, { limit: null, limit_reset: null, include_byok_in_limit: true });
     expect(second.body.data).toMatchObject({ limit: null, limit_remaining: null, limit_reset: null });
@@ -432,8 +443,14 @@ describe('GET /key', () => {
         limit_remaining: 1.5,
         limit_reset: null,
         include_byok_in_limit: false,
-        ...{ usage: 0.5, usage_daily: 0.5, usage_weekly: 0.5, usage_monthly: 0.5 },
-        ...{ byok_usage: 0, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0 },
+        usage: 0.5,
+        usage_daily: 0.5,
+        usage_weekly: 0.5,
+        usage_monthly: 0.5,
+        byok_usage: 0,
+        byok_usage_daily: 0,
+        byok_usage_weekly: 0,
+        byok_usage_monthly: 0,
         is_free_tier: false,
         is_management_key: false,
         is_provisioning_key: false,
@@ -441,7 +458,9 @@ describe('GET /key', () => {
         organization_id: null,
         workspace_id: main,
         expires_at: null,
-        ...{ requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null },
+        requests_per_minute: null,
+        tokens_per_minute: null,
+        concurrent_streams: null,
         rate_limit: { requests: -1, interval: '1m', note: expect.any(String) },
         allowed_data_regions: ['global'],
         free_model_daily_requests: { used: 0, limit: -1, remaining: -1 },
@@ -451,7 +470,11 @@ describe('GET /key', () => {
 
   it('describes a management key', async () => {
     expect((await ask('GET', '/key')).body.data).toMatchObject({
-      ...{ is_management_key: true, is_provisioning_key: true, workspace_id: null, limit: null, usage: 0 },
+      is_management_key: true,
+      is_provisioning_key: true,
+      workspace_id: null,
+      limit: null,
+      usage: 0,
     });
   });
 

@@ -102,18 +102,40 @@ describe.each(cases)('$wire, $mode, an interrupted attempt with a report', (how)
     const response = expectText(outcome, 'Hello there.');
     const row = await rowOf(session);
     expect(row).toMatchObject({
-      ...{ outcome: 'completed', status: 200, model: `${wire}/second`, provider: 'second', estimated: 0, priced: 1 },
-      ...{ input_tokens: 120, cached_tokens: 5, output_tokens: 50, cost_nano_usd: brokenCost + answerCost },
+      outcome: 'completed',
+      status: 200,
+      model: `${wire}/second`,
+      provider: 'second',
+      estimated: 0,
+      priced: 1,
+      input_tokens: 120,
+      cached_tokens: 5,
+      output_tokens: 50,
+      cost_nano_usd: brokenCost + answerCost,
     });
     const line = { entry_id: row.id, kind: 'attempt', priced: 1, estimated: 0 };
     expect(linesOf(row.id)).toMatchObject([
       {
-        ...{ ...line, position: 0, model: `${wire}/first`, provider: 'first', status: 502 },
-        ...{ input_tokens: 100, cached_tokens: 0, output_tokens: 40, cost_nano_usd: brokenCost },
+        ...line,
+        position: 0,
+        model: `${wire}/first`,
+        provider: 'first',
+        status: 502,
+        input_tokens: 100,
+        cached_tokens: 0,
+        output_tokens: 40,
+        cost_nano_usd: brokenCost,
       },
       {
-        ...{ ...line, position: 1, model: `${wire}/second`, provider: 'second', status: 200 },
-        ...{ input_tokens: 20, cached_tokens: 5, output_tokens: 10, cost_nano_usd: answerCost },
+        ...line,
+        position: 1,
+        model: `${wire}/second`,
+        provider: 'second',
+        status: 200,
+        input_tokens: 20,
+        cached_tokens: 5,
+        output_tokens: 10,
+        cost_nano_usd: answerCost,
       },
     ]);
     expect(response.usage).toMatchObject({ input_tokens: 20, output_tokens: 10, cost: row.cost_nano_usd / 1e9 });
@@ -195,8 +217,14 @@ describe.each(cases)('$wire, $mode, an interrupted attempt with a report', (how)
     expect(outcome.status).toBe(502);
     const row = await rowOf(session);
     expect(row).toMatchObject({
-      ...{ outcome: 'failed', status: 502, model: `${wire}/first`, provider: 'first', estimated: 0 },
-      ...{ input_tokens: 100, output_tokens: 40, cost_nano_usd: brokenCost },
+      outcome: 'failed',
+      status: 502,
+      model: `${wire}/first`,
+      provider: 'first',
+      estimated: 0,
+      input_tokens: 100,
+      output_tokens: 40,
+      cost_nano_usd: brokenCost,
     });
     expect(linesOf(row.id)).toEqual([]);
   });
@@ -269,7 +297,11 @@ const cutStreams: Partial<Record<WireName, { frames: object[]; counts: object }>
       {
         type: 'message_start',
         message: {
-          ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] },
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          model: 'm',
+          content: [],
           usage: { input_tokens: 95, cache_read_input_tokens: 5, output_tokens: 1 },
         },
       },
@@ -277,7 +309,10 @@ const cutStreams: Partial<Record<WireName, { frames: object[]; counts: object }>
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'four score' } },
     ],
     counts: {
-      ...{ input_tokens: 100, cached_tokens: 5, output_tokens: 2, estimated: 1 },
+      input_tokens: 100,
+      cached_tokens: 5,
+      output_tokens: 2,
+      estimated: 1,
       cost_nano_usd: 95_000 + 500 + 4_000 + 50_000,
     },
   },

@@ -26,7 +26,9 @@ const pricing = {
 };
 const foreignKey = 'test-foreign-key-00001';
 const names = {
-  ...{ priced: { pricing }, unpriced: {}, free: { pricing: { prompt: 0, completion: 0 } } },
+  priced: { pricing },
+  unpriced: {},
+  free: { pricing: { prompt: 0, completion: 0 } },
   dearest: { pricing: { prompt: 1, completion: 1, request: 10_000 } },
 };
 

@@ -258,7 +258,9 @@ describe.each(cases)('random output, $wire, $mode', (how) => {
 describe.each<Mode>(['buffered', 'streamed'])('a scan that takes long, %s', (mode) => {
   // Text that keeps attempts of all patterns in progress: tens of microseconds for each character.
   const content_filters = Array.from({ length: 60 }, (_, index) => ({
-    ...{ pattern: `[ab]*a[ab]{20}c${index}`, action: 'redact', apply_to: ['output'] },
+    pattern: `[ab]*a[ab]{20}c${index}`,
+    action: 'redact',
+    apply_to: ['output'],
   }));
   const writeText = (length: number): string => {
     let state = 1;

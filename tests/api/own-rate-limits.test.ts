@@ -169,7 +169,9 @@ it('GET /key shows the limits of the key that asks', async () => {
   const { key } = await createKey({ requests_per_minute: 7, concurrent_streams: 2 });
   const show = async (one: string) => (await ask('GET', '/key', undefined, one)).body.data;
   expect(await show(key)).toMatchObject({
-    ...{ requests_per_minute: 7, tokens_per_minute: null, concurrent_streams: 2 },
+    requests_per_minute: 7,
+    tokens_per_minute: null,
+    concurrent_streams: 2,
     rate_limit: { requests: 7, interval: '1m' },
   });
   expect((await show(testKeys.key)).rate_limit.requests).toBe(-1);

@@ -97,7 +97,10 @@ const sent = (): Json => upstream.requests.at(-1)!.body;
 describe('the plugin of examples/', () => {
   it.each([false, true])('changes the request and writes a stage, streamed: %s', async (stream) => {
     const body = {
-      ...{ model: 'acme/one', input: 'Which sku is it?', instructions: 'Be brief.', stream },
+      model: 'acme/one',
+      input: 'Which sku is it?',
+      instructions: 'Be brief.',
+      stream,
       plugins: [{ id: 'glossary', terms }],
     };
     const answer = stream
@@ -153,7 +156,8 @@ describe('the settings of a plugin of a module', () => {
     const { key } = (await administer('POST', '/keys', { name: slug, workspace_id: id })).body;
     const answer = await respond({ input: 'Which SKU?' }, key);
     expect(answer.body.router_metadata).toMatchObject({
-      ...{ pipeline: [{ name: 'glossary' }], params: { workspace_defaults: { default_plugins: ['glossary'] } } },
+      pipeline: [{ name: 'glossary' }],
+      params: { workspace_defaults: { default_plugins: ['glossary'] } },
     });
     for (const [plugin, path] of [
       [{ id: 'glossary', terms: 1 }, 'default_plugins[0].terms'],
@@ -233,7 +237,10 @@ describe('a plugin of a module', () => {
   it('that writes after its turn fails its own request and no other', async () => {
     for (const stream of [false, true]) {
       const response = await gateway.post('/responses', {
-        ...{ model: 'acme/one', input: 'Hello', plugins: moodOf('writes late'), stream },
+        model: 'acme/one',
+        input: 'Hello',
+        plugins: moodOf('writes late'),
+        stream,
       });
       await response.text();
       expect((await respond({})).status).toBe(200);

@@ -202,7 +202,10 @@ describe('GET, POST, PATCH and DELETE /presets', () => {
 
     const changed = await ask(key, 'PATCH', '/presets/mine', { slug: 'new', status: 'archived', description: null });
     expect(changed.body.data).toMatchObject({
-      ...{ slug: 'new', status: 'archived', description: null, status_updated_at: time },
+      slug: 'new',
+      status: 'archived',
+      description: null,
+      status_updated_at: time,
       designated_version: version,
     });
     expect((await ask(key, 'GET', '/presets/mine')).status).toBe(404);
@@ -308,7 +311,9 @@ describe('POST /presets/{slug}/responses', () => {
     expect(same.body.data).toEqual(made.body.data);
     const next = await ask(key, 'POST', '/presets/mine/responses', { temperature: 1 });
     expect(next.body.data.designated_version).toMatchObject({
-      ...{ version: 2, config: { temperature: 1 }, system_prompt: null },
+      version: 2,
+      config: { temperature: 1 },
+      system_prompt: null,
     });
     const answer = await respond(key, { model: 'acme/one@preset/mine' });
     expect(answer.body.temperature).toBe(1);

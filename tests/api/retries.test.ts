@@ -313,7 +313,10 @@ it.each([false, true])('an image generation is repeated, streamed: %s', async (s
     retry: { backoff_ms: 0 },
     providers: [
       {
-        ...{ id: 'painter', wire: 'openai-images', base_url: upstream.url, api_key: 'key-of-painter' },
+        id: 'painter',
+        wire: 'openai-images',
+        base_url: upstream.url,
+        api_key: 'key-of-painter',
         models: [
           { model: 'acme/painter', image: { pricing: [{ billable: 'output_image', unit: 'image', cost_usd: 0.1 }] } },
         ],

@@ -18,7 +18,9 @@ const failed: ScriptedResponse = json({ error: { message: 'No.' } }, { status: 5
 /** The model `acme/m` at two providers with these weights. */
 const config = (weights: { stable?: number; canary?: number }, routing: object = { strategy: 'weighted' }) => {
   const entry = (id: 'stable' | 'canary', upstream: ScriptedUpstream) => ({
-    ...{ id, wire: 'openai-chat', base_url: upstream.url },
+    id,
+    wire: 'openai-chat',
+    base_url: upstream.url,
     models: [{ model: 'acme/m', upstream_model: 'm', ...(weights[id] !== undefined && { weight: weights[id] }) }],
   });
   return {

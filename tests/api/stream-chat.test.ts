@@ -36,7 +36,13 @@ describe('openai-chat', () => {
 
   it('leaves out fields of reasoning_details that are not texts, and names them', async () => {
     const details = ['text', 'summary', 'encrypted'].map((kind) => ({
-      ...{ type: `reasoning.${kind}`, text: {}, summary: { a: 1 }, data: [1], signature: 5, id: {}, format: {} },
+      type: `reasoning.${kind}`,
+      text: {},
+      summary: { a: 1 },
+      data: [1],
+      signature: 5,
+      id: {},
+      format: {},
     }));
     for (const mode of ['buffered', 'streamed'] as const) {
       lab.upstream.respond(

@@ -16,7 +16,9 @@ const keys = { ben: '', foreign: '' };
 let gateway: TestGateway;
 const ask = manage(() => gateway);
 const vaultParts = () => ({
-  ...{ vaults: gateway.gateway.storage.vaults, interns: gateway.gateway.storage.interns, now: Date.now },
+  vaults: gateway.gateway.storage.vaults,
+  interns: gateway.gateway.storage.interns,
+  now: Date.now,
   masterKeys: createMasterKeys(Buffer.from(masterKey)),
 });
 
@@ -45,15 +47,33 @@ async function addIntern(fields: Partial<Intern> = {}): Promise<Intern> {
   const at = Date.now();
   const result = await interns.addIntern({
     intern: {
-      ...{ id: randomUUID(), workspaceId: main, creatorId: 'ada', name: unique('i').replace('_', '-') },
-      ...{ description: null, instructions: null, model: null, status: 'running', hostname: null },
-      ...{ vaultId: randomUUID(), hasVault: true, attachedVaultId: null, step: null, lastFailureMessage: null },
-      ...{ failureReason: null, runtimeAddress: null, isStopRequested: false, acknowledgesLoss: false },
-      ...{ createdAtMs: at, updatedAtMs: at },
+      id: randomUUID(),
+      workspaceId: main,
+      creatorId: 'ada',
+      name: unique('i').replace('_', '-'),
+      description: null,
+      instructions: null,
+      model: null,
+      status: 'running',
+      hostname: null,
+      vaultId: randomUUID(),
+      hasVault: true,
+      attachedVaultId: null,
+      step: null,
+      lastFailureMessage: null,
+      failureReason: null,
+      runtimeAddress: null,
+      isStopRequested: false,
+      acknowledgesLoss: false,
+      createdAtMs: at,
+      updatedAtMs: at,
       ...fields,
     },
     canAttach: true,
-    ...{ requestHash: randomUUID(), bodyHash: 'b', maxPerMember: 1000, change: { atMs: at, actorKeyHash: null } },
+    requestHash: randomUUID(),
+    bodyHash: 'b',
+    maxPerMember: 1000,
+    change: { atMs: at, actorKeyHash: null },
   });
   if (result.refusal !== undefined) throw new Error(result.refusal);
   const { id: internId, vaultId, workspaceId } = result.intern;

@@ -34,7 +34,9 @@ beforeAll(async () => {
   await once(vendor, 'listening');
   const base_url = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}/v1`;
   const account = (id: string, more: object) => ({
-    ...{ id, base_url, api_key: vendorKey },
+    id,
+    base_url,
+    api_key: vendorKey,
     models: [{ model: `acme/${id}`, upstream_model: 'm' }],
     ...more,
   });

@@ -115,7 +115,10 @@ describe.each(cases)('the plugin web: $wire, $mode', (how) => {
     expect(sent).not.toContain(engineKey);
     expect(stagesOf(outcome)).toEqual([
       {
-        ...{ type: 'plugin', name: 'web-search', summary: '2 results.', cost_usd: 0.007 },
+        type: 'plugin',
+        name: 'web-search',
+        summary: '2 results.',
+        cost_usd: 0.007,
         data: { engine: 'exa', query: 'Do heat pumps work in winter?', result_count: 2 },
       },
     ]);
@@ -135,16 +138,27 @@ describe.each(cases)('the plugin web: $wire, $mode', (how) => {
     ]);
     expect(annotations).toEqual([
       {
-        ...{ type: 'url_citation', url: 'https://other.example/a_(b)', title: 'Other', content: 'Other text.' },
-        ...{ start_index: text.indexOf(link), end_index: text.indexOf(link) + link.length },
+        type: 'url_citation',
+        url: 'https://other.example/a_(b)',
+        title: 'Other',
+        content: 'Other text.',
+        start_index: text.indexOf(link),
+        end_index: text.indexOf(link) + link.length,
       },
       {
-        ...{ type: 'url_citation', url: 'https://other.example/a_(b)', title: 'Other' },
-        ...{ start_index: text.lastIndexOf(link), end_index: text.length },
+        type: 'url_citation',
+        url: 'https://other.example/a_(b)',
+        title: 'Other',
+        start_index: text.lastIndexOf(link),
+        end_index: text.length,
       },
       {
-        ...{ type: 'url_citation', url: results[0]!.url, title: results[0]!.title, content: results[0]!.text },
-        ...{ start_index: 0, end_index: 0 },
+        type: 'url_citation',
+        url: results[0]!.url,
+        title: results[0]!.title,
+        content: results[0]!.text,
+        start_index: 0,
+        end_index: 0,
       },
     ]);
   });

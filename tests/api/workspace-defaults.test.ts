@@ -20,7 +20,11 @@ beforeAll(async () => {
       : json(wholeBody('openai-chat')),
   );
   const provider = (id: string, prices: Record<string, number>) => ({
-    ...{ id, name: id, wire: 'openai-chat', base_url: upstream.url, api_key: `key-of-${id}` },
+    id,
+    name: id,
+    wire: 'openai-chat',
+    base_url: upstream.url,
+    api_key: `key-of-${id}`,
     models: Object.entries(prices).map(([model, price]) => ({ model, pricing: usd(price) })),
   });
   gateway = await testGateway({
@@ -80,7 +84,8 @@ describe('a request that names no model', () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ model: 'acme/two', status: 'completed' });
     expect(body.router_metadata).toMatchObject({
-      ...{ requested: 'acme/two', strategy: 'direct' },
+      requested: 'acme/two',
+      strategy: 'direct',
       params: { workspace_defaults: { default_text_model: 'acme/two' } },
     });
     await expect
@@ -301,7 +306,8 @@ describe('an unknown default', () => {
     ]);
     const path = `/workspaces/${slug}`;
     const changed = await ask('PATCH', path, {
-      ...{ default_text_model: 'router/aut', default_image_model: 'simulator/imag' },
+      default_text_model: 'router/aut',
+      default_image_model: 'simulator/imag',
     });
     expect(changed.body.warnings).toEqual([
       'default_text_model: no model of this gateway matches "router/aut" yet; the nearest name is router/auto.',

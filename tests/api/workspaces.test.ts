@@ -43,7 +43,9 @@ describe('POST /workspaces', () => {
         io_logging_sampling_rate: 1,
         io_logging_api_key_ids: null,
         include_byok_in_budgets: false,
-        ...{ requests_per_minute: null, tokens_per_minute: null, concurrent_streams: null },
+        requests_per_minute: null,
+        tokens_per_minute: null,
+        concurrent_streams: null,
         created_at: time,
         created_by: null,
         updated_at: null,
@@ -154,7 +156,10 @@ describe('PATCH /workspaces/{id}', () => {
     expect((await ask('GET', `/workspaces/${made.slug}`)).status).toBe(404);
     expect((await ask('GET', `/workspaces/${made.id}`)).body.data).toEqual(changed);
     expect((await auditOf(ask, 1))[0]).toMatchObject({
-      ...{ action: 'workspace.update', object_kind: 'workspace', object_id: made.id, workspace_id: made.id },
+      action: 'workspace.update',
+      object_kind: 'workspace',
+      object_id: made.id,
+      workspace_id: made.id,
       changes: {
         name: { before: made.name, after: body.name },
         slug: { before: made.slug, after: body.slug },
@@ -307,7 +312,11 @@ describe('budgets', () => {
       await ask('PUT', `${path}/${interval}`, { limit_usd });
     }
     const entry = (createdAtMs: number, costNanoUsd: bigint, isByok = false) => ({
-      ...{ workspaceId: id, keyHash: 'k', createdAtMs, costNanoUsd, isByok },
+      workspaceId: id,
+      keyHash: 'k',
+      createdAtMs,
+      costNanoUsd,
+      isByok,
     });
     const now = Date.now();
     await book(
@@ -398,7 +407,11 @@ describe('members', () => {
     expect(added.body.added_count).toBe(2);
     expect(added.body.data).toHaveLength(2);
     expect(added.body.data).toContainEqual({
-      ...{ id: uuid, workspace_id: id, user_id: name, role: 'member', created_at: time },
+      id: uuid,
+      workspace_id: id,
+      user_id: name,
+      role: 'member',
+      created_at: time,
     });
     expect((await auditOf(ask, 3)).map((entry) => [entry.action, entry.object_id, entry.workspace_id])).toEqual([
       ['member.add', name, id],
@@ -414,7 +427,8 @@ describe('members', () => {
     const removed = await ask('POST', `/workspaces/${id}/members/remove`, { user_ids: [name, 'nobody'] });
     expect([removed.status, removed.body]).toEqual([200, { removed_count: 1 }]);
     expect((await ask('GET', `/workspaces/${id}/members`)).body).toMatchObject({
-      ...{ data: [{ user_id: 'ada' }], total_count: 1 },
+      data: [{ user_id: 'ada' }],
+      total_count: 1,
     });
     expect((await ask('POST', `/workspaces/${id}/members/remove`, { user_ids: [name] })).body).toEqual({
       removed_count: 0,
@@ -463,7 +477,8 @@ describe('changes at the same moment', () => {
 
   it('leave one workspace with a name or slug', async () => {
     const bodies = [1, 2, 3, 4, 5, 6].map((number) => ({
-      ...{ name: number % 2 ? 'the same' : `own ${number}`, slug: number % 2 ? `own-${number}` : 'the-same' },
+      name: number % 2 ? 'the same' : `own ${number}`,
+      slug: number % 2 ? `own-${number}` : 'the-same',
     }));
     const answers = await Promise.all(bodies.map((body) => ask('POST', '/workspaces', body)));
     expect(statuses(answers)).toEqual([201, 201, 400, 400, 400, 400]);

@@ -51,7 +51,9 @@ describe('embeddings', () => {
 
   it('come to LangChain', async () => {
     const embeddings = new OpenAIEmbeddings({
-      ...{ model, apiKey: gateway.key, maxRetries: 0 },
+      model,
+      apiKey: gateway.key,
+      maxRetries: 0,
       configuration: { baseURL: gateway.baseUrl },
     });
 
@@ -67,8 +69,11 @@ describe('reranking', () => {
     const cohere = createCohere({ baseURL: gateway.baseUrl, apiKey: gateway.key });
 
     const { ranking } = await rerank({
-      ...{ model: cohere.reranking('simulator/rerank'), maxRetries: 0 },
-      ...{ query: 'a red fox', documents: values, topN: 2 },
+      model: cohere.reranking('simulator/rerank'),
+      maxRetries: 0,
+      query: 'a red fox',
+      documents: values,
+      topN: 2,
     });
 
     expect(ranking.map(({ originalIndex, document }) => [originalIndex, document])).toEqual([

@@ -38,7 +38,8 @@ describe.each(backEnds)('with $kind', (backEnd) => {
 
     backEnd.script('', script[1]!);
     const approved = await client.responses.create({
-      ...{ model: backEnd.model, tools },
+      model: backEnd.model,
+      tools,
       input: [
         { role: 'user', content: prompt },
         ...(asked.output as ResponseInputItem[]), // its own types of output and input differ

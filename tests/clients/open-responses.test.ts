@@ -25,14 +25,21 @@ const message = z.object({
   content: z.array(z.union([outputText, z.object({ type: z.literal('refusal'), refusal: z.string() })])),
 });
 const functionCall = z.object({
-  ...{ type: z.literal('function_call'), id: z.string(), call_id: z.string(), name: z.string() },
-  ...{ arguments: z.string(), status },
+  type: z.literal('function_call'),
+  id: z.string(),
+  call_id: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+  status,
 });
 const reasoning = z.object({ type: z.literal('reasoning'), id: z.string(), summary: z.array(z.unknown()) });
 const item = z.union([message, functionCall, reasoning]);
 const functionTool = z.object({
-  ...{ type: z.literal('function'), name: z.string(), description: z.string().nullable() },
-  ...{ parameters: z.record(z.string(), z.unknown()).nullable(), strict: z.boolean().nullable() },
+  type: z.literal('function'),
+  name: z.string(),
+  description: z.string().nullable(),
+  parameters: z.record(z.string(), z.unknown()).nullable(),
+  strict: z.boolean().nullable(),
 });
 const usage = z.object({
   input_tokens: z.int(),

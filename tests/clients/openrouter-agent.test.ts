@@ -80,7 +80,9 @@ function keepState(): StateAccessor {
 /** Asks two questions in one conversation. @returns the texts, and the items of all events */
 async function converse(tools: readonly Tool[], isStreamed: boolean, isRenamed: boolean, first: string) {
   const client = new OpenRouter({
-    ...{ serverURL: backEnd.gateway.baseUrl, apiKey: backEnd.gateway.key, retryConfig: { strategy: 'none' } },
+    serverURL: backEnd.gateway.baseUrl,
+    apiKey: backEnd.gateway.key,
+    retryConfig: { strategy: 'none' },
     ...(isRenamed && { httpClient: new HTTPClient({ fetcher: renameTools }) }),
   });
   const state = keepState();

@@ -65,7 +65,8 @@ function checkRequests(searches: number): void {
 
 describe('the Agents SDK', () => {
   const search: HostedTool = {
-    ...{ type: 'hosted_tool', name: 'router:web_search' },
+    type: 'hosted_tool',
+    name: 'router:web_search',
     providerData: { type: 'router:web_search', parameters: { max_results: 3 } },
   };
   const weather = agentTool({

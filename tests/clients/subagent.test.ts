@@ -75,8 +75,12 @@ describe('a suspended subagent in the AI SDK', () => {
       execute: async () => '42',
     });
     return {
-      ...{ model: openai.responses(model), tools: { lookup: find }, stopWhen: stepCountIs(5), maxRetries: 0 },
-      ...{ providerOptions: nothingIsStored, prompt: backEnd.script('What is k1?', delegating, looking, answering) },
+      model: openai.responses(model),
+      tools: { lookup: find },
+      stopWhen: stepCountIs(5),
+      maxRetries: 0,
+      providerOptions: nothingIsStored,
+      prompt: backEnd.script('What is k1?', delegating, looking, answering),
     };
   };
 
@@ -105,7 +109,8 @@ const namesOf = (bodies: readonly object[]) =>
 
 describe('a suspended subagent in the Agents SDK', () => {
   const hosted: HostedTool = {
-    ...{ type: 'hosted_tool', name: 'router:subagent' },
+    type: 'hosted_tool',
+    name: 'router:subagent',
     providerData: { type: 'router:subagent', parameters },
   };
   const find = agentTool({

@@ -26,7 +26,12 @@ const mebibyte = 1024 * 1024;
 export function openContainersOf({ storage, objects, driver, bus, validMs = 15_000 }: ProcessParts): RunningContainers {
   const ignore = (): void => {};
   return createContainers({
-    ...{ driver, problem: undefined, store: storage.containers, objects, openEgress: undefined, now: Date.now },
+    driver,
+    problem: undefined,
+    store: storage.containers,
+    objects,
+    openEgress: undefined,
+    now: Date.now,
     bus: bus ?? createBus(createMemoryNetwork().join()),
     files: { files: storage.files, objects },
     log: ignore,
@@ -34,10 +39,16 @@ export function openContainersOf({ storage, objects, driver, bus, validMs = 15_0
     leaseTimes: { renewMs: validMs / 3, validMs },
     settings: () => ({
       limits: {
-        ...{ memoryBytes: 256 * mebibyte, cpus: 1, processes: 64, temporaryBytes: 16 * mebibyte },
-        ...{ diskBytes: 256 * mebibyte, diskEntries: 200_000 },
+        memoryBytes: 256 * mebibyte,
+        cpus: 1,
+        processes: 64,
+        temporaryBytes: 16 * mebibyte,
+        diskBytes: 256 * mebibyte,
+        diskEntries: 200_000,
       },
-      ...{ maxRunning: 100, maxRunningTotal: 100, idleMs: 300_000 },
+      maxRunning: 100,
+      maxRunningTotal: 100,
+      idleMs: 300_000,
       price: { perSecondNanoUsd: 0n, minSeconds: 0 },
     }),
   });

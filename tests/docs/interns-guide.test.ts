@@ -29,8 +29,12 @@ describe.skipIf(problem !== undefined)('the guide of interns', () => {
     const script = prelude + commands.replaceAll('http://127.0.0.1:8787', url);
     const env = {
       ...compileCache,
-      ...{ PATH: process.env.PATH!, NODE: process.execPath, ENTRY: join(root, 'src/cli.ts'), URL: url },
-      ...{ HEADGATE_KEY: testKeys.key, HEADGATE_CONFIG: join(folder, 'headgate.json') },
+      PATH: process.env.PATH!,
+      NODE: process.execPath,
+      ENTRY: join(root, 'src/cli.ts'),
+      URL: url,
+      HEADGATE_KEY: testKeys.key,
+      HEADGATE_CONFIG: join(folder, 'headgate.json'),
       HEADGATE_DATA: join(folder, 'data'),
     };
     const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env });

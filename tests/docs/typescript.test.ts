@@ -32,7 +32,12 @@ beforeAll(() => {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
   const compilerOptions = {
-    ...{ target: 'es2024', module: 'nodenext', types: ['node'], strict: true, noEmit: true, skipLibCheck: true },
+    target: 'es2024',
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
     allowImportingTsExtensions: true, // as the sources behind `paths` do
     paths: Object.fromEntries(Object.entries(packages).map(([name, path]) => [name, [join(root, 'src', path)]])),
   };

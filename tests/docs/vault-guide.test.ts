@@ -36,12 +36,32 @@ it('the commands of the guide work, and no value is readable anywhere', { timeou
   const [internId, vaultId] = [randomUUID(), randomUUID()];
   await storage.interns.addIntern({
     intern: {
-      ...{ id: internId, workspaceId: main, creatorId: 'ada', name: 'scout', vaultId, hasVault: true },
-      ...{ description: null, instructions: null, model: null, status: 'running', hostname: null, step: null },
-      ...{ attachedVaultId: null, lastFailureMessage: null, failureReason: null, runtimeAddress: null },
-      ...{ isStopRequested: false, acknowledgesLoss: false, createdAtMs: 1, updatedAtMs: 1 },
+      id: internId,
+      workspaceId: main,
+      creatorId: 'ada',
+      name: 'scout',
+      vaultId,
+      hasVault: true,
+      description: null,
+      instructions: null,
+      model: null,
+      status: 'running',
+      hostname: null,
+      step: null,
+      attachedVaultId: null,
+      lastFailureMessage: null,
+      failureReason: null,
+      runtimeAddress: null,
+      isStopRequested: false,
+      acknowledgesLoss: false,
+      createdAtMs: 1,
+      updatedAtMs: 1,
     },
-    ...{ requestHash: 'r', bodyHash: 'b', maxPerMember: 9, canAttach: true, change: { atMs: 1, actorKeyHash: null } },
+    requestHash: 'r',
+    bodyHash: 'b',
+    maxPerMember: 9,
+    canAttach: true,
+    change: { atMs: 1, actorKeyHash: null },
   });
   await createInternVaults(parts).create({ vaultId, internId, workspaceId: main });
 
@@ -49,8 +69,13 @@ it('the commands of the guide work, and no value is readable anywhere', { timeou
   const script = prelude + commands.replaceAll('http://127.0.0.1:8787', url);
   const env = {
     ...compileCache,
-    ...{ PATH: process.env.PATH!, NODE: process.execPath, ENTRY: join(root, 'src/cli.ts'), HEADGATE_DATA: data },
-    ...{ HEADGATE_KEY: testKeys.key, INTERN_ID: internId, HEADGATE_CONFIG: join(folder, 'headgate.json') },
+    PATH: process.env.PATH!,
+    NODE: process.execPath,
+    ENTRY: join(root, 'src/cli.ts'),
+    HEADGATE_DATA: data,
+    HEADGATE_KEY: testKeys.key,
+    INTERN_ID: internId,
+    HEADGATE_CONFIG: join(folder, 'headgate.json'),
   };
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env });
   expect(stdout).toContain('"scope":"workspace"');

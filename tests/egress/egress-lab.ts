@@ -98,7 +98,12 @@ export async function startEgressLab(): Promise<EgressLab> {
     async open(allowedDomains, limits = {}, secrets) {
       const socketPath = join(folder, `${count++}.sock`);
       const proxy = await openEgressProxy({
-        ...{ socketPath, allowedDomains, limits, secrets, counts: lab.counts, connect: lab.outbound.connectTo },
+        socketPath,
+        allowedDomains,
+        limits,
+        secrets,
+        counts: lab.counts,
+        connect: lab.outbound.connectTo,
         report: (refusal) => void lab.reports.push(refusal),
       });
       return {

@@ -75,7 +75,8 @@ describe.skipIf(problem !== undefined)(
       const run = async (command: string): Promise<string> => {
         const { signal } = new AbortController();
         const { stdout, stderr, outcome } = await sandbox.exec({
-          ...{ command, signal },
+          command,
+          signal,
           timeoutMs: 60_000,
           maxOutputBytes: 2 ** 20,
         });

@@ -80,7 +80,10 @@ async function askTls(
   await tunnel.expect(/^HTTP\/1\.1 200 Connection established\r\n\r\n/);
   tunnel.socket.removeAllListeners('data');
   const secure = connectTls({
-    ...{ socket: tunnel.socket, servername: target, ca: authority.certificate, ALPNProtocols: ['h2', 'http/1.1'] },
+    socket: tunnel.socket,
+    servername: target,
+    ca: authority.certificate,
+    ALPNProtocols: ['h2', 'http/1.1'],
     ...more,
   });
   return await new Promise((resolve, reject) => {

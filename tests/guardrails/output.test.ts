@@ -26,7 +26,10 @@ const filtersOf = (filters: ContentFilter[]): OutputFilters => ({
   compiled: compileFilters(filters),
 });
 const custom = (pattern: string, action: ContentFilter['action']): ContentFilter => ({
-  ...{ type: 'custom', pattern, label: null, action },
+  type: 'custom',
+  pattern,
+  label: null,
+  action,
 });
 const redacting: ContentFilter[] = [
   { type: 'builtin', slug: 'email', action: 'redact' },
@@ -388,7 +391,11 @@ const partOf = (output: readonly OutputItem[]) =>
 
 describe('what refers to text', () => {
   const annotation = (start: number, end: number) => ({
-    ...{ type: 'url_citation', url: 'https://example.com/', title: 'A page', start_index: start, end_index: end },
+    type: 'url_citation',
+    url: 'https://example.com/',
+    title: 'A page',
+    start_index: start,
+    end_index: end,
   });
   const positions = (annotations: object[]) =>
     (annotations as { start_index: number; end_index: number }[]).map((each) => [each.start_index, each.end_index]);

@@ -39,7 +39,10 @@ async function readChunks(response: Response) {
   const chunks = lines.filter((line) => line !== '[DONE]').map((line) => JSON.parse(line) as Chunk);
   const deltas = chunks.flatMap(({ choices }) => choices);
   return {
-    ...{ status: response.status, body, chunks, done: lines.at(-1) === '[DONE]' },
+    status: response.status,
+    body,
+    chunks,
+    done: lines.at(-1) === '[DONE]',
     text: deltas.map(({ delta }) => delta.content ?? '').join(''),
     finish: deltas.findLast(({ finish_reason }) => finish_reason !== null)?.finish_reason,
     call: deltas.flatMap(({ delta }) => delta.tool_calls ?? [])[0],

@@ -16,7 +16,9 @@ import { findCopies, listProcesses } from './search-machine.ts';
 const problem = await probeBubblewrap();
 const value = `planted-${process.pid}-7f3c9a1be2d04c58`;
 const body = {
-  ...{ name: 'scout', workspace_id: '00000000-0000-4000-8000-0000000000a1', provision: true },
+  name: 'scout',
+  workspace_id: '00000000-0000-4000-8000-0000000000a1',
+  provision: true,
   instructions: 'Be brief.',
 };
 interface Shown {
@@ -160,7 +162,10 @@ describe.skipIf(problem !== undefined)('an intern', () => {
     const { token } = (await (await send('GET', `/interns/${id}/daemon`)).json()) as { token: string };
     const { port } = new URL(gate.url);
     const request = httpRequest({
-      ...{ host: '127.0.0.1', port, path: '/chat/completions', method: 'POST' },
+      host: '127.0.0.1',
+      port,
+      path: '/chat/completions',
+      method: 'POST',
       headers: { host: hostname, authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     });
     request.end(JSON.stringify({ stream: true, messages: [{ role: 'user', content: 'By name' }] }));
@@ -194,7 +199,8 @@ describe.skipIf(problem !== undefined)('an intern', () => {
     const failed = await talk(['[[fail 400 Too bad.]]', 'never'], ...chat);
     expect(failed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('Too bad.') });
     expect(await talk([], 'interns', 'chat', 'other')).toMatchObject({
-      ...{ code: 1, stderr: expect.stringContaining('The key sees no intern "other".') },
+      code: 1,
+      stderr: expect.stringContaining('The key sees no intern "other".'),
     });
     const following = talk([], 'interns', 'logs', 'scout', '--follow');
     expect((await send('POST', `/interns/${id}/suspend`)).status).toBe(200);

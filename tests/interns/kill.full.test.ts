@@ -39,7 +39,8 @@ async function killAndRetry(point: string): Promise<unknown> {
   const { id } = (await retry.json()) as { id: string };
   const find = async () => (await (await second.get(`/api/v1/interns/${id}`)).json()) as { status: string };
   await vi.waitFor(async () => expect(await find(), point).toMatchObject({ status: 'running' }), {
-    ...{ timeout: 150_000, interval: 100 },
+    timeout: 150_000,
+    interval: 100,
   });
   using database = new DatabaseSync(join(folder, 'data', 'headgate.db'), { readOnly: true, timeout: 5000 });
   const count = (from: string) => Number(database.prepare(`select count(*) as found from ${from}`).get()?.['found']);
@@ -77,7 +78,13 @@ describe.skipIf(problem !== undefined)('a gateway that is killed', () => {
     expect(results).toHaveLength(points.length);
     for (const result of results) {
       expect(result).toEqual({
-        ...{ point: expect.any(String), status: true, interns: 1, vaults: 1, vaultKeys: 1, containers: 1, keys: 1 },
+        point: expect.any(String),
+        status: true,
+        interns: 1,
+        vaults: 1,
+        vaultKeys: 1,
+        containers: 1,
+        keys: 1,
         agents: 1,
       });
     }

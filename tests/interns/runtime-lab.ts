@@ -36,13 +36,17 @@ export async function openRuntimeLab(createDriver?: (folder: string) => SandboxD
   const logged: unknown[] = [];
 
   const createParts = (changed: Partial<RuntimeParts>): RuntimeParts => ({
-    ...{ driver, problem: undefined, store: gate.gateway.storage.containers },
+    driver,
+    problem: undefined,
+    store: gate.gateway.storage.containers,
     objects: openDiskObjects(join(folder, 'objects')),
     settings: () => ({ limits: testLimits, program: undefined, allowedDomains: [] }),
     bus: { publish: () => {}, subscribe: () => () => {} },
     async openEgress({ intern, name, connectGateway }) {
       const opened = await openEgress({
-        ...{ name, workspaceId: intern.workspaceId, allowedDomains: [GATEWAY_HOST] },
+        name,
+        workspaceId: intern.workspaceId,
+        allowedDomains: [GATEWAY_HOST],
         ownHost: { name: GATEWAY_HOST, connect: connectGateway },
       });
       return { ...opened, environment: {} };
@@ -52,13 +56,18 @@ export async function openRuntimeLab(createDriver?: (folder: string) => SandboxD
       await once(socket, 'connect');
       return socket;
     },
-    ...{ findAddress: async () => 'test', now: Date.now, times: { restartMs: 10 } },
+    findAddress: async () => 'test',
+    now: Date.now,
+    times: { restartMs: 10 },
     log: (message, fields) => void logged.push({ message, fields }),
     ...changed,
   });
 
   return {
-    ...{ gate, driver, logged, folder },
+    gate,
+    driver,
+    logged,
+    folder,
     openRuntime: (changed: Partial<RuntimeParts> = {}): LocalRuntime => createRuntime(createParts(changed)),
     async close() {
       await driver.close();
@@ -70,10 +79,26 @@ export async function openRuntimeLab(createDriver?: (folder: string) => SandboxD
 }
 
 export const createTestIntern = (fields: Partial<Intern> = {}): Intern => ({
-  ...{ id: randomUUID(), workspaceId, creatorId: 'ada', name: 'bob', description: null, instructions: null },
-  ...{ model: 'simulator/echo', status: 'provisioning', hostname: null, vaultId: randomUUID(), hasVault: true },
-  ...{ attachedVaultId: null, step: 3, lastFailureMessage: null, failureReason: null, runtimeAddress: null },
-  ...{ isStopRequested: false, acknowledgesLoss: false, createdAtMs: 1, updatedAtMs: 1 },
+  id: randomUUID(),
+  workspaceId,
+  creatorId: 'ada',
+  name: 'bob',
+  description: null,
+  instructions: null,
+  model: 'simulator/echo',
+  status: 'provisioning',
+  hostname: null,
+  vaultId: randomUUID(),
+  hasVault: true,
+  attachedVaultId: null,
+  step: 3,
+  lastFailureMessage: null,
+  failureReason: null,
+  runtimeAddress: null,
+  isStopRequested: false,
+  acknowledgesLoss: false,
+  createdAtMs: 1,
+  updatedAtMs: 1,
   ...fields,
 });
 
@@ -89,7 +114,8 @@ export function createReader() {
   const events: AgentEvent[] = [];
   const read = Promise.withResolvers<ReadRun>();
   const describe = (error?: RunError): ReadRun => ({
-    ...{ events, error },
+    events,
+    error,
     text: events.flatMap((event) => (event.type === 'text' ? [event.text] : [])).join(''),
   });
   return {

@@ -38,9 +38,16 @@ describe('schedules of interns', () => {
     const { status, body } = await create({ kind: 'cron', cron: '0 9 * * 1-5', time_zone: 'Asia/Tokyo', input: 'Go.' });
     expect(status).toBe(201);
     expect(body).toEqual({
-      ...{ id: expect.any(String), kind: 'cron', cron: '0 9 * * 1-5', time_zone: 'Asia/Tokyo', input: 'Go.' },
-      ...{ paused: false, next_due_at: expect.stringMatching(/T00:00:00.000Z$/), last_run: null },
-      ...{ created_at: expect.any(String), updated_at: expect.any(String) },
+      id: expect.any(String),
+      kind: 'cron',
+      cron: '0 9 * * 1-5',
+      time_zone: 'Asia/Tokyo',
+      input: 'Go.',
+      paused: false,
+      next_due_at: expect.stringMatching(/T00:00:00.000Z$/),
+      last_run: null,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
     });
     const path = `${base}/${body.id}`;
     const patch = async (change: object) => read(await gate.send('PATCH', path, change));

@@ -60,7 +60,8 @@ const start = async (log: object, more: object = {}): Promise<void> => {
         ...imageWireNames.map((wire) => {
           const { model: upstream_model, dialect, output } = caseOf(wire);
           const model = {
-            ...{ model: `pictures/${wire}`, upstream_model },
+            model: `pictures/${wire}`,
+            upstream_model,
             ...(output && { capabilities: { output } }),
           };
           return { id: `pictures-${wire}`, ...provider, wire, ...(dialect && { dialect }), models: [model] };
@@ -98,8 +99,13 @@ const troubles: Script[] = [
   ),
   // A success on every wire, with names that nobody else would give.
   json({
-    ...{ model: everything, modelVersion: everything, service_tier: everything, [everything]: everything },
-    ...{ status: 'completed', stop_reason: 'end_turn', [`x_${everything}`]: { note: [everything] } },
+    model: everything,
+    modelVersion: everything,
+    service_tier: everything,
+    [everything]: everything,
+    status: 'completed',
+    stop_reason: 'end_turn',
+    [`x_${everything}`]: { note: [everything] },
     choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
     output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] }],
     content: [{ type: 'text', text: 'Hello' }],
@@ -148,7 +154,9 @@ it('the log never contains an image or the address of one', async () => {
   await start({ level: 'trace', requests: true }, { images: { request_ms: 1000, stream_ms: 1000 } }); // some providers are polled until the deadline
   const url = `${upstream.url}/${secrets.answer}?signature=${secrets.answer}`;
   const body = {
-    ...{ prompt: secrets.prompt, user: secrets.user, session_id: secrets.user },
+    prompt: secrets.prompt,
+    user: secrets.user,
+    session_id: secrets.user,
     trace: { trace_name: secrets.user },
     provider: { options: { 'pictures-fal': { prompt: secrets.prompt } } },
   };

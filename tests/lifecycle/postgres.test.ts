@@ -71,7 +71,9 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
     const storage = { url: await createDatabase() };
     const models = (prompt: string) => [{ model: 'acme/m', pricing: { prompt, completion: prompt } }];
     const provider = (prompt: string) => ({
-      ...{ id: 'acme', wire: 'simulator', models: [{ ...models(prompt)[0], upstream_model: 'echo' }] },
+      id: 'acme',
+      wire: 'simulator',
+      models: [{ ...models(prompt)[0], upstream_model: 'echo' }],
     });
     const gateway = await open(storage.url, { providers: [provider('0.001')] });
     const response = await gateway.post('/responses', { model: 'acme/m', input: 'hi' });

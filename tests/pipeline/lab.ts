@@ -158,15 +158,14 @@ const endpointsOf = (
 ): Endpoint[] =>
   upstreams.map((upstream, at) => {
     const provider = createProvider({
-      ...{
-        id: `server-${at}`,
-        name: `Server ${at}`,
-        wire: wires.get(wire)!,
-        otherWires: otherWires.map((other) => wires.get(other)!),
-        baseUrl: upstream.url,
-        apiKeys: ['secret'],
-      },
-      ...{ headers: {}, dialect: {} },
+      id: `server-${at}`,
+      name: `Server ${at}`,
+      wire: wires.get(wire)!,
+      otherWires: otherWires.map((other) => wires.get(other)!),
+      baseUrl: upstream.url,
+      apiKeys: ['secret'],
+      headers: {},
+      dialect: {},
       timeouts: { connectMs: 5000, firstByteMs: 5000, idleMs: 5000, totalMs: 10_000 },
     });
     return { ...bareEndpoint(provider, model, 'm'), pricing };

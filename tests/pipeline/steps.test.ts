@@ -22,7 +22,9 @@ const lookup: Pick<ToolLoop, 'owns' | 'run'> = {
   },
 };
 const tools = ['lookup', 'ask_user'].map((name) => ({
-  ...{ type: 'function' as const, name, parameters: { type: 'object', properties: { q: { type: 'string' } } } },
+  type: 'function' as const,
+  name,
+  parameters: { type: 'object', properties: { q: { type: 'string' } } },
 }));
 const call = (name: string, input = { q: 'Oslo' }) => ({ name, input });
 const looking: Turn = {

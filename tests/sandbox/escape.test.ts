@@ -76,9 +76,14 @@ describe.skipIf(problem !== undefined)(`escapes${problem === undefined ? '' : `,
       .flat()
       .find((one) => one && !one.internal && one.family === 'IPv4');
     Object.assign(environment, {
-      ...{ HOST_PID: String(victim.pid), HOST_PORT: String(address.port), HOST_ADDRESS: own?.address ?? '127.0.0.2' },
-      ...{ SECRET_FOLDER: secretFolder, SECRET_FILE: join(secretFolder, 'secret'), DATA_FOLDER: folder },
-      ...{ UNIX_SOCKET: join(folder, 'socket'), ABSTRACT_SOCKET: abstract },
+      HOST_PID: String(victim.pid),
+      HOST_PORT: String(address.port),
+      HOST_ADDRESS: own?.address ?? '127.0.0.2',
+      SECRET_FOLDER: secretFolder,
+      SECRET_FILE: join(secretFolder, 'secret'),
+      DATA_FOLDER: folder,
+      UNIX_SOCKET: join(folder, 'socket'),
+      ABSTRACT_SOCKET: abstract,
     });
   });
   afterAll(() => {
@@ -161,7 +166,10 @@ describe.skipIf(problem !== undefined)(`escapes${problem === undefined ? '' : `,
     writeFileSync(join(copy, 'package.json'), '{"type":"module"}');
     const child = spawn(process.execPath, [join(copy, 'tests/sandbox/run-attempts.ts')], {
       stdio: ['pipe', 'pipe', 'inherit', 'ignore', inherited],
-      ...{ uid: OTHER_USER, gid: OTHER_USER, cwd: '/', env: { PATH: process.env['PATH'], HEADGATE_SECRET: 'x' } },
+      uid: OTHER_USER,
+      gid: OTHER_USER,
+      cwd: '/',
+      env: { PATH: process.env['PATH'], HEADGATE_SECRET: 'x' },
     });
     child.stdin!.end(JSON.stringify(parts));
     return JSON.parse(await text(child.stdout!)) as AttemptResults;

@@ -67,7 +67,11 @@ async function run(
   const { signal } = new AbortController();
   try {
     const { outcome, stderr, stdout } = await sandbox.exec({
-      ...{ command, timeoutMs, environment, signal, maxOutputBytes: 20_000 },
+      command,
+      timeoutMs,
+      environment,
+      signal,
+      maxOutputBytes: 20_000,
     });
     const end = outcome.type === 'timeout' ? 'timeout' : `exit=${outcome.exitCode}`;
     return `${end}\n${stdout.toString('latin1')}\n${stderr.toString('latin1')}`;

@@ -45,7 +45,10 @@ describe.each(wireNames)('router:advisor on %s', (wire) => {
       expect(served.body).toMatchObject({ status: 'completed', usage: { total_tokens: 3 * turnTokens } });
       expect(served.body.usage!.cost).toBeCloseTo(3 * turnUsd, 12);
       expect(item).toMatchObject({
-        ...{ type: 'router:advisor', status: 'completed', prompt: 'Map or list?', advice: 'Use a map.' },
+        type: 'router:advisor',
+        status: 'completed',
+        prompt: 'Map or list?',
+        advice: 'Use a map.',
         model: `acme/${wire}`,
       });
       expect(item).not.toHaveProperty('instance_name');
@@ -103,7 +106,10 @@ describe.each(wireNames)('router:advisor on %s', (wire) => {
         expect(deltas.every(({ type }) => type === 'response.output_text.delta')).toBe(true);
         expect(deltas.map(({ delta }) => delta).join('')).toBe(long);
         expect(events.at(-2)).toMatchObject({
-          ...{ type: 'response.output_text.done', text: long, content_index: 0, logprobs: [] },
+          type: 'response.output_text.done',
+          text: long,
+          content_index: 0,
+          logprobs: [],
           item_id: shownItems(served)[0]!.id,
         });
       }
@@ -191,7 +197,8 @@ describe('router:advisor', () => {
     await respond({ tools: both, tool_choice: { type: 'router:advisor' } }, answering);
     const [sent] = lab.takeRequests();
     expect(readSent(wire, sent!)).toMatchObject({
-      ...{ tools: ['router_advisor', 'router_advisor__1'], choice: 'router_advisor' },
+      tools: ['router_advisor', 'router_advisor__1'],
+      choice: 'router_advisor',
     });
   });
 
@@ -306,8 +313,12 @@ describe('router:advisor', () => {
     const upstream = await startUpstream();
     const slow = await startUpstream();
     const providerOf = (id: string, url: string, more: object = {}) => ({
-      ...{ id, wire, base_url: url, api_key: 'upstream-key-of-a-test' },
-      ...{ models: [{ model: `acme/${id}`, upstream_model: id }], ...more },
+      id,
+      wire,
+      base_url: url,
+      api_key: 'upstream-key-of-a-test',
+      models: [{ model: `acme/${id}`, upstream_model: id }],
+      ...more,
     });
     const timeouts = { first_byte_ms: 50 };
     const providers = [
@@ -330,8 +341,13 @@ describe('router:advisor', () => {
 
   it('shortens a memory that does not fit the model', async () => {
     const long = Array.from({ length: 40 }, (_, at) => ({
-      ...{ type: 'router:advisor', id: `st_${at}`, status: 'completed', call_id: `c${at}` },
-      ...{ prompt: `Question ${at}`, advice: `Advice ${at} ${'word '.repeat(400)}`, model: 'm' },
+      type: 'router:advisor',
+      id: `st_${at}`,
+      status: 'completed',
+      call_id: `c${at}`,
+      prompt: `Question ${at}`,
+      advice: `Advice ${at} ${'word '.repeat(400)}`,
+      model: 'm',
     }));
     const upstream = await startUpstream();
     const models = [

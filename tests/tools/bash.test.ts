@@ -55,7 +55,8 @@ describe.each(wireNames)('router:bash on %s', (wire) => {
         { type: 'function_call', name: 'bash', arguments: '{"command":"make"}', status: 'completed' },
       ]);
       const output = {
-        ...{ type: 'function_call_output', call_id: shownItems(served)[0]!['call_id'] },
+        type: 'function_call_output',
+        call_id: shownItems(served)[0]!['call_id'],
         output: 'ok',
       };
       const input = [{ role: 'user', content: 'Make.' }, ...served.body.output, output];
@@ -125,14 +126,17 @@ describe('router:bash', () => {
   it('runs several commands in the time of all, and returns the exit code of the last that failed', async () => {
     const codes: Record<string, number> = { two: 2, three: 3 };
     containers.run = async ({ command }) => ({
-      ...{ stdout: command, stderr: `${command}!` },
+      stdout: command,
+      stderr: `${command}!`,
       outcome: { type: 'exit', exit_code: codes[command] ?? 0 },
     });
     const commands = ['one', 'two', 'three', 'four'];
     const served = await respond(running({ commands, timeout_ms: 1e9 }));
     expect(shownItems(served)[0]).toMatchObject({
-      ...{ command: 'one\ntwo\nthree\nfour', stdout: 'one\ntwo\nthree\nfour' },
-      ...{ stderr: 'one!\ntwo!\nthree!\nfour!', exitCode: 3 },
+      command: 'one\ntwo\nthree\nfour',
+      stdout: 'one\ntwo\nthree\nfour',
+      stderr: 'one!\ntwo!\nthree!\nfour!',
+      exitCode: 3,
     });
     const times = containers.commands.map(({ timeoutMs }) => timeoutMs);
     expect(times[0]).toBe(300_000);
@@ -143,7 +147,9 @@ describe('router:bash', () => {
     containers.run = async ({ command }) => (command === 'two' ? { outcome: { type: 'timeout' } } : { stdout: 'x' });
     const served = await respond(running({ commands: ['one', 'two', 'three'] }));
     expect(shownItems(served)[0]).toMatchObject({
-      ...{ status: 'completed', exitCode: 124, stdout: 'x' },
+      status: 'completed',
+      exitCode: 124,
+      stdout: 'x',
       stderr: 'The commands did not end within 120000 ms.\n1 of 3 commands did not run.',
     });
     expect(containers.commands).toHaveLength(2);

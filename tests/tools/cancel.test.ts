@@ -25,7 +25,8 @@ afterAll(async () => {
 
 const turns: readonly Turn[] = [
   {
-    ...{ reasoning: 'word0a word0b word0c', text: 'word0d word0e word0f' },
+    reasoning: 'word0a word0b word0c',
+    text: 'word0d word0e word0f',
     calls: [call(held.name, { text: 'first' }), call(held.name, { text: 'second' })],
   },
   { text: 'word1a word1b word1c', calls: [call(held.name, { text: 'third' })] },
@@ -87,7 +88,10 @@ async function leaveAt(wire: WireName, isStreamed: boolean, point: Point): Promi
     });
   }
   const body = {
-    ...{ model: `acme/${wire}`, session_id: session, input: 'Begin.', tools: [{ type: held.type }] },
+    model: `acme/${wire}`,
+    session_id: session,
+    input: 'Begin.',
+    tools: [{ type: held.type }],
     provider: { order: [`${wire}-0`, `${wire}-1`] },
   };
   const client = new AbortController();

@@ -13,14 +13,18 @@ afterAll(() => lab.close());
 
 const parameters = { type: 'object', properties: { key: { type: 'string' } } };
 const group = {
-  ...{ type: 'namespace', name: 'crm', description: 'Customers of the shop' },
+  type: 'namespace',
+  name: 'crm',
+  description: 'Customers of the shop',
   tools: [
     { type: 'function', name: 'find', description: 'Finds one', parameters },
     { type: 'custom', name: 'query', description: 'Runs a query' },
   ],
 };
 const sql = {
-  ...{ type: 'custom', name: 'sql', description: 'Runs SQL' },
+  type: 'custom',
+  name: 'sql',
+  description: 'Runs SQL',
   format: { type: 'grammar', syntax: 'lark', definition: 'start: "SELECT" NAME' },
 };
 const slow = { type: 'function', name: 'slow', parameters, async: true };

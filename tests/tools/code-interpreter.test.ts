@@ -44,14 +44,15 @@ describe.each(wireNames)('programs on %s', (wire) => {
       const served = await respond({ tools: [{ type: 'router:code_interpreter' }] }, running, answering);
       expect(shownItems(served)).toMatchObject([
         {
-          ...{
-            type: 'router:code_interpreter',
-            status: 'completed',
-            code,
-            language: 'python',
-            container_id: 'sess_s1',
-          },
-          ...{ stdout: '42', stderr: '', exitCode: 0, files: [file] },
+          type: 'router:code_interpreter',
+          status: 'completed',
+          code,
+          language: 'python',
+          container_id: 'sess_s1',
+          stdout: '42',
+          stderr: '',
+          exitCode: 0,
+          files: [file],
         },
         { type: 'message' },
       ]);
@@ -66,7 +67,11 @@ describe.each(wireNames)('programs on %s', (wire) => {
       const served = await respond({ include }, running, answering);
       const [item] = shownItems(served);
       expect(item).toMatchObject({
-        ...{ type: 'code_interpreter_call', status: 'completed', code, container_id: 'sess_s1', outputs },
+        type: 'code_interpreter_call',
+        status: 'completed',
+        code,
+        container_id: 'sess_s1',
+        outputs,
         id: expect.stringMatching(/^ci_/),
       });
       if (mode === 'buffered') return;
@@ -164,7 +169,9 @@ describe('code_interpreter', () => {
     containers.run = async () => ({ stdout: '1', outcome: { type: 'timeout' } });
     const served = await respond({ tools: [{ type: 'router:code_interpreter' }] }, running, answering);
     expect(shownItems(served)[0]).toMatchObject({
-      ...{ stdout: '1', exitCode: 124, stderr: 'The program did not end within 120000 ms.' },
+      stdout: '1',
+      exitCode: 124,
+      stderr: 'The program did not end within 120000 ms.',
     });
   });
 });

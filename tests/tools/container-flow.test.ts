@@ -35,7 +35,9 @@ await probe.close();
 
 async function problemOf(gateway: TestGateway): Promise<string | undefined> {
   const response = await gateway.post('/responses', {
-    ...{ model: 'simulator/echo', input: script(shell('true')), tools: [{ type: 'router:shell' }] },
+    model: 'simulator/echo',
+    input: script(shell('true')),
+    tools: [{ type: 'router:shell' }],
   });
   const [item] = ((await response.json()) as { output: Item[] }).output;
   return item!['error'] as string | undefined;
@@ -83,7 +85,9 @@ describe.each(drivers)('commands in containers of %s', (driver) => {
         input: script(shell('printf 6,7 > n.csv', 'mkdir -p out && cp n.csv out/ && echo made', 'cat missing')),
       });
       expect(first[0]).toMatchObject({
-        ...{ type: 'router:shell', status: 'completed', container_id: id },
+        type: 'router:shell',
+        status: 'completed',
+        container_id: id,
         output: [
           { stdout: '', outcome: { type: 'exit', exit_code: 0 } },
           { stdout: 'made\n', stderr: '' },
@@ -197,7 +201,9 @@ describe.each(drivers)('commands in containers of %s', (driver) => {
       ];
       const send = (given: object[]) =>
         gateway.post('/responses', {
-          ...{ model: 'simulator/echo', session_id: 'policy', tools: given },
+          model: 'simulator/echo',
+          session_id: 'policy',
+          tools: given,
           input: script(shell('true')),
         });
       for (let count = 0; count < 2; count++) {
@@ -244,7 +250,9 @@ describe.each(drivers)('commands in containers of %s', (driver) => {
       const stream = await openStream(
         gateway,
         {
-          ...{ model: 'simulator/echo', session_id: 'left', tools },
+          model: 'simulator/echo',
+          session_id: 'left',
+          tools,
           input: script(shell(...(driver === 'simulation' ? endless : [endless.join('; ')]))),
         },
         { headers: { 'x-router-tool-output': 'enabled' } },
@@ -273,7 +281,8 @@ describe.skipIf(missing !== undefined)('programs in containers of bubblewrap', (
   it('compute and write files, which the bash of a later call reads', async () => {
     const code = 'open("n.txt", "w").write("42")\n6 * 7';
     const output = await respond({
-      ...{ session_id: 'code', include: ['code_interpreter_call.outputs'] },
+      session_id: 'code',
+      include: ['code_interpreter_call.outputs'],
       input: script(
         `router:code_interpreter ${JSON.stringify({ code })}`,
         'router:bash {"command": "cat n.txt; exit 3"}',
@@ -285,7 +294,10 @@ describe.skipIf(missing !== undefined)('programs in containers of bubblewrap', (
     });
     expect(output).toMatchObject([
       {
-        ...{ type: 'code_interpreter_call', status: 'completed', container_id: 'sess_code', code },
+        type: 'code_interpreter_call',
+        status: 'completed',
+        container_id: 'sess_code',
+        code,
         outputs: [
           { type: 'logs', logs: '42\n' },
           { type: 'file', filename: 'n.txt' },

@@ -65,8 +65,13 @@ export function expectedRun(script: readonly ModelTurn[], limit: ModelLimit, tur
   const most =
     given === undefined ? Math.min(limit.max_tool_calls ?? 30, MAX_CALLS.ofRequest) : MAX_CALLS.withConditions;
   const run: ExpectedRun = {
-    ...{ turns: [], items: [], texts: [], requested: 0 },
-    ...{ status: 'completed', reason: undefined, hasClientCall: false },
+    turns: [],
+    items: [],
+    texts: [],
+    requested: 0,
+    status: 'completed',
+    reason: undefined,
+    hasClientCall: false,
   };
   const called = new Set<string>();
   let tools: ExpectedTurn['tools'] = most > 0 ? 'all' : 'client';

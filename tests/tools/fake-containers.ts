@@ -32,7 +32,11 @@ export interface FakeContainers extends Containers {
 }
 
 export const cite = (containerId: string, path: string): ContainerFileCitation => ({
-  ...{ type: 'container_file_citation', container_id: containerId, filename: path, start_index: 0, end_index: 0 },
+  type: 'container_file_citation',
+  container_id: containerId,
+  filename: path,
+  start_index: 0,
+  end_index: 0,
   file_id: `cfile_${Buffer.from(path).toString('base64url')}`,
 });
 

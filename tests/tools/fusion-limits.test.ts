@@ -194,8 +194,12 @@ describe.each(modes)('a panel, %s', (mode) => {
     const session = newSession();
     const client = new AbortController();
     const body = {
-      ...{ model: 'acme/openai-chat', input: 'Why?', tools, session_id: session },
-      ...{ stream: mode === 'streamed', provider: { order: ['openai-chat-0'] } },
+      model: 'acme/openai-chat',
+      input: 'Why?',
+      tools,
+      session_id: session,
+      stream: mode === 'streamed',
+      provider: { order: ['openai-chat-0'] },
     };
     const reading = lab.gateway
       .post('/responses', body, { signal: client.signal })

@@ -214,8 +214,11 @@ describe.each(modes)('the parameters of fusion, %s', (mode) => {
   it('set the models, and the limits of their requests', async () => {
     play();
     const served = await respond({
-      ...{ analysis_models: ['acme/gemini'], model: 'acme/anthropic-messages', tools: [] },
-      ...{ max_completion_tokens: 777, temperature: 0.7 },
+      analysis_models: ['acme/gemini'],
+      model: 'acme/anthropic-messages',
+      tools: [],
+      max_completion_tokens: 777,
+      temperature: 0.7,
     });
 
     expect(panelItemOf(served)).toMatchObject({ responses: [{ model: 'acme/gemini' }], analysis });
@@ -242,7 +245,9 @@ describe.each(modes)('the parameters of fusion, %s', (mode) => {
       member: (from, request) => (readSent(from, request).choice === 'none' ? { text: 'Noon.' } : looking),
     });
     const served = await respond({
-      ...{ analysis_models: ['acme/gemini'], tools: [{ type: 'router:datetime' }], max_tool_calls: 2 },
+      analysis_models: ['acme/gemini'],
+      tools: [{ type: 'router:datetime' }],
+      max_tool_calls: 2,
     });
 
     expect(panelItemOf(served)).toMatchObject({ responses: [{ content: 'Noon.' }] });

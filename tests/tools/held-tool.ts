@@ -51,7 +51,9 @@ export function holdTool(word: string): HeldTool {
     else begun.push(call);
   };
   return {
-    ...{ type: `router:held_${word}`, name: `router_held_${word}`, path },
+    type: `router:held_${word}`,
+    name: `router_held_${word}`,
+    path,
     next() {
       const call = begun.shift();
       return call ? Promise.resolve(call) : new Promise((resolve) => waiting.push(resolve));

@@ -16,7 +16,10 @@ beforeAll(async () => {
   painter = await startUpstream();
   /** Its images cost a dollar each. */
   const provider = {
-    ...{ id: 'painter', wire: 'openai-images', base_url: painter.url, api_key: 'key-of-the-painter' },
+    id: 'painter',
+    wire: 'openai-images',
+    base_url: painter.url,
+    api_key: 'key-of-the-painter',
     models: [
       {
         model: 'painter/m',
@@ -65,8 +68,12 @@ describe.each(wireNames)('router:image_generation on %s', (wire) => {
       expect(served.body.status).toBe('completed');
       expect(shownItems(served)).toMatchObject([
         {
-          ...{ type: 'router:image_generation', status: 'completed', prompt, result: base64 },
-          ...{ id: expect.stringMatching(/^st_/), imageUrl: `data:image/png;base64,${base64}` },
+          type: 'router:image_generation',
+          status: 'completed',
+          prompt,
+          result: base64,
+          id: expect.stringMatching(/^st_/),
+          imageUrl: `data:image/png;base64,${base64}`,
         },
         { type: 'message' },
       ]);
@@ -158,7 +165,10 @@ describe.each(wireNames)('router:image_generation on %s', (wire) => {
 
       const [item] = shownItems(served);
       expect(item).toMatchObject({
-        ...{ type: 'image_generation_call', status: 'completed', prompt, result: image.toString('base64') },
+        type: 'image_generation_call',
+        status: 'completed',
+        prompt,
+        result: image.toString('base64'),
         id: expect.stringMatching(/^img_/),
       });
       if (mode === 'buffered') return;

@@ -68,7 +68,10 @@ export async function openToolLab(
   const upstreams = [await startUpstream(), await startUpstream()] as const;
   const providers = wireNames.flatMap((wire) =>
     upstreams.map((upstream, at) => ({
-      ...{ id: `${wire}-${at}`, wire, base_url: upstream.url, api_key: 'upstream-key-of-a-test' },
+      id: `${wire}-${at}`,
+      wire,
+      base_url: upstream.url,
+      api_key: 'upstream-key-of-a-test',
       ...(wire === 'ai-sdk' && { package: '@ai-sdk/openai' }),
       ...(dialects[wire] && { dialect: dialects[wire] }),
       models: [{ model: `acme/${wire}`, upstream_model: 'claude-sonnet-4-5', pricing }],

@@ -67,7 +67,11 @@ const ADVICE = 'Which way?';
 const QUESTION = 'Why is the sky blue?';
 const call = (name: string, input: object = {}) => ({ name, input });
 const analysis = {
-  ...{ consensus: ['It is blue.'], contradictions: [], partial_coverage: [], unique_insights: [], blind_spots: [] },
+  consensus: ['It is blue.'],
+  contradictions: [],
+  partial_coverage: [],
+  unique_insights: [],
+  blind_spots: [],
 };
 
 /** The turns of the outer model, by the number of results that it has. */
@@ -76,7 +80,8 @@ const createTurns = (held: HeldTool): ReadonlyMap<number, Turn> =>
     [
       0,
       {
-        ...{ reasoning: 'I think first.', text: 'Let me look.' },
+        reasoning: 'I think first.',
+        text: 'Let me look.',
         calls: [
           call('router_datetime'),
           call(held.name, { text: 'first' }),
@@ -254,7 +259,9 @@ async function readEvents(response: Response, lastEvent: number): Promise<{ type
 
 function writeRequest(wire: LongRunWire, held: HeldTool) {
   return {
-    ...{ model: `acme/${wire}`, input: MARK, stream: true },
+    model: `acme/${wire}`,
+    input: MARK,
+    stream: true,
     tools: [
       { type: 'router:datetime' },
       { type: held.type },
@@ -281,12 +288,18 @@ interface Servers {
 
 function writeConfig({ models, painter, engine, mcp, held }: Servers) {
   const providers = longRunWires.map((wire) => ({
-    ...{ id: wire, wire, base_url: models.url, api_key: 'upstream-key-of-a-test' },
+    id: wire,
+    wire,
+    base_url: models.url,
+    api_key: 'upstream-key-of-a-test',
     ...(wire === 'openai-responses' && { dialect: { native_mcp: false, native_search: false, native_images: false } }),
     models: [{ model: `acme/${wire}`, upstream_model: 'claude-sonnet-4-5', pricing }],
   }));
   const painting = {
-    ...{ id: 'painter', wire: 'openai-images', base_url: painter.url, api_key: 'key-of-the-painter' },
+    id: 'painter',
+    wire: 'openai-images',
+    base_url: painter.url,
+    api_key: 'key-of-the-painter',
     models: [{ model: 'painter/m', image: { pricing: [{ billable: 'output_image', unit: 'image', cost_usd: 1 }] } }],
   };
   return {

@@ -101,7 +101,11 @@ const turnNanoUsd = (defaultCounts.input + defaultCounts.output * 10) * 1000;
 
 /** The parts of items that do not differ between two runs. */
 const bare = ({ type, status, content, error, result, name }: OutputItem) => ({
-  ...{ type, status, error, result, name },
+  type,
+  status,
+  error,
+  result,
+  name,
   texts: (content as { text?: string }[] | undefined)?.map((part) => part.text),
 });
 
@@ -192,7 +196,7 @@ it(
         for (const mode of modes) {
           const session = newSession();
           const requests = follow(wire, turns, session);
-          const request = { ...{ tools, input: session }, ...limit, session_id: session };
+          const request = { tools, input: session, ...limit, session_id: session };
           const served = await lab.respond(wire, mode, request);
           checkSent(
             requests.map((request) => readSent(wire, request)),
@@ -220,14 +224,14 @@ it(
       fc.asyncProperty(run, fc.nat({ max: 999 }), async ({ wire, turns, limit }, share) => {
         const mark = newSession();
         const whole = follow(wire, turns, mark);
-        const { events } = await lab.respond(wire, 'streamed', { ...{ tools, input: mark }, ...limit });
+        const { events } = await lab.respond(wire, 'streamed', { tools, input: mark, ...limit });
         const types = events.map(({ type }) => type);
         const wanted = 1 + Math.floor(((types.length - 1) * share) / 1000);
         const before = whole.length;
 
         const session = newSession();
         const requests = follow(wire, turns, session);
-        const body = { ...{ model: `acme/${wire}`, input: session, tools }, ...limit, session_id: session };
+        const body = { model: `acme/${wire}`, input: session, tools, ...limit, session_id: session };
         const open = await openStream(lab.gateway, body);
         await open.readUntil(new RegExp(`"sequence_number":${wanted - 1}\\b`));
         open.leave();

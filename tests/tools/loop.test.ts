@@ -14,7 +14,9 @@ const datetime = { type: 'router:datetime' };
 const askUser = { type: 'function', name: 'ask_user', parameters: { type: 'object', properties: {} } };
 const zone = (timezone: string) => call('router_datetime', { timezone });
 const looking: Turn = {
-  ...{ reasoning: 'I need the time.', encrypted: 'c2VhbA==', text: 'Let me look.' },
+  reasoning: 'I need the time.',
+  encrypted: 'c2VhbA==',
+  text: 'Let me look.',
   calls: [zone('Europe/Zurich')],
 };
 const answering: Turn = { reasoning: 'Now I know.', encrypted: 'c2VhbDI=', text: 'It is late.' };

@@ -13,14 +13,25 @@ import { mcpText, type ScriptedMcpServer, scriptedTools, startMcpServer } from '
 /* The client of MCP servers, with servers that fail in every way. */
 
 const limits: McpClientSettings = {
-  ...{ maxBytes: 20_000, maxTools: 50, connectMs: 10_000, maxSessions: 2, idleMs: 60_000, parallel: 3 },
+  maxBytes: 20_000,
+  maxTools: 50,
+  connectMs: 10_000,
+  maxSessions: 2,
+  idleMs: 60_000,
+  parallel: 3,
 };
 let settings = limits;
 const exits: string[] = [];
 const open = (): ClosableMcpClient => {
   const outbound = createOutbound({
     settings: () => ({
-      ...{ allow: [], deny: [], ports: [80, 443], maxBytes: 1e6, timeoutMs: 5000, idleMs: 5000, parallel: 2 },
+      allow: [],
+      deny: [],
+      ports: [80, 443],
+      maxBytes: 1e6,
+      timeoutMs: 5000,
+      idleMs: 5000,
+      parallel: 2,
     }),
   });
   return createMcpClient({
@@ -66,7 +77,9 @@ describe('a server with a URL', () => {
       annotations: { readOnlyHint: true },
     });
     expect(await client.callTool(at(), echo, never)).toEqual({
-      ...{ content: [{ type: 'text', text: 'echo: hello' }], structuredContent: undefined, isError: false },
+      content: [{ type: 'text', text: 'echo: hello' }],
+      structuredContent: undefined,
+      isError: false,
     });
     expect(upstream.methods()).toEqual(['initialize', 'notifications/initialized', 'tools/list', 'tools/call']);
     expect(upstream.requests.every(({ headers }) => headers['x-key'] === 'secret-of-docs')).toBe(true);
@@ -131,7 +144,8 @@ describe('a server with a URL', () => {
     upstream.always('tools/list', ({ result }) => result({ tools: [scriptedTools[0]], nextCursor: 'again' }));
     settings = { ...limits, maxTools: 500 };
     await expect(client.listTools(at({ owner: 'b' }), never)).rejects.toMatchObject({
-      ...{ fault: 'limit', message: 'The MCP server docs lists its tools on more than 50 pages.' },
+      fault: 'limit',
+      message: 'The MCP server docs lists its tools on more than 50 pages.',
     });
   });
 
@@ -340,7 +354,9 @@ const everything = join(
 
 describe('a server that is a process', () => {
   const process_ = (args: readonly string[], more: Partial<McpServer> = {}): McpServer => ({
-    ...{ label: 'local', owner: 'operator', timeoutMs: 20_000 },
+    label: 'local',
+    owner: 'operator',
+    timeoutMs: 20_000,
     target: { type: 'process', command: process.execPath, args, env: { GREETING: 'hello' }, cwd: undefined },
     ...more,
   });
@@ -393,7 +409,8 @@ describe('a server that is a process', () => {
     const local = script(server.replace('CALL', `{ console.error('out of memory'); process.exit(3); }`));
     await client.listTools(local, never);
     await expect(client.callTool(local, echo, never)).rejects.toMatchObject({
-      ...{ fault: 'unavailable', message: 'The process of the MCP server local ended.' },
+      fault: 'unavailable',
+      message: 'The process of the MCP server local ended.',
     });
     expect(exits).toEqual(['local out of memory']);
     await expect(client.listTools(local, never)).rejects.toMatchObject({

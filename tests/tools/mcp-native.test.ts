@@ -72,7 +72,11 @@ describe.each(modes)('a provider that runs MCP, %s', (mode) => {
 
   it('gets its own items back, and those of other servers as functions', async () => {
     const items = ['mine', 'docs'].map((label) => ({
-      ...{ type: 'mcp_call', id: `mcp_${label}`, server_label: label, name: 'echo', arguments: '{}' },
+      type: 'mcp_call',
+      id: `mcp_${label}`,
+      server_label: label,
+      name: 'echo',
+      arguments: '{}',
       output: `output of ${label}`,
     }));
     lab.script(wire, { text: 'ok' });

@@ -40,7 +40,10 @@ afterAll(async () => {
 const docs = { type: 'mcp', server_label: 'docs' };
 const careful = { type: 'mcp', server_label: 'careful' };
 const named = () => ({
-  ...{ type: 'mcp', server_label: 'mine', server_url: server.url, authorization: callersSecret },
+  type: 'mcp',
+  server_label: 'mine',
+  server_url: server.url,
+  authorization: callersSecret,
   require_approval: 'never',
 });
 const echo = (label: string, text = 'hello') => call(`${label}__echo`, { text });
@@ -70,14 +73,25 @@ describe.each(wireNames)('mcp on %s', (wire) => {
       expect(served.body).toMatchObject({ status: 'completed', error: null });
       const [listing, first, second, message] = shownItems(served);
       expect(listing).toEqual({
-        ...{ type: 'mcp_list_tools', id: expect.stringMatching(/^mcpl_/), server_label: 'docs' },
+        type: 'mcp_list_tools',
+        id: expect.stringMatching(/^mcpl_/),
+        server_label: 'docs',
         tools: scriptedTools.map(({ name, description, inputSchema, ...rest }) => ({
-          ...{ name, description, input_schema: inputSchema, ...rest },
+          name,
+          description,
+          input_schema: inputSchema,
+          ...rest,
         })),
       });
       expect(first).toEqual({
-        ...{ type: 'mcp_call', id: expect.stringMatching(/^mcp_/), server_label: 'docs', name: 'echo' },
-        ...{ status: 'completed', arguments: JSON.stringify({ text: 'hello' }), output: 'echo: hello', error: null },
+        type: 'mcp_call',
+        id: expect.stringMatching(/^mcp_/),
+        server_label: 'docs',
+        name: 'echo',
+        status: 'completed',
+        arguments: JSON.stringify({ text: 'hello' }),
+        output: 'echo: hello',
+        error: null,
       });
       expect(second).toMatchObject({ output: 'echo: again' });
       expect(message).toMatchObject({ type: 'message' });
@@ -136,8 +150,11 @@ describe.each(wireNames)('mcp on %s', (wire) => {
       expect(shownItems(served)).toEqual([
         expect.objectContaining({ type: 'mcp_list_tools' }),
         {
-          ...{ type: 'mcp_approval_request', id: expect.stringMatching(/^mcpr_/), server_label: 'careful' },
-          ...{ name: 'echo', arguments: JSON.stringify({ text: 'hello' }) },
+          type: 'mcp_approval_request',
+          id: expect.stringMatching(/^mcpr_/),
+          server_label: 'careful',
+          name: 'echo',
+          arguments: JSON.stringify({ text: 'hello' }),
         },
       ]);
       expect(sent).toHaveLength(1);
@@ -153,7 +170,9 @@ describe.each(wireNames)('mcp on %s', (wire) => {
         return { id: request!.id!, input: [first, ...served.body.output] };
       };
       const decide = (id: string, approve: boolean, reason?: string) => ({
-        ...{ type: 'mcp_approval_response', approval_request_id: id, approve },
+        type: 'mcp_approval_response',
+        approval_request_id: id,
+        approve,
         ...(reason && { reason }),
       });
 
@@ -163,8 +182,12 @@ describe.each(wireNames)('mcp on %s', (wire) => {
         const { served, sent } = await respond(wire, mode, request, { text: 'Hello.' });
         const [done] = ofType(served, 'mcp_call');
         expect(done).toMatchObject({
-          ...{ server_label: 'careful', name: 'echo', output: 'echo: hello', error: null },
-          ...{ approval_request_id: id, arguments: JSON.stringify({ text: 'hello' }) },
+          server_label: 'careful',
+          name: 'echo',
+          output: 'echo: hello',
+          error: null,
+          approval_request_id: id,
+          arguments: JSON.stringify({ text: 'hello' }),
         });
         expect(shownItems(served).map(({ type }) => type)).toEqual(['mcp_call', 'message']);
         expect(server.methods().filter((method) => method.startsWith('tools/'))).toEqual(['tools/call']);
@@ -222,7 +245,9 @@ describe.each(wireNames)('mcp on %s', (wire) => {
       const { served, sent } = await respond(wire, mode, { tools: [docs] }, { text: 'No tools.' });
       expect(shownItems(served)).toMatchObject([
         {
-          ...{ type: 'mcp_list_tools', server_label: 'docs', tools: [] },
+          type: 'mcp_list_tools',
+          server_label: 'docs',
+          tools: [],
           error: 'The MCP server docs responded with status 503.',
         },
         { type: 'message' },

@@ -46,7 +46,9 @@ describe.each(wireNames)('the metadata on %s', (wire) => {
     expect(served.body.status).toBe('completed');
     const stage = stageOf(served);
     expect(stage).toEqual({
-      ...{ mode: 'sdk', tools: [held.type, 'router:datetime'], steps: 3 },
+      mode: 'sdk',
+      tools: [held.type, 'router:datetime'],
+      steps: 3,
       calls: [
         { tool: held.type, duration_ms: expect.any(Number), error: 'It broke.' },
         { tool: held.type, duration_ms: expect.any(Number) },

@@ -176,7 +176,10 @@ describe.each(modes)('a tool of the operator, %s', (mode) => {
     lab.script(wire, probing);
     const client = new AbortController();
     const body = {
-      ...{ model: `acme/${wire}`, input: 'Hi.', stream: mode === 'streamed', session_id: session },
+      model: `acme/${wire}`,
+      input: 'Hi.',
+      stream: mode === 'streamed',
+      session_id: session,
       tools: [{ type: 'router:probe' }],
     };
     const gone = lab.gateway.post('/responses', body, { signal: client.signal }).then(
@@ -244,7 +247,10 @@ it('cannot replace the id, the type or the status of its item', async () => {
   lab.script(wire, probing, answering);
   const served = await lab.respond(wire, 'streamed', { tools: [{ type: 'router:probe' }] });
   expect(shownItems(served)[1]).toMatchObject({
-    ...{ id: expect.stringMatching(/^st_/), type: 'router:probe', status: 'completed', note: 'kept' },
+    id: expect.stringMatching(/^st_/),
+    type: 'router:probe',
+    status: 'completed',
+    note: 'kept',
   });
 });
 

@@ -70,7 +70,9 @@ const rules: Record<string, (way: Way) => Promise<void>> = {
       expect(sent[1]!.results.slice(30).map(({ value }) => value)).toEqual([limitError, limitError, limitError]);
       expect(sent[1]).toMatchObject({ choice: 'none', tools: ['router_datetime'] });
       expect(served.body.usage?.server_tool_use_details).toEqual({
-        ...{ tool_calls_requested: 33, tool_calls_executed: 30, web_search_requests: 0 },
+        tool_calls_requested: 33,
+        tool_calls_executed: 30,
+        web_search_requests: 0,
       });
     }
   },
@@ -162,7 +164,8 @@ const rules: Record<string, (way: Way) => Promise<void>> = {
       ]);
       expect(sent[1]!.choice).toBe('none');
       expect(served.body.usage?.server_tool_use_details).toMatchObject({
-        ...{ tool_calls_requested: 2, tool_calls_executed: 0 },
+        tool_calls_requested: 2,
+        tool_calls_executed: 0,
       });
     }
   },
@@ -238,7 +241,8 @@ const rules: Record<string, (way: Way) => Promise<void>> = {
       additionalProperties: false,
     };
     const request = {
-      ...{ temperature: 0.3, max_output_tokens: 2000 },
+      temperature: 0.3,
+      max_output_tokens: 2000,
       text: { format: { type: 'json_schema', name: 'a', schema } },
     };
     const { served, sent } = await serve(request, asking, asking, { text: '{"a":1}' });
@@ -303,7 +307,8 @@ const rules: Record<string, (way: Way) => Promise<void>> = {
     const tools = [{ type: 'router:web_search' }, datetime];
     const { served } = await serve({ tools }, searching, asking, answering);
     expect(served.body.usage).toMatchObject({
-      ...{ input_tokens: 3 * defaultCounts.input, output_tokens: 3 * defaultCounts.output },
+      input_tokens: 3 * defaultCounts.input,
+      output_tokens: 3 * defaultCounts.output,
       total_tokens: 3 * turnTokens,
       cost: expect.closeTo(3 * turnUsd + 50, 9),
       cost_details: { server_tool_cost: 50 },

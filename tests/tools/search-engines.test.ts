@@ -67,19 +67,29 @@ const answers: Record<Driver, (pages: Page[]) => object> = {
 };
 
 const engineOf = (driver: Driver, more: Partial<SearchEngine> = {}): SearchEngine => ({
-  ...{ name: 'exa', driver: searchDrivers[driver], baseUrl: upstream.url, apiKey: secret },
+  name: 'exa',
+  driver: searchDrivers[driver],
+  baseUrl: upstream.url,
+  apiKey: secret,
   timeoutMs: 30_000,
   ...more,
 });
 const order: SearchOrder = {
-  ...{ query: 'heat pumps in winter', count: 5, mode: undefined, include: [], exclude: [], maxCharacters: 1000 },
+  query: 'heat pumps in winter',
+  count: 5,
+  mode: undefined,
+  include: [],
+  exclude: [],
+  maxCharacters: 1000,
 };
 const search = (driver: Driver, more: Partial<SearchOrder> = {}, engine: Partial<SearchEngine> = {}) =>
   searchWeb(call, engineOf(driver, engine), { ...order, ...more });
 const filters = (...entries: string[]) => entries.map((entry) => parseDomainFilter(entry)!);
 
 const page = (at: number, more: Page = {}): Page => ({
-  ...{ url: `https://site${at}.example/page`, title: `Page ${at}`, text: `Text ${at}.` },
+  url: `https://site${at}.example/page`,
+  title: `Page ${at}`,
+  text: `Text ${at}.`,
   ...more,
 });
 
@@ -227,7 +237,8 @@ it('ends when its signal does, before, during and between its requests', async (
 
 it('says that an engine cannot be reached', async () => {
   await expect(search('tavily', {}, { baseUrl: 'http://127.0.0.1:9' })).rejects.toMatchObject({
-    ...{ reason: 'unreachable', message: 'The search engine exa cannot be reached (ECONNREFUSED).' },
+    reason: 'unreachable',
+    message: 'The search engine exa cannot be reached (ECONNREFUSED).',
   });
 });
 
@@ -253,7 +264,8 @@ it.each([
 
 it('requests text of the wanted length, and at most as many results as the engine has', async () => {
   expect((await requestOf('exa', { maxCharacters: 777 })).body).toMatchObject({
-    ...{ numResults: 5, contents: { text: { maxCharacters: 777 } } },
+    numResults: 5,
+    contents: { text: { maxCharacters: 777 } },
   });
   expect((await requestOf('parallel', { maxCharacters: 777 })).body).toMatchObject({
     advanced_settings: { max_results: 5, excerpt_settings: { max_chars_per_result: 777 } },

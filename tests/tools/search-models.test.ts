@@ -65,7 +65,8 @@ describe.each(modes)(`${type}, %s`, (mode) => {
       return (await response.json()) as { data: { id: string; hash: string }; key: string };
     };
     const { data } = await manage('/guardrails', {
-      ...{ name: `only-${mode}`, workspace_id: '00000000-0000-4000-8000-0000000000a1' },
+      name: `only-${mode}`,
+      workspace_id: '00000000-0000-4000-8000-0000000000a1',
       allowed_models: ['acme/openai-chat', 'acme/gemini'],
     });
     const made = await manage('/keys', { name: `k-${mode}`, workspace_id: '00000000-0000-4000-8000-0000000000a1' });

@@ -62,7 +62,8 @@ function readResponses(body: Fields): SentTurn {
     choice: readChoice(body['tool_choice'], ({ name }) => name),
     calls: of('function_call').map(({ call_id: id, name, arguments: text }) => ({ id, name, value: parse(text) })),
     results: of('function_call_output').map(({ call_id: id, output }) => ({
-      ...{ id, name: undefined },
+      id,
+      name: undefined,
       value: parse(output),
     })),
     settings: { temperature, top_p, max_output_tokens, reasoning },

@@ -55,9 +55,15 @@ describe.each(wireNames)('router:shell on %s', (wire) => {
       ];
       expect(shownItems(served)).toMatchObject([
         {
-          ...{ type: 'router:shell', status: 'completed', output, container_id: 'sess_s1', files: [file] },
-          ...{ id: expect.stringMatching(/^st_/), action: { commands: ['false', 'sleep', 'touch'] } },
-          ...{ call_id: expect.any(String), arguments: '{"commands":["false","sleep","touch"]}' },
+          type: 'router:shell',
+          status: 'completed',
+          output,
+          container_id: 'sess_s1',
+          files: [file],
+          id: expect.stringMatching(/^st_/),
+          action: { commands: ['false', 'sleep', 'touch'] },
+          call_id: expect.any(String),
+          arguments: '{"commands":["false","sleep","touch"]}',
         },
         { type: 'message' },
       ]);
@@ -119,9 +125,14 @@ describe.each(wireNames)('router:shell on %s', (wire) => {
       const [first, output, , second] = shownItems(served);
       expect(first).toMatchObject({ type: 'shell_call', id, status: 'completed', action });
       expect(output).toEqual({
-        ...{ type: 'shell_call_output', id: expect.stringMatching(/^sho_/), status: 'completed', files: [file] },
-        ...{ call_id: first!['call_id'], output: [{ stdout: 'x', stderr: '', outcome: exit(0) }] },
-        ...{ container_id: expect.stringMatching(/^gen_[0-9a-f]{16}$/), max_output_length: null },
+        type: 'shell_call_output',
+        id: expect.stringMatching(/^sho_/),
+        status: 'completed',
+        files: [file],
+        call_id: first!['call_id'],
+        output: [{ stdout: 'x', stderr: '', outcome: exit(0) }],
+        container_id: expect.stringMatching(/^gen_[0-9a-f]{16}$/),
+        max_output_length: null,
       });
       expect(second).toMatchObject({ type: 'shell_call_output' });
       expect(listSent()[1]!.results).toHaveLength(2);
@@ -148,7 +159,10 @@ describe.each(wireNames)('router:shell on %s', (wire) => {
         { type: 'shell_call', call_id: 'mine', action: { commands: ['ls'], timeout_ms: 5 } },
         { type: 'shell_call_output', call_id: 'mine', output: [result] },
         {
-          ...{ type: 'local_shell_call', id: 'l', call_id: 'local', status: 'completed' },
+          type: 'local_shell_call',
+          id: 'l',
+          call_id: 'local',
+          status: 'completed',
           action: { type: 'exec', command: ['bash', '-lc', 'ls -a'], env: {} },
         },
         { type: 'local_shell_call_output', id: 'local', output: 'c' },
@@ -471,12 +485,19 @@ describe('router:shell', () => {
     const native = await openToolLab({}, dialects, { containers });
     const own = [
       {
-        ...{ type: 'shell_call', id: 'sh_1', call_id: 'theirs', status: 'completed' },
+        type: 'shell_call',
+        id: 'sh_1',
+        call_id: 'theirs',
+        status: 'completed',
         action: { commands: ['ls'], timeout_ms: null, max_output_length: null },
       },
       {
-        ...{ type: 'shell_call_output', id: 'sho_1', call_id: 'theirs', status: 'completed' },
-        ...{ output: [{ stdout: 'a', stderr: '', outcome: exit(0) }], max_output_length: null },
+        type: 'shell_call_output',
+        id: 'sho_1',
+        call_id: 'theirs',
+        status: 'completed',
+        output: [{ stdout: 'a', stderr: '', outcome: exit(0) }],
+        max_output_length: null,
       },
     ];
     const clock = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'router_datetime', arguments: '{}' };

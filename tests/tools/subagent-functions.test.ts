@@ -53,7 +53,10 @@ describe.each(wireNames)('a subagent with functions on %s', (wire) => {
       const [item, awaited] = itemsOf(first);
       expect(item).toMatchObject({ type: 'router:subagent', status: 'in_progress', ...task });
       expect(awaited).toMatchObject({
-        ...{ type: 'function_call', status: 'completed', name: 'lookup', subagent_id: item!['call_id'] },
+        type: 'function_call',
+        status: 'completed',
+        name: 'lookup',
+        subagent_id: item!['call_id'],
         subagent_items: expect.arrayContaining([expect.objectContaining({ type: 'function_call' })]),
       });
       expect(JSON.parse(awaited!['arguments'] as string)).toEqual({ key: 'k1' });
@@ -65,7 +68,10 @@ describe.each(wireNames)('a subagent with functions on %s', (wire) => {
       const [ended, message] = itemsOf(second);
       expect(second.body.status).toBe('completed');
       expect(ended).toMatchObject({
-        ...{ type: 'router:subagent', status: 'completed', outcome: 'It is 42.', ...task },
+        type: 'router:subagent',
+        status: 'completed',
+        outcome: 'It is 42.',
+        ...task,
         call_id: item!['call_id'],
       });
       expect(ended!.id).not.toBe(item!.id);
@@ -200,7 +206,8 @@ describe('a subagent with functions', () => {
     ]);
     expect(stageOf(served)).toMatchObject({ stop_reason: 'client_calls' });
     expect(served.body.usage!.server_tool_use_details).toMatchObject({
-      ...{ tool_calls_requested: 1, tool_calls_executed: 0 },
+      tool_calls_requested: 1,
+      tool_calls_executed: 0,
     });
   });
 
@@ -227,7 +234,9 @@ describe('a subagent with functions', () => {
 
   it('keeps the group of a function over the requests', async () => {
     const group = {
-      ...{ type: 'namespace', name: 'crm', description: 'Customers' },
+      type: 'namespace',
+      name: 'crm',
+      description: 'Customers',
       tools: [{ type: 'function', name: 'find', parameters: {} }],
     };
     const request = { tools: [group, subagent] };
@@ -307,7 +316,11 @@ describe('a subagent with functions', () => {
 
   it('leaves calls beyond 32 alone, in linear time', async () => {
     const waiting = Array.from({ length: 20_000 }, (_, index) => ({
-      ...{ type: 'router:subagent', id: `st_${index}`, status: 'in_progress', call_id: `c${index}`, ...task },
+      type: 'router:subagent',
+      id: `st_${index}`,
+      status: 'in_progress',
+      call_id: `c${index}`,
+      ...task,
     }));
     const served = await respond({ input: [user, ...waiting] }, answering);
     expect(itemsOf(served).filter(({ status }) => status === 'failed')).toHaveLength(32);

@@ -35,7 +35,10 @@ describe.each(wireNames)('router:subagent on %s', (wire) => {
       expect(served.body.usage!.cost).toBeCloseTo(3 * turnUsd, 12);
       expect(shownItems(served)).toMatchObject([
         {
-          ...{ type: 'router:subagent', status: 'completed', ...task, outcome: 'There are 3 words.' },
+          type: 'router:subagent',
+          status: 'completed',
+          ...task,
+          outcome: 'There are 3 words.',
           model: `acme/${wire}`,
         },
         { type: 'message' },
@@ -47,7 +50,10 @@ describe.each(wireNames)('router:subagent on %s', (wire) => {
       expect(readSent(wire, sent[1]!).tools).toEqual([]);
       const [result] = readSent(wire, sent[2]!).results;
       expect(result!.value).toEqual({
-        ...{ status: 'ok', model: `acme/${wire}`, task_name: 'count', outcome: 'There are 3 words.' },
+        status: 'ok',
+        model: `acme/${wire}`,
+        task_name: 'count',
+        outcome: 'There are 3 words.',
       });
     });
 

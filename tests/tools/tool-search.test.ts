@@ -10,14 +10,19 @@ const define = (
   properties: object = {},
   more: object = { defer_loading: true },
 ) => ({
-  ...{ type: 'function', name, description, parameters: { type: 'object', properties } },
+  type: 'function',
+  name,
+  description,
+  parameters: { type: 'object', properties },
   ...more,
 });
 const visible = define('ask_user', 'Asks the user.', {}, {});
 const weather = define('get_weather', 'Returns the forecast.', { city: text('Name of a town.') });
 const mail = define('send_mail', 'Sends a message.', { to: text('An address.') });
 const group = {
-  ...{ type: 'namespace', name: 'crm', description: 'Customers.' },
+  type: 'namespace',
+  name: 'crm',
+  description: 'Customers.',
   tools: [define('list_leads', 'Lists leads.'), define('add_note', 'Adds a note.', {}, {})],
 };
 const tools = [weather, visible, search, mail];

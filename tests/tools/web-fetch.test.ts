@@ -74,7 +74,10 @@ describe.each(modes)('router:web_fetch, %s', (mode) => {
     const { item, result, served } = await read(`${siteUrl}/fjords`);
 
     expect(item).toMatchObject({
-      ...{ type: 'router:web_fetch', status: 'completed', url: `${siteUrl}/fjords`, title: 'Fjords & more' },
+      type: 'router:web_fetch',
+      status: 'completed',
+      url: `${siteUrl}/fjords`,
+      title: 'Fjords & more',
       httpStatus: 200,
     });
     expect(item).not.toHaveProperty('error');

@@ -81,7 +81,9 @@ describe.each(wireNames)('router:web_search on %s', (wire) => {
       expect(served.body).toMatchObject({ status: 'completed', error: null });
       const [item, message] = shownItems(served);
       expect(item).toMatchObject({
-        ...{ type: 'router:web_search', status: 'completed', id: expect.stringMatching(/^ws_/) },
+        type: 'router:web_search',
+        status: 'completed',
+        id: expect.stringMatching(/^ws_/),
         action: {
           type: 'search',
           query: 'heat pumps winter',
@@ -120,7 +122,8 @@ describe.each(wireNames)('router:web_search on %s', (wire) => {
       );
       expect(served.body).toMatchObject({ status: 'completed', error: null });
       expect(shownItems(served)[0]).toMatchObject({
-        ...{ type: 'web_search_call', status: 'completed' },
+        type: 'web_search_call',
+        status: 'completed',
         action: { type: 'search', query: 'heat pumps', sources: [{ type: 'url', url: results[0]!.url }] },
       });
       if (mode === 'streamed') {
@@ -141,7 +144,9 @@ describe.each(wireNames)('router:web_search on %s', (wire) => {
 
     it('replays earlier searches with the URLs that they have', async () => {
       const item = {
-        ...{ type: 'router:web_search', id: 'ws_1', status: 'completed' },
+        type: 'router:web_search',
+        id: 'ws_1',
+        status: 'completed',
         action: { type: 'search', query: 'earlier query', sources: [{ type: 'url', url: 'https://earlier.example/' }] },
       };
       const input = [{ role: 'user', content: 'Search.' }, item, { role: 'user', content: 'And now?' }];

@@ -48,7 +48,10 @@ export function createFileHandlers(parts: FileApiParts): Record<FileHandlerName,
         purpose = readUploadFields(fields); // they may follow the file
       }
       return createFile(parts, actorOf(request), {
-        ...{ workspaceId, filename, content: checked(), downloadable: false },
+        workspaceId,
+        filename,
+        content: checked(),
+        downloadable: false,
         readPurpose: () => purpose,
       });
     };

@@ -76,7 +76,9 @@ function writeImageEndpoint(endpoint: ImageEndpoint): Record<string, unknown> {
     allowed_passthrough_parameters: image.passthrough,
     supports_streaming: image.streams,
     pricing: (imagePriceLinesOf(endpoint) ?? []).map(({ billable, unit, costUsd, variant }) => ({
-      ...{ billable, unit, cost_usd: costUsd },
+      billable,
+      unit,
+      cost_usd: costUsd,
       ...(variant !== undefined && { variant }),
     })),
   };

@@ -31,7 +31,7 @@ export async function forwardToOwner(
   const received = Promise.withResolvers<IncomingMessage>();
   const { method, url: path, headers } = request;
   const outgoing = httpRequest(
-    { ...{ socketPath, method, path, setHost: false }, headers: { ...headers, [FORWARDED]: '1' } },
+    { socketPath, method, path, setHost: false, headers: { ...headers, [FORWARDED]: '1' } },
     received.resolve,
   );
   outgoing.on('error', (cause) => received.reject(explainLostOwner(cause)));

@@ -45,7 +45,8 @@ describe('the host name of an intern', () => {
       },
     };
     const proxy = createHostProxy({
-      ...{ domain: () => 'interns.test', sign },
+      domain: () => 'interns.test',
+      sign,
       findByHostname: async (name) => (name === hostname ? intern : undefined),
       findLive: () => ({ running }) as unknown as LiveIntern, // no other field is read
     });

@@ -134,7 +134,10 @@ type OpenedUpgrade = { accepted: IncomingMessage; head: Buffer } | { rejected: I
 function openUpgrade(request: IncomingMessage, agent: Duplex, path: string): Promise<OpenedUpgrade> {
   const opened = Promise.withResolvers<OpenedUpgrade>();
   const outgoing = httpRequest({
-    ...{ createConnection: () => agent, method: request.method, path, setHost: false },
+    createConnection: () => agent,
+    method: request.method,
+    path,
+    setHost: false,
     headers: { ...cleanHeaders(request), connection: 'Upgrade', upgrade: request.headers.upgrade ?? 'websocket' },
   });
   outgoing.on('upgrade', (accepted, _, head) => opened.resolve({ accepted, head }));
@@ -165,7 +168,10 @@ function forward(request: IncomingMessage, upstream: Duplex, path: string): Prom
   const received = Promise.withResolvers<IncomingMessage>();
   const outgoing = httpRequest(
     {
-      ...{ createConnection: () => upstream, method: request.method, path, setHost: false },
+      createConnection: () => upstream,
+      method: request.method,
+      path,
+      setHost: false,
       headers: { ...cleanHeaders(request), connection: 'close' },
     },
     received.resolve,

@@ -18,7 +18,11 @@ export interface ChatTimes {
 
 /** @see docs/reference/intern-chat.md */
 export const chatTimes: ChatTimes = {
-  ...{ keepAliveMs: 30_000, streamMs: 300_000, runMs: 3_600_000, invokeMs: 3_600_000, acceptMs: 60_000 },
+  keepAliveMs: 30_000,
+  streamMs: 300_000,
+  runMs: 3_600_000,
+  invokeMs: 3_600_000,
+  acceptMs: 60_000,
 };
 
 /** The response to a message that a run in progress has taken. */
@@ -54,7 +58,9 @@ export async function serveChat(
   const done = Promise.withResolvers<void>();
   let detach: (() => void) | undefined;
   const stream = new ChatStream(raw, {
-    ...{ headers, sessionId, keepAliveMs: times.keepAliveMs },
+    headers,
+    sessionId,
+    keepAliveMs: times.keepAliveMs,
     onOverflow: () => void raw.destroy(),
   });
   const reader = {

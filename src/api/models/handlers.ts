@@ -204,6 +204,13 @@ const unknownOfProvider = {
 
 /** Creates a model that is known by its slug only. */
 const nameless = (id: string, { contextLength, maxOutputTokens }: EndpointFacts): Model => ({
-  ...{ id, canonicalSlug: id, name: id, created: 0, contextLength, maxOutputTokens },
-  ...{ input: ['text'], output: ['text'], parameters: [] },
+  id,
+  canonicalSlug: id,
+  name: id,
+  created: 0,
+  contextLength,
+  maxOutputTokens,
+  input: ['text'],
+  output: ['text'],
+  parameters: [],
 });

@@ -13,10 +13,16 @@ export async function checkMcpServers({ mcp }: Config, { probe }: { probe: boole
   const send = createServiceExchange(mcp.connect_ms);
   const client = createMcpClient({
     settings: () => ({
-      ...{ maxBytes: mcp.max_bytes, maxTools: mcp.max_tools, connectMs: mcp.connect_ms },
-      ...{ maxSessions: servers.length, idleMs: mcp.idle_ms, parallel: servers.length },
+      maxBytes: mcp.max_bytes,
+      maxTools: mcp.max_tools,
+      connectMs: mcp.connect_ms,
+      maxSessions: servers.length,
+      idleMs: mcp.idle_ms,
+      parallel: servers.length,
     }),
-    ...{ sendOutbound: send, sendService: send, version: 'doctor' },
+    sendOutbound: send,
+    sendService: send,
+    version: 'doctor',
     exited(_label, end) {
       stderr = end.stderr.trim().split('\n').at(-1) ?? '';
     },

@@ -68,7 +68,9 @@ function readKey(
   const rates = { rpm: section.takeNumber('rpm_limit'), tpm: section.takeNumber('tpm_limit') };
   const budget = readKeyBudget(section);
   found.keys.push({
-    ...{ key: `\${${variable}}`, name, workspace },
+    key: `\${${variable}}`,
+    name,
+    workspace,
     ...(member === undefined ? { acts_as: 'organization' } : { member }),
     ...(section.takeFlag('blocked') && { disabled: true }),
     ...(budget.total !== undefined && { credit_usd: budget.total }),

@@ -74,7 +74,10 @@ function listOthers({ routers }: LoadedConfig['config'], catalog: Catalog): Line
       isRouter || aliasTarget
         ? [
             {
-              ...{ id, name, contextLength, pricing: top?.pricing },
+              id,
+              name,
+              contextLength,
+              pricing: top?.pricing,
               providers: [...new Set(endpoints.map(({ provider }) => provider.id))],
               ...(aliasTarget && { target: aliasTarget.slug }),
             },

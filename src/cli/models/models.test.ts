@@ -50,8 +50,14 @@ const listed = (fields: object = {}) => ({
   cost: { input: 1, output: 4, cache_read: 0.1 },
   limit: { context: 100_000, output: 8000 },
   modalities: { input: ['text', 'image', 'pdf'], output: ['text'] },
-  ...{ reasoning: true, tool_call: true, temperature: true, attachment: true, open_weights: true },
-  ...{ release_date: '2026-11-01', knowledge: '2026-05', last_updated: '2026-11-01' },
+  reasoning: true,
+  tool_call: true,
+  temperature: true,
+  attachment: true,
+  open_weights: true,
+  release_date: '2026-11-01',
+  knowledge: '2026-05',
+  last_updated: '2026-11-01',
   ...fields,
 });
 /** A list that is long enough, and besides what a test is about. */

@@ -83,7 +83,12 @@ function send(settings: AgentSettings, { input, instructions, tools, sessionId, 
   const body = Buffer.from(
     JSON.stringify({
       ...(settings.model && { model: settings.model }),
-      ...{ instructions, input, tools, stream: true, store: false, session_id: sessionId },
+      instructions,
+      input,
+      tools,
+      stream: true,
+      store: false,
+      session_id: sessionId,
     }),
   );
   const url = new URL(`${settings.baseUrl}/responses`);

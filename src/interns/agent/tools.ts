@@ -16,7 +16,10 @@ const text = (description: string) => ({ type: 'string', description });
 
 function define(name: string, description: string, properties: Record<string, unknown>, required: string[]) {
   return {
-    ...{ type: 'function', name, description, strict: false },
+    type: 'function',
+    name,
+    description,
+    strict: false,
     parameters: { type: 'object', properties, required, additionalProperties: false },
   };
 }
@@ -131,7 +134,9 @@ function runCommand(command: string, home: string, timeoutMs: number, signal: Ab
   for (const name of ownVariables) delete environment[name];
   return new Promise((resolve, reject) => {
     const child = spawn('bash', ['-c', command], {
-      ...{ cwd: home, env: environment, detached: true },
+      cwd: home,
+      env: environment,
+      detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const output = { stdout: '', stderr: '' };

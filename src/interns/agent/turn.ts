@@ -87,7 +87,9 @@ export class AgentTurn {
     await this.compact(session);
     const { settings, emit } = this.parts;
     const response = await callModel(settings, {
-      ...{ input: session.items, tools: toolDefinitions, instructions: this.writeInstructions() },
+      input: session.items,
+      tools: toolDefinitions,
+      instructions: this.writeInstructions(),
       sessionId: this.request.session_id,
       signal: this.cancellation.signal,
       onText: (text) => emit({ type: 'text', text }),
@@ -112,7 +114,9 @@ export class AgentTurn {
     let summary = '';
     try {
       const response = await callModel(this.parts.settings, {
-        ...{ input: [message(describeItems(split.earlier)), message(SUMMARY_PROMPT)], instructions: '', tools: [] },
+        input: [message(describeItems(split.earlier)), message(SUMMARY_PROMPT)],
+        instructions: '',
+        tools: [],
         sessionId: this.request.session_id,
         signal: this.cancellation.signal,
         onText: (text) => {
@@ -181,7 +185,9 @@ export class AgentTurn {
   private async ask({ message: question, options }: Record<string, unknown>): Promise<string> {
     const choices = Array.isArray(options) ? options.map(String).slice(0, 20) : [];
     const answer = await this.question({
-      ...{ id: createCallId(), kind: 'elicitation' as const, message: String(question ?? '').slice(0, 4000) },
+      id: createCallId(),
+      kind: 'elicitation' as const,
+      message: String(question ?? '').slice(0, 4000),
       fields: [{ name: 'answer', type: 'string', required: true, ...(choices.length > 0 && { options: choices }) }],
     });
     if (typeof answer === 'string' || answer.action === 'cancel') throw new CancelledError();

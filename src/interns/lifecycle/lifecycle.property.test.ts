@@ -26,7 +26,13 @@ const workspaceId = '00000000-0000-4000-8000-0000000000a1';
 const names = ['ab', 'cd', 'ef'];
 const caller: Caller = { keyHash: 'k', keyName: 'k', kind: 'member', workspaceId, memberId: 'ada' };
 const settings = {
-  ...{ domain: 'test', maxRunning: 5, provisionMs: 20_000, healthMs: 1000, checkMs: 500, stopMs: 2000, restartMs: 200 },
+  domain: 'test',
+  maxRunning: 5,
+  provisionMs: 20_000,
+  healthMs: 1000,
+  checkMs: 500,
+  stopMs: 2000,
+  restartMs: 200,
   maxRestarts: 2,
 };
 
@@ -95,8 +101,13 @@ class World {
     const management = this.manage(this.guard(this.storage.management, self));
     const runtime = this.host.createRuntime(name);
     const lifecycle = {
-      ...{ interns, runtime, vaults: this.host.internVaults, numbers: new InternNumbers(), now: this.now },
-      ...{ settings: () => settings, log: () => {} },
+      interns,
+      runtime,
+      vaults: this.host.internVaults,
+      numbers: new InternNumbers(),
+      now: this.now,
+      settings: () => settings,
+      log: () => {},
       credentials: {
         async issue(intern: Parameters<typeof issueInternKey>[1], lease: Parameters<typeof issueInternKey>[2]) {
           const issued = await issueInternKey(management, intern, lease);
@@ -109,8 +120,14 @@ class World {
       },
     };
     const runner = runJobs({
-      ...{ store: this.guard<JobStore>(this.storage.jobs, self), holder: name, now: this.now },
-      ...{ leaseMs: 1000, pollMs: 400, retryMs: 100, elapsed: () => Date.now(), onTrouble: () => {} },
+      store: this.guard<JobStore>(this.storage.jobs, self),
+      holder: name,
+      now: this.now,
+      leaseMs: 1000,
+      pollMs: 400,
+      retryMs: 100,
+      elapsed: () => Date.now(),
+      onTrouble: () => {},
       kinds: [{ kind: 'intern', work: (job) => ownIntern(lifecycle, job), maxOwned: () => 10 }],
     });
     this.processes.push(Object.assign(self, { name, runner, interns }));
@@ -118,7 +135,7 @@ class World {
 
   private manage(management: Storage['management']): ManagementParts {
     const { access, ledger } = this.storage;
-    return { ...{ management, access, ledger, now: this.now, contentFilters: {} as never }, onChange: async () => {} };
+    return { management, access, ledger, now: this.now, contentFilters: {} as never, onChange: async () => {} };
   }
 
   kill(index: number): void {
@@ -132,7 +149,10 @@ class World {
   private call(index: number, work: (parts: Parameters<typeof createIntern>[0]) => Promise<unknown>): void {
     const process = this.processes[index % this.processes.length]!;
     const parts = {
-      ...{ interns: process.interns, vaults: this.host.internVaults, now: this.now, maxPerMember: () => 10 },
+      interns: process.interns,
+      vaults: this.host.internVaults,
+      now: this.now,
+      maxPerMember: () => 10,
       notify: (id: string) => {
         for (const each of this.processes) each.runner.notify(createInternJob(id, 0).id);
       },
@@ -214,7 +234,8 @@ const step = fc.oneof(
     weight: 8,
     arbitrary: fc.record({
       does: fc.constant('change' as const),
-      ...{ index, name },
+      index,
+      name,
       operation: fc.constantFrom('provision', 'provision', 'suspend', 'delete', 'update'),
     }),
   },

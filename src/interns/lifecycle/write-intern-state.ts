@@ -30,7 +30,9 @@ export async function writeRunningFields(
   fields: InternFields,
 ): Promise<Intern | undefined> {
   const written = await parts.interns.updateIntern({
-    ...{ id: internId, from: ['running'], lease: job.lease },
+    id: internId,
+    from: ['running'],
+    lease: job.lease,
     fields: { ...fields, updatedAtMs: parts.now() },
   });
   return written === 'name' ? undefined : written;

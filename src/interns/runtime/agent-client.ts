@@ -89,7 +89,10 @@ export class AgentClient {
     const response = Promise.withResolvers<IncomingMessage>();
     const outgoing = request(
       {
-        ...{ method, path: `${CONTROL_PREFIX}${path}`, createConnection: () => stream, signal },
+        method,
+        path: `${CONTROL_PREFIX}${path}`,
+        createConnection: () => stream,
+        signal,
         headers: {
           host: 'localhost',
           authorization: `Bearer ${this.token}`,

@@ -68,6 +68,11 @@ export const syncHome = (
   sandbox: Sandbox,
 ): HomeSync =>
   new HomeSync({
-    ...{ store, objects, sandbox, containerKey: container.key, token, now },
+    store,
+    objects,
+    sandbox,
+    containerKey: container.key,
+    token,
+    now,
     limits: () => ({ bytes: settings().limits.diskBytes, entries: settings().limits.diskEntries }),
   });

@@ -16,12 +16,15 @@ const field = Type.Object({
 });
 const interaction = Type.Union([
   Type.Object({
-    ...{ id, kind: Type.Literal('permission') },
+    id,
+    kind: Type.Literal('permission'),
     operation: Type.Union([Type.String(), Type.Null()]),
     options: Type.Array(permissionOption, { minItems: 1, maxItems: 4 }),
   }),
   Type.Object({
-    ...{ id, kind: Type.Literal('elicitation'), message: Type.String() },
+    id,
+    kind: Type.Literal('elicitation'),
+    message: Type.String(),
     fields: Type.Array(field, { maxItems: 100 }),
   }),
 ]);

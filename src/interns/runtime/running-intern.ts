@@ -152,7 +152,9 @@ export class RunningIntern {
     const name = `intern-${this.intern.id}-${randomBytes(4).toString('hex')}`;
     await this.egress?.close();
     this.egress = await openEgress({
-      ...{ intern: this.intern, name, allowedDomains },
+      intern: this.intern,
+      name,
+      allowedDomains,
       connectGateway: () => connectGateway(credentials.apiKey),
     });
     const { proxySocket } = this.egress;

@@ -75,8 +75,15 @@ export class InternRuns {
     if (this.current)
       throw new RunError('busy', 'The intern is working on another message. Try again later.', { retryable: true });
     const run: OpenRun = {
-      ...{ id: randomUUID(), sessionId, cancellation: new AbortController(), reader },
-      ...{ kept: [], keptBytes: 0, pending: undefined, isOver: false, failure: undefined },
+      id: randomUUID(),
+      sessionId,
+      cancellation: new AbortController(),
+      reader,
+      kept: [],
+      keptBytes: 0,
+      pending: undefined,
+      isOver: false,
+      failure: undefined,
       deadline: setTimeout(
         () => this.endRun(run, new RunError('run_ended', 'The run took too long and was ended.')),
         deadlineMs,

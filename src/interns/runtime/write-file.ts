@@ -11,7 +11,10 @@ export async function writeFile(
   modifiedAtMs: number,
 ): Promise<void> {
   const entry: EntryToWrite = {
-    ...{ path: Buffer.from(path), kind: 'file', mode: 0o600, modifiedAtMs },
+    path: Buffer.from(path),
+    kind: 'file',
+    mode: 0o600,
+    modifiedAtMs,
     content: list(content),
   };
   await sandbox.write(list(entry));

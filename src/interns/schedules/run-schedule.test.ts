@@ -83,10 +83,26 @@ describe('the runs of a schedule', () => {
 
   async function addIntern(): Promise<Intern> {
     const intern: Intern = {
-      ...{ id: randomUUID(), workspaceId: 'w', creatorId: 'ada', name: 'scout', description: null, instructions: null },
-      ...{ model: null, status: 'running', hostname: null, vaultId: randomUUID(), hasVault: false },
-      ...{ attachedVaultId: null, step: null, lastFailureMessage: null, failureReason: null, runtimeAddress: null },
-      ...{ isStopRequested: false, acknowledgesLoss: false, createdAtMs: start, updatedAtMs: start },
+      id: randomUUID(),
+      workspaceId: 'w',
+      creatorId: 'ada',
+      name: 'scout',
+      description: null,
+      instructions: null,
+      model: null,
+      status: 'running',
+      hostname: null,
+      vaultId: randomUUID(),
+      hasVault: false,
+      attachedVaultId: null,
+      step: null,
+      lastFailureMessage: null,
+      failureReason: null,
+      runtimeAddress: null,
+      isStopRequested: false,
+      acknowledgesLoss: false,
+      createdAtMs: start,
+      updatedAtMs: start,
     };
     await storage.access.putWorkspace({ id: 'w', name: 'w', createdAtMs: start });
     const more = { requestHash: 'r', bodyHash: 'b', maxPerMember: 9, canAttach: true };
@@ -95,8 +111,17 @@ describe('the runs of a schedule', () => {
   }
   async function addSchedule(fields: Partial<InternSchedule> = {}): Promise<string> {
     const schedule: InternSchedule = {
-      ...{ id: randomUUID(), internId: intern!.id, kind: 'cron', cron: '* * * * *', timeZone: 'UTC', input: 'Work.' },
-      ...{ tokenHash: null, isPaused: false, nextDueAtMs: start + minute, createdAtMs: start, updatedAtMs: start },
+      id: randomUUID(),
+      internId: intern!.id,
+      kind: 'cron',
+      cron: '* * * * *',
+      timeZone: 'UTC',
+      input: 'Work.',
+      tokenHash: null,
+      isPaused: false,
+      nextDueAtMs: start + minute,
+      createdAtMs: start,
+      updatedAtMs: start,
       ...fields,
     };
     const event = { action: 'a', objectKind: 'o', objectId: 'i', workspaceId: null, changes: {} };
@@ -123,18 +148,19 @@ describe('the runs of a schedule', () => {
     };
     const parts = {
       interns: { findIntern: async () => intern as Intern | undefined }, // only its id and status are read
-      ...{ schedules: storage.schedules, findLive: () => (isOwner ? { runs } : undefined), now: () => clockMs },
-      ...{ numbers: { ranScheduled: (outcome: string) => void outcomes.push(outcome) }, log: () => {} },
+      schedules: storage.schedules,
+      findLive: () => (isOwner ? { runs } : undefined),
+      now: () => clockMs,
+      numbers: { ranScheduled: (outcome: string) => void outcomes.push(outcome) },
+      log: () => {},
     };
     const runner = runJobs({
-      ...{
-        store: storage.jobs,
-        holder: 'host',
-        now: () => clockMs,
-        elapsed: () => elapsedMs,
-        leaseMs: 1000,
-        pollMs: 100,
-      },
+      store: storage.jobs,
+      holder: 'host',
+      now: () => clockMs,
+      elapsed: () => elapsedMs,
+      leaseMs: 1000,
+      pollMs: 100,
       kinds: [{ kind: SCHEDULE_JOB, work: (job) => runSchedule(parts, job), maxOwned: () => 5 }],
       onTrouble: (error) => expect.unreachable(String(error)),
     });

@@ -74,11 +74,22 @@ async function moveOn({ parts, job, schedule }: Work): Promise<number | null | '
   const isDue = dueAtMs <= nowMs;
   if (!isDue && (toMs === null || toMs >= dueAtMs)) return dueAtMs;
   const run: ScheduledRun = {
-    ...{ id: randomUUID(), scheduleId: id, dueKey: String(dueAtMs), dueAtMs, addedAtMs: nowMs, input },
-    ...{ status: 'pending', failure: null, startedAtMs: null, endedAtMs: null },
+    id: randomUUID(),
+    scheduleId: id,
+    dueKey: String(dueAtMs),
+    dueAtMs,
+    addedAtMs: nowMs,
+    input,
+    status: 'pending',
+    failure: null,
+    startedAtMs: null,
+    endedAtMs: null,
   };
   const moved = await parts.schedules.moveSchedule(job.lease, {
-    ...{ id, fromMs: dueAtMs, toMs, run: isDue ? run : undefined },
+    id,
+    fromMs: dueAtMs,
+    toMs,
+    run: isDue ? run : undefined,
   });
   job.signal.throwIfAborted();
   return moved ? toMs : 'changed';

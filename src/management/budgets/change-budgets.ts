@@ -90,7 +90,11 @@ const describeBudgetEvent = (
   { id, workspaceId }: BudgetRecord,
   changes: Record<string, FieldChange>,
 ) => ({
-  ...{ action, objectKind: 'budget', objectId: id, workspaceId, changes },
+  action,
+  objectKind: 'budget',
+  objectId: id,
+  workspaceId,
+  changes,
 });
 
 type Budget = Pick<BudgetRecord, 'interval' | 'limitNanoUsd'>;

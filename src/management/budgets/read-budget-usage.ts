@@ -11,7 +11,9 @@ export function readBudgetUsage(
   nowMs: number,
 ): Promise<LimitUsage[]> {
   const limits = budgets.map(({ interval, limitNanoUsd }) => ({
-    ...{ scope: { workspaceId: id }, window: interval, limitNanoUsd },
+    scope: { workspaceId: id },
+    window: interval,
+    limitNanoUsd,
     includesByok: settings.includeByokInBudgets,
   }));
   return readLimitUsage(ledger, limits, nowMs);

@@ -125,8 +125,11 @@ export async function promoteContainerFile(
   const { entry, content } = await openContainerFile(parts, place.containerId, found);
   try {
     return await createFile(parts.files, actor, {
-      ...{ workspaceId: place.workspaceId, filename: decodePath(entry.path), downloadable: true },
-      ...{ content, acceptsAny: true },
+      workspaceId: place.workspaceId,
+      filename: decodePath(entry.path),
+      downloadable: true,
+      content,
+      acceptsAny: true,
     });
   } finally {
     content.destroy();

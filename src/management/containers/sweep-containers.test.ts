@@ -78,7 +78,9 @@ async function openContainer(id: string, usedAtMs = Date.now()) {
 /** Sweeps as if it were this much later. */
 const sweep = (laterMs: number) =>
   sweepContainers({
-    ...{ store: storage.containers, objects, retentionMs: () => 30 * day },
+    store: storage.containers,
+    objects,
+    retentionMs: () => 30 * day,
     now: () => Date.now() + laterMs,
   });
 

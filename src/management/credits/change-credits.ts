@@ -45,7 +45,11 @@ export async function turnCreditsOff(parts: ManagementParts, actor: Actor): Prom
     await transaction.deleteCredits();
     const changes = listChanges({ total_usd: usdOf(before.credits) }, undefined);
     await transaction.record({
-      ...{ action: 'credits.off', objectKind: 'credits', objectId: 'credits', workspaceId: null, changes },
+      action: 'credits.off',
+      objectKind: 'credits',
+      objectId: 'credits',
+      workspaceId: null,
+      changes,
     });
   });
   return before;

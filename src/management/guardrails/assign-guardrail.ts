@@ -132,5 +132,9 @@ const describeAssignment = (
   workspaceId: string,
   change: FieldChange,
 ) => ({
-  ...{ action, objectKind: kind, objectId: holder, workspaceId, changes: { guardrail_id: change } },
+  action,
+  objectKind: kind,
+  objectId: holder,
+  workspaceId,
+  changes: { guardrail_id: change },
 });

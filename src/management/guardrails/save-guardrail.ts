@@ -33,5 +33,9 @@ export const describeGuardrailEvent = (
   { id, workspaceId }: GuardrailRecord,
   changes: Record<string, FieldChange>,
 ) => ({
-  ...{ action, objectKind: 'guardrail', objectId: id, workspaceId, changes },
+  action,
+  objectKind: 'guardrail',
+  objectId: id,
+  workspaceId,
+  changes,
 });

@@ -36,7 +36,7 @@ export async function testFilters(parts: ManagementParts, body: TestGuardrailBod
   const scanned = await new TextScanner({}).scan(compiled, text, 'plain');
   tally.add(combined, scanned);
   if (scanned.isBlocked)
-    return writeResult({ ...{ text, kind, combined, tally }, findings: scanned.findings, skipped: undefined });
+    return writeResult({ text, kind, combined, tally, findings: scanned.findings, skipped: undefined });
   const { results, skipped } = await scanEntities([{ text: scanned.text, filters: combined }], entities(), signal);
   const analyzed = results.get(0);
   if (analyzed) tally.add(combined, analyzed, entities().recognizer?.engine);

@@ -61,7 +61,8 @@ export const updateIntern = (
       const pick = (field: 'description' | 'instructions' | 'model') => (field in body ? body[field] : intern[field]);
       const after = {
         name,
-        ...{ description: pick('description'), instructions: pick('instructions') },
+        description: pick('description'),
+        instructions: pick('instructions'),
         model: pick('model'),
       };
       const { description, instructions, model } = intern;

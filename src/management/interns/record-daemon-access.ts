@@ -7,7 +7,10 @@ import type { ManagementParts } from '../parts.ts';
 export const recordDaemonAccess = (parts: ManagementParts, { keyHash }: Caller, intern: Intern): Promise<void> =>
   applyChange(parts, { keyHash }, ({ transaction }) =>
     transaction.record({
-      ...{ action: 'intern.read_access', objectKind: 'intern', objectId: intern.id },
-      ...{ workspaceId: intern.workspaceId, changes: {} },
+      action: 'intern.read_access',
+      objectKind: 'intern',
+      objectId: intern.id,
+      workspaceId: intern.workspaceId,
+      changes: {},
     }),
   );

@@ -29,7 +29,11 @@ export async function saveKey(
 type Changes = Record<string, FieldChange>;
 
 export const describeKeyEvent = (action: string, key: KeyRecord, changes: Changes): AuditEvent => ({
-  ...{ action, objectKind: 'key', objectId: key.hash, workspaceId: key.workspaceId || null, changes },
+  action,
+  objectKind: 'key',
+  objectId: key.hash,
+  workspaceId: key.workspaceId || null,
+  changes,
 });
 
 /** @throws {GatewayError} `invalid_request` if a management key has a limit */

@@ -63,7 +63,11 @@ export function writeCurrentKey({ key, spending }: { key: KeyRecord; spending: K
   const isManagement = key.kind === 'management';
   return {
     label: key.label,
-    ...{ limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at },
+    limit,
+    limit_reset,
+    include_byok_in_limit,
+    creator_user_id,
+    expires_at,
     ...writeKeyAmounts(key, spending),
     ...writeRateLimits(key.rateLimits),
     is_free_tier: false,

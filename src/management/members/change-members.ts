@@ -56,13 +56,21 @@ export async function joinMembers(
     if (!(await transaction.findMember(memberId))) {
       await transaction.saveMember({ id: memberId, createdAtMs: nowMs, rateLimits: noRateLimits });
       await transaction.record({
-        ...{ action: 'member.create', objectKind: 'member', objectId: memberId, workspaceId: null, changes: {} },
+        action: 'member.create',
+        objectKind: 'member',
+        objectId: memberId,
+        workspaceId: null,
+        changes: {},
       });
     }
     await transaction.joinWorkspace({ workspaceId, memberId, role: 'member', createdAtMs: nowMs });
     const changes = listChanges(undefined, { role: 'member' });
     await transaction.record({
-      ...{ action: 'member.add', objectKind: 'member', objectId: memberId, workspaceId, changes },
+      action: 'member.add',
+      objectKind: 'member',
+      objectId: memberId,
+      workspaceId,
+      changes,
     });
   }
   return { count: added.length, members: await transaction.findWorkspaceMembers(workspaceId, wanted) };
@@ -81,7 +89,11 @@ async function leaveMembers({ transaction }: Edit, workspaceId: string, userIds:
     await transaction.leaveWorkspace(workspaceId, memberId);
     const changes = listChanges({ role }, undefined);
     await transaction.record({
-      ...{ action: 'member.remove', objectKind: 'member', objectId: memberId, workspaceId, changes },
+      action: 'member.remove',
+      objectKind: 'member',
+      objectId: memberId,
+      workspaceId,
+      changes,
     });
   }
   return members.length;

@@ -24,7 +24,11 @@ export const updateMember = (
     if (Object.keys(changes).length === 0) return before;
     await transaction.saveMember(after);
     await transaction.record({
-      ...{ action: 'member.update', objectKind: 'member', objectId: before.id, workspaceId: null, changes },
+      action: 'member.update',
+      objectKind: 'member',
+      objectId: before.id,
+      workspaceId: null,
+      changes,
     });
     return after;
   });

@@ -158,7 +158,12 @@ async function insert(
   const id = randomUUID();
   const version = createVersion({ presetId: id, number: 1, nowMs, creatorId: nameCreator(actor, scope) }, settings);
   const preset: PresetRecord = {
-    ...{ id, workspaceId, slug, name, description, status },
+    id,
+    workspaceId,
+    slug,
+    name,
+    description,
+    status,
     statusUpdatedAtMs: status === 'active' ? null : nowMs,
     designatedVersionId: version.id,
     creatorMemberId: memberId,
@@ -199,7 +204,9 @@ async function change(
   }
   const after: PresetRecord = {
     ...preset,
-    ...{ slug, name, status },
+    slug,
+    name,
+    status,
     description: description === undefined ? preset.description : description,
     statusUpdatedAtMs: status === preset.status ? preset.statusUpdatedAtMs : nowMs,
     designatedVersionId: version.id,
@@ -218,8 +225,13 @@ const createVersion = (
   { presetId, number, nowMs, creatorId }: { presetId: string; number: number; nowMs: number; creatorId: string },
   { config, systemPrompt }: VersionSettings,
 ): PresetVersionRecord => ({
-  ...{ id: randomUUID(), presetId, version: number, config: JSON.stringify(config), systemPrompt },
-  ...{ creatorId, createdAtMs: nowMs },
+  id: randomUUID(),
+  presetId,
+  version: number,
+  config: JSON.stringify(config),
+  systemPrompt,
+  creatorId,
+  createdAtMs: nowMs,
 });
 
 const nameCreator = ({ keyHash }: Actor, { memberId }: PresetScope): string => memberId ?? keyHash ?? 'operator';
@@ -237,5 +249,9 @@ async function record(
 }
 
 const describe = ({ preset: { slug, name, description, status }, version: { version } }: FoundPreset) => ({
-  ...{ slug, name, description, status, designated_version: version },
+  slug,
+  name,
+  description,
+  status,
+  designated_version: version,
 });

@@ -28,5 +28,9 @@ export const describeWorkspaceEvent = (
   { id }: WorkspaceDetails,
   changes: Record<string, FieldChange>,
 ) => ({
-  ...{ action, objectKind: 'workspace', objectId: id, workspaceId: id, changes },
+  action,
+  objectKind: 'workspace',
+  objectId: id,
+  workspaceId: id,
+  changes,
 });

@@ -105,8 +105,14 @@ function listSpent(run: RunBase): LedgerLine[] {
 
 /** Writes a charge, or what it can be. Its name takes the place of the model, and its service that of the provider. */
 const writeCharge = (charge: Charge): LedgerLine => ({
-  ...{ kind: 'tool', model: charge.name, provider: charge.service, providerId: null, endpointId: null, tier: null },
-  ...{ isByok: false, status: 200 },
+  kind: 'tool',
+  model: charge.name,
+  provider: charge.service,
+  providerId: null,
+  endpointId: null,
+  tier: null,
+  isByok: false,
+  status: 200,
   ...writeUsage(usageOfCharges([charge])),
   ...writeCost(costOfCharges(charge.maxNanoUsd)),
 });

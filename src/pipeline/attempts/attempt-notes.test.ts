@@ -7,7 +7,12 @@ import { createTextAttempt, type TextAttempt } from '../run/attempt.ts';
 import { AttemptNotes } from './attempt-notes.ts';
 
 const provider = createProvider({
-  ...{ id: 'simulator', name: 'Simulator', wire: simulator, apiKeys: [], headers: {}, dialect: {} },
+  id: 'simulator',
+  name: 'Simulator',
+  wire: simulator,
+  apiKeys: [],
+  headers: {},
+  dialect: {},
   timeouts: { connectMs: 1000, firstByteMs: 1000, idleMs: 1000, totalMs: 1000 },
 });
 const endpoint = bareEndpoint(provider, 'simulator/echo', 'echo');

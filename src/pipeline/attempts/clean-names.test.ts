@@ -5,7 +5,12 @@ import { cleanFields, cleanName } from './clean-names.ts';
 
 const key = 'sk-of-the-operator-1234567890';
 const provider = createProvider({
-  ...{ id: 'up', name: 'Up', wire: simulator, apiKeys: [key], headers: {}, dialect: {} },
+  id: 'up',
+  name: 'Up',
+  wire: simulator,
+  apiKeys: [key],
+  headers: {},
+  dialect: {},
   timeouts: { connectMs: 1000, firstByteMs: 1000, idleMs: 1000, totalMs: 1000 },
 });
 const long = 'x'.repeat(300);

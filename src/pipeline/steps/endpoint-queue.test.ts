@@ -6,8 +6,13 @@ import { RetryBudget } from '../../routing/retry-budget.ts';
 import { EndpointQueue } from './endpoint-queue.ts';
 
 const policy: RetryPolicy = {
-  ...{ attempts: 3, backoffMs: 200, maxBackoffMs: 1000, maxRetryAfterMs: 5000, budgetMs: 10_000 },
-  ...{ share: 0.1, minimum: 10 },
+  attempts: 3,
+  backoffMs: 200,
+  maxBackoffMs: 1000,
+  maxRetryAfterMs: 5000,
+  budgetMs: 10_000,
+  share: 0.1,
+  minimum: 10,
 };
 const failure = (options: GatewayErrorOptions = {}) =>
   new GatewayError('upstream_overloaded', 'x', { retryable: true, isTransient: true, ...options });
@@ -31,7 +36,9 @@ function openQueue(names: string[], setting: Setting = {}) {
   });
   const { maxAttempts = 100, deadlineMs = 600_000, random = 1 } = setting;
   const parts = {
-    ...{ budget: new RetryBudget(() => nowMs), random: () => random, now: () => nowMs },
+    budget: new RetryBudget(() => nowMs),
+    random: () => random,
+    now: () => nowMs,
     wait: () => Promise.resolve(),
   };
   const queue = new EndpointQueue(endpoints, maxAttempts, deadlineMs, parts);

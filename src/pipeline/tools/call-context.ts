@@ -24,7 +24,13 @@ export function createCallContext(
     get signal() {
       return cancellation.signal;
     },
-    ...{ cancellation, deferred, instance, model, callId, itemId, emit },
+    cancellation,
+    deferred,
+    instance,
+    model,
+    callId,
+    itemId,
+    emit,
     isHosted: hosted !== undefined,
     requestId: nameRequest(run),
     showsOutput: run.showsToolOutput === true && run.request.stream === true,

@@ -98,8 +98,13 @@ export async function resumeCalls(
     const input = readInput(offered, item);
     const call = { callId: item.call_id, arguments: JSON.stringify(input) };
     return {
-      ...{ call: { ...call, ...readText(item) }, offered, input, model, resumed },
-      ...{ key: `tool/resumed/${index}/${type}`, id: createId(offered.tool.itemPrefix) },
+      call: { ...call, ...readText(item) },
+      offered,
+      input,
+      model,
+      resumed,
+      key: `tool/resumed/${index}/${type}`,
+      id: createId(offered.tool.itemPrefix),
     };
   });
   const results = await runAll(parts, running, out);

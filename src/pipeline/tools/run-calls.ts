@@ -96,7 +96,11 @@ function prepare({ offered, step, left }: StepCalls, call: ToolCall, index: numb
   const problem = found.tool.checkArguments(input);
   if (problem !== undefined) return reject(`The arguments are invalid: ${problem}`);
   return {
-    ...{ call, offered: found, input, key: `tool/${step.number}/${index}`, id: createItemId(found) },
+    call,
+    offered: found,
+    input,
+    key: `tool/${step.number}/${index}`,
+    id: createItemId(found),
     outputId: createOutputId(found),
     model: step.committed!.endpoint.model, // a step with calls has ended
   };

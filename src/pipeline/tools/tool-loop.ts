@@ -177,7 +177,8 @@ export class ServerToolLoop implements ToolLoop {
       if (type !== undefined) this.called.add(type);
     }
     const condition = findReason(this.conditions, {
-      ...{ calls: this.use.requested, called: this.called },
+      calls: this.use.requested,
+      called: this.called,
       ...measureRun(run),
       finishReason: step.committed?.finish?.reason,
     });

@@ -36,7 +36,8 @@ export class ToolStage {
   ): void {
     if (this.calls.length === MAX_LISTED) return;
     this.calls.push({
-      ...{ tool, duration_ms: Math.round(durationMs) },
+      tool,
+      duration_ms: Math.round(durationMs),
       ...(error !== undefined && { error }),
       ...(adjustments && { adjusted: adjustments }),
     });

@@ -50,7 +50,10 @@ export async function secureUpstream(
   { host, beginMs, authorities }: { host: string; beginMs: number; authorities: string | undefined },
 ): Promise<TLSSocket> {
   const secure = connect({
-    ...{ socket: upstream, servername: host, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true },
+    socket: upstream,
+    servername: host,
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: true,
     ...(authorities === undefined ? undefined : { ca: authorities }),
   });
   secure.once('close', () => upstream.destroy());

@@ -26,7 +26,12 @@ afterEach(async () => {
 const started = Date.now();
 function start(work: JobWork, store: JobStore = storage.jobs): JobRunner {
   const runner = runJobs({
-    ...{ store, holder: 'host', now: () => clockMs, leaseMs, pollMs: 100, retryMs: 500 },
+    store,
+    holder: 'host',
+    now: () => clockMs,
+    leaseMs,
+    pollMs: 100,
+    retryMs: 500,
     elapsed: () => Date.now() - started, // the faked time
     kinds: [{ kind: 'test', work, maxOwned: () => 2 }],
     onTrouble: (error) => void troubles.push(error),

@@ -73,13 +73,20 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
   let lastError: unknown; // of the transport, which reports some failures only here
   if (target.type === 'http') {
     const link = new SessionFetch({
-      ...{ send, headers: target.headers, maxBytes, idleMs: MAX_IDLE_MS, acceptMs: connectMs },
+      send,
+      headers: target.headers,
+      maxBytes,
+      idleMs: MAX_IDLE_MS,
+      acceptMs: connectMs,
       ended: (id, failure) => setImmediate(() => failRequest(transport, id, failure)),
     });
     const http = new StreamableHTTPClientTransport(new URL(target.url), {
       fetch: link.fetch,
       reconnectionOptions: {
-        ...{ initialReconnectionDelay: 200, maxReconnectionDelay: 5000, reconnectionDelayGrowFactor: 2, maxRetries: 3 },
+        initialReconnectionDelay: 200,
+        maxReconnectionDelay: 5000,
+        reconnectionDelayGrowFactor: 2,
+        maxRetries: 3,
       },
     });
     transport = http as Transport; // its optional fields differ from those of the interface

@@ -78,7 +78,10 @@ async function send(
 ): Promise<OutboundExchange> {
   try {
     const response = await dispatcher.request({
-      ...{ origin: url.origin, path: url.pathname + url.search, method, signal },
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method,
+      signal,
       headers: { 'accept-encoding': 'identity', 'user-agent': 'headgate', ...headers },
       body: sent ?? null,
       headersTimeout: idleMs,

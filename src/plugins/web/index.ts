@@ -93,7 +93,9 @@ class WebPart implements PluginPart<PluginRun> {
     if (!this.isNativeNoted) {
       this.isNativeNoted = true;
       this.run.stages.push({
-        ...{ type: 'plugin', name: 'web-search', summary: 'The provider may search.' },
+        type: 'plugin',
+        name: 'web-search',
+        summary: 'The provider may search.',
         data: { engine: 'native' },
       });
     }

@@ -5,9 +5,18 @@ import { findFamily } from './families.ts';
 import { fitGrid, writeImageRequest } from './request.ts';
 
 const plain: EndpointImageRequest = {
-  ...{ prompt: 'A red fox', count: 1, references: [], passthrough: {} },
-  ...{ size: undefined, aspectRatio: undefined, resolution: undefined, quality: undefined, format: undefined },
-  ...{ compression: undefined, background: undefined, seed: undefined },
+  prompt: 'A red fox',
+  count: 1,
+  references: [],
+  passthrough: {},
+  size: undefined,
+  aspectRatio: undefined,
+  resolution: undefined,
+  quality: undefined,
+  format: undefined,
+  compression: undefined,
+  background: undefined,
+  seed: undefined,
 };
 const write = (model: string, request: Partial<EndpointImageRequest>) =>
   writeImageRequest(
@@ -52,7 +61,9 @@ describe('the shape of an image', () => {
   it('is that of the first reference, if only a tier is requested', () => {
     const shown = { bytes: Buffer.from('x'), mediaType: 'image/png', width: 400, height: 100 } as const;
     expect(write('flux-2-pro', { resolution: '1K', references: [shown] }).body).toMatchObject({
-      ...{ width: 2048, height: 512, input_image: 'eA==' },
+      width: 2048,
+      height: 512,
+      input_image: 'eA==',
     });
   });
 });

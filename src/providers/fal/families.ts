@@ -74,14 +74,19 @@ const families: readonly (readonly [RegExp, Family])[] = [
   [
     /\/nano-banana(?:-\w+)?$/,
     family({
-      ...{ shape: 'aspect_ratio', max: 4, references: { max: 10, field: 'image_urls' }, suffix: edits },
+      shape: 'aspect_ratio',
+      max: 4,
+      references: { max: 10, field: 'image_urls' },
+      suffix: edits,
       more: { output_format: { type: 'enum', values: ['png', 'jpeg', 'webp'] } },
     }),
   ],
   [
     /\/flux-pro\/kontext(?:\/max)?$/,
     family({
-      ...{ shape: 'aspect_ratio', max: 4, references: { max: 1, field: 'image_url' } },
+      shape: 'aspect_ratio',
+      max: 4,
+      references: { max: 1, field: 'image_url' },
       suffix: { without: '/text-to-image' },
     }),
   ],

@@ -178,7 +178,10 @@ describe('signatures that are sent back', () => {
 
   it('are known by our own id when a client leaves out the format', () => {
     const bare = (id: string, sealed = 'A+/='): InputItem => ({
-      ...{ type: 'reasoning', id, summary: [], encrypted_content: sealed },
+      type: 'reasoning',
+      id,
+      summary: [],
+      encrypted_content: sealed,
     });
     const own = `rs_${'aB3'.repeat(8)}`;
     expect(JSON.stringify(contents([hello, bare(own, 'ai-sdk;p;eyJ9'), call('a')]))).not.toContain('ai-sdk');

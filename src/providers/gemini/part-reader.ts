@@ -186,7 +186,8 @@ const image = { type: 'image_generation_call' };
 
 /** The event builder sets the id of the item. */
 const progress = (key: string, step: string, fields?: object): Chunk => ({
-  ...{ type: 'relay', key },
+  type: 'relay',
+  key,
   event: { type: `response.image_generation_call.${step}`, item_id: '', ...fields },
 });
 

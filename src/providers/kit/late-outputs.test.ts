@@ -63,7 +63,8 @@ describe('late outputs', () => {
       user('b'),
       assistant('d'),
       {
-        ...{ type: 'message', role: 'user' },
+        type: 'message',
+        role: 'user',
         content: [{ type: 'input_text', text: '[Output of the earlier call of draw]' }, image],
       },
     ]);

@@ -73,7 +73,8 @@ function readUsage(wire: ImagesApiUsage): Usage {
     outputImageTokens: wire.output_tokens_details?.image_tokens ?? outputTokens,
   });
   return usage({
-    ...{ inputTokens, outputTokens },
+    inputTokens,
+    outputTokens,
     totalTokens: wire.total_tokens ?? inputTokens + outputTokens,
     cachedTokens: wire.input_tokens_details?.cached_tokens ?? 0,
     ...(counts && { special: counts }),

@@ -25,7 +25,8 @@ describe('images generated earlier', () => {
     const { input, dropped } = writeItems([made(own, '/9j/AAAA')]);
     expect(input).toMatchObject([
       {
-        ...{ type: 'message', role: 'user' },
+        type: 'message',
+        role: 'user',
         content: [
           { type: 'input_text', text: '[Image made by the assistant]' },
           { type: 'input_image', image_url: 'data:image/jpeg;base64,/9j/AAAA' },

@@ -65,10 +65,24 @@ const isBound = (value: unknown) => isNumber(value) || typeof value === 'boolean
 
 /** Checks of the type of each keyword's value. */
 const types = {
-  ...{ minimum: isNumber, maximum: isNumber, exclusiveMinimum: isBound, exclusiveMaximum: isBound },
-  ...{ minLength: isNumber, maxLength: isNumber, minItems: isNumber, maxItems: isNumber, minContains: isNumber },
-  ...{ minProperties: isNumber, maxProperties: isNumber, multipleOf: isNumber, format: isText, pattern: isText },
-  ...{ enum: Array.isArray, prefixItems: Array.isArray, required: isTexts, properties: isRules },
+  minimum: isNumber,
+  maximum: isNumber,
+  exclusiveMinimum: isBound,
+  exclusiveMaximum: isBound,
+  minLength: isNumber,
+  maxLength: isNumber,
+  minItems: isNumber,
+  maxItems: isNumber,
+  minContains: isNumber,
+  minProperties: isNumber,
+  maxProperties: isNumber,
+  multipleOf: isNumber,
+  format: isText,
+  pattern: isText,
+  enum: Array.isArray,
+  prefixItems: Array.isArray,
+  required: isTexts,
+  properties: isRules,
   type: (value: unknown) => isText(value) || isTexts(value),
 };
 

@@ -171,7 +171,10 @@ async function* draw(asked: DrawRequest, words: string, turn: ScriptTurn): Async
   for (let index = 0; index < asked.count; index++) {
     const { size, isTransparent, seed } = asked;
     const drawing: Drawing = {
-      ...{ words, size, isTransparent, colors },
+      words,
+      size,
+      isTransparent,
+      colors,
       seed: `${words}|${seed}|${index}`,
       share: 1,
     };

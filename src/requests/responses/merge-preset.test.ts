@@ -80,11 +80,15 @@ describe('a preset', () => {
   it.each([undefined, presetOf(saved)])('that is unknown is an error', (presets) => {
     const byModel = refusal({ model: 'acme/one@preset/other' }, presets);
     expect(byModel).toMatchObject({
-      ...{ kind: 'model_not_found', status: 400, availability: { code: 'model_not_found' } },
+      kind: 'model_not_found',
+      status: 400,
+      availability: { code: 'model_not_found' },
       message: expect.stringMatching(/^acme\/one@preset\/other is not a valid model ID: .*"other"/),
     });
     expect(refusal({ preset: 'other' }, presets)).toMatchObject({
-      ...{ kind: 'invalid_request', status: 400, metadata: { issues: [{ path: 'preset' }] } },
+      kind: 'invalid_request',
+      status: 400,
+      metadata: { issues: [{ path: 'preset' }] },
     });
   });
 

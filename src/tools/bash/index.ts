@@ -78,7 +78,9 @@ async function execute(
     const call = { compute: 'bash', environment, maxMs: timeoutMs } as const;
     const { output, files } = await runInContainer(containers, context, call, id, (container) =>
       runCommands(container, context, {
-        ...{ commands, timeoutMs, isTotal: true },
+        commands,
+        timeoutMs,
+        isTotal: true,
         maxOutputLength: clampOutput(input.max_output_length),
       }),
     );

@@ -123,7 +123,10 @@ async function execute(
     const call = { compute: 'code', environment, maxMs: timeoutMs } as const;
     const { output, files } = await runInContainer(containers, context, call, id, (container) =>
       runCommands(container, context, {
-        ...{ commands: [command], timeoutMs, maxOutputLength: clampOutput(undefined), environment: variables },
+        commands: [command],
+        timeoutMs,
+        maxOutputLength: clampOutput(undefined),
+        environment: variables,
       }),
     );
     const { stdout, stderr, outcome } = output[0]!; // of the only command

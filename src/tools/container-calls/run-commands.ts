@@ -67,7 +67,11 @@ export async function runCommands(
     const leftMs = isTotal ? Math.ceil(timeoutMs - (performance.now() - startedAt)) : timeoutMs;
     if (leftMs < MIN_TIMEOUT_MS && index > 0) break;
     const result = await container.run({
-      ...{ command, timeoutMs: leftMs, maxOutputLength, signal, ...live.listen(index) },
+      command,
+      timeoutMs: leftMs,
+      maxOutputLength,
+      signal,
+      ...live.listen(index),
       ...(environment && { environment }),
     });
     await live.flush();

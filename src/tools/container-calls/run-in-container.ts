@@ -94,7 +94,9 @@ export async function runInContainer<T>(
     const network = readNetwork(environment);
     const fileIds = environment?.file_ids;
     const container = await containers.open(caller, {
-      ...{ id, compute, signal },
+      id,
+      compute,
+      signal,
       ...(network && { network }),
       ...(fileIds && fileIds.length > 0 && { fileIds }),
     });

@@ -188,7 +188,10 @@ function readFilter(given: unknown): FileFilter {
 }
 
 const writeResult = ({ fileId, filename, mimeType, bytes, createdAtMs, text, score }: RankedPassage) => ({
-  ...{ file_id: fileId, filename, score, text },
+  file_id: fileId,
+  filename,
+  score,
+  text,
   attributes: { mime_type: mimeType, bytes, created_at: Math.floor(createdAtMs / 1000) },
 });
 

@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { rankPassages, weighWord } from './rank-passages.ts';
 
 const passage = (text: string, filename = 'a.txt') => ({
-  ...{ fileId: 'f', filename, mimeType: 'text/plain', bytes: 1, createdAtMs: 1, position: 0, text },
+  fileId: 'f',
+  filename,
+  mimeType: 'text/plain',
+  bytes: 1,
+  createdAtMs: 1,
+  position: 0,
+  text,
 });
 const word = (text: string, weight = 1, stem?: string) => ({ text, weight, stem });
 const rank = (texts: string[], ...queries: ReturnType<typeof word>[][]) =>

@@ -96,7 +96,11 @@ function planPanel(
     return ports.listEndpoints({ model, input: [question.item], ...preferences }, caller);
   };
   const prepare = (model: string, endpoints = findEndpoints(model)): PanelRequestParts => ({
-    ...{ parameters, outer, outerModel, model, endpoints },
+    parameters,
+    outer,
+    outerModel,
+    model,
+    endpoints,
     tools: given === undefined ? listDefaultTools(ports, caller, endpoints) : (given as PanelRequestParts['tools']), // checked
   });
   const ofPreset = preset === undefined ? undefined : panels[preset].model;

@@ -68,7 +68,8 @@ async function runMember(
 ): Promise<PanelResponse | ModelFailure> {
   const { model } = member;
   const response = await callPanelModel(context, {
-    ...{ model, timeoutMs },
+    model,
+    timeoutMs,
     request: writeMemberRequest(member, question.item),
     maxBytes: Math.floor(MAX_PANEL_BYTES / members.length),
     show: (pieces) => showPieces(context, model, pieces, show),
@@ -107,7 +108,8 @@ async function analyze(
   const ofPanel = responses.flatMap(({ sources }) => sources);
   await show([{ type: `${prefix}.analysis.in_progress`, analyst_model: model, judge_model: model }]);
   const called = await callPanelModel(context, {
-    ...{ model, timeoutMs },
+    model,
+    timeoutMs,
     request: writeAnalysisRequest(analyst, question.text, responses),
     maxBytes: MAX_ANALYSIS_BYTES,
     show: () => undefined,

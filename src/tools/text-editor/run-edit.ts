@@ -80,7 +80,10 @@ async function viewPath(
     );
   }
   const { stdout, outcome } = await container.run({
-    ...{ command: LIST_COMMAND, timeoutMs: LIST_MS, maxOutputLength: MAX_VIEWED, signal },
+    command: LIST_COMMAND,
+    timeoutMs: LIST_MS,
+    maxOutputLength: MAX_VIEWED,
+    signal,
     environment: { FOLDER: path === '' ? '.' : path },
   });
   if (outcome.type === 'exit' && outcome.exit_code === 0) return stdout === '' ? 'The folder is empty.' : stdout;

@@ -36,11 +36,17 @@ export async function createSchedule(
   const token = kind === 'webhook' ? `hgw_${randomBytes(TOKEN_BYTES).toString('base64url')}` : undefined;
   const schedule = withNextTime(
     {
-      ...{ id: randomUUID(), internId, kind, input, isPaused, nextDueAtMs: null },
+      id: randomUUID(),
+      internId,
+      kind,
+      input,
+      isPaused,
+      nextDueAtMs: null,
       cron: kind === 'cron' ? body.cron! : null, // checked
       timeZone: kind === 'cron' ? (body.time_zone ?? 'UTC') : null,
       tokenHash: token === undefined ? null : hashWebhookToken(token),
-      ...{ createdAtMs: Math.round(nowMs), updatedAtMs: Math.round(nowMs) },
+      createdAtMs: Math.round(nowMs),
+      updatedAtMs: Math.round(nowMs),
     },
     nowMs,
   );
@@ -142,7 +148,11 @@ function describeChange(
   return {
     change: { atMs, actorKeyHash: keyHash },
     event: {
-      ...{ action: `intern_schedule.${verb}`, objectKind: 'intern_schedule', objectId: id, workspaceId, changes },
+      action: `intern_schedule.${verb}`,
+      objectKind: 'intern_schedule',
+      objectId: id,
+      workspaceId,
+      changes,
     },
     job: createScheduleJob(id, after?.nextDueAtMs ?? atMs),
   };

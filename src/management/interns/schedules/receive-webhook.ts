@@ -39,8 +39,16 @@ export async function receiveWebhook(parts: ScheduleParts, { internId, token, bo
   const id = randomUUID();
   const nowMs = Math.round(now());
   const run: ScheduledRun = {
-    ...{ id, scheduleId: schedule.id, dueKey: id, dueAtMs: nowMs, addedAtMs: nowMs, input },
-    ...{ status: 'pending', failure: null, startedAtMs: null, endedAtMs: null },
+    id,
+    scheduleId: schedule.id,
+    dueKey: id,
+    dueAtMs: nowMs,
+    addedAtMs: nowMs,
+    input,
+    status: 'pending',
+    failure: null,
+    startedAtMs: null,
+    endedAtMs: null,
   };
   const job = createScheduleJob(schedule.id, nowMs);
   if (!(await callStore(() => schedules.addRequestedRun(run, { maxPending: MAX_PENDING }, job)))) {

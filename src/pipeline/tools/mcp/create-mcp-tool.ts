@@ -20,14 +20,16 @@ const types: HostedForm['types'] = new Set(['mcp']);
 const readParameters: HostedForm['readParameters'] = () => undefined; // the entry has been read
 
 const call: HostedForm = {
-  ...{ types, readParameters },
+  types,
+  readParameters,
   itemType: 'mcp_call',
   progress: { started: ['in_progress'], completed: ['completed'], failed: ['failed'] },
   omits: new Set(['call_id']),
   argumentsEvent: 'response.mcp_call_arguments',
 };
 const approval: HostedForm = {
-  ...{ types, readParameters },
+  types,
+  readParameters,
   itemType: 'mcp_approval_request',
   progress: { started: [], completed: [] },
   omits: new Set(['call_id', 'status']),
@@ -40,13 +42,17 @@ export function offerCall(
   approvalId?: string,
 ): OfferedServerTool {
   const fields = {
-    ...{ server_label: entry.label, name: tool.name },
+    server_label: entry.label,
+    name: tool.name,
     ...(approvalId !== undefined && { approval_request_id: approvalId }),
   };
   const server = entry.server!; // an entry without a server has no tools
   return offer(entry, name, {
     ...describeTool(tool, description),
-    ...{ name, timeoutMs: server.timeoutMs + RECONNECT_MS, itemPrefix: 'mcp_', hosted: call },
+    name,
+    timeoutMs: server.timeoutMs + RECONNECT_MS,
+    itemPrefix: 'mcp_',
+    hosted: call,
     item: () => ({ ...fields, output: null, error: null }),
     async execute(input, _parameters, { signal }) {
       const given = { name: tool.name, arguments: input as Record<string, unknown> }; // checked: a JSON object
@@ -72,7 +78,10 @@ export function offerCall(
 export const offerApproval = ({ entry, tool, name, description }: McpOffer): OfferedServerTool =>
   offer(entry, name, {
     ...describeTool(tool, description),
-    ...{ name, timeoutMs: RECONNECT_MS, itemPrefix: 'mcpr_', hosted: approval },
+    name,
+    timeoutMs: RECONNECT_MS,
+    itemPrefix: 'mcpr_',
+    hosted: approval,
     item: () => ({ server_label: entry.label, name: tool.name }),
     execute: () => ({ result: {}, item: { server_label: entry.label, name: tool.name }, endsResponse: true }),
   });
@@ -119,5 +128,10 @@ const offer = ({ hosted }: McpEntry, name: string, own: Own): OfferedServerTool 
     native: undefined,
     resume: undefined,
   },
-  ...{ name, hosted, instance: 0, parameters: {}, deferred: [], shared: { entries: 1, begun: 0, memory: {} } },
+  name,
+  hosted,
+  instance: 0,
+  parameters: {},
+  deferred: [],
+  shared: { entries: 1, begun: 0, memory: {} },
 });

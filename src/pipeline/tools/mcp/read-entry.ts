@@ -94,7 +94,10 @@ function readEntry(
   const approval = readApproval(fields.require_approval ?? configured?.approval ?? 'always');
   const { names, readOnly } = readAllowed(allowed);
   return {
-    ...{ hosted, path, label, isConfigured: isNamed },
+    hosted,
+    path,
+    label,
+    isConfigured: isNamed,
     server: configured ? ownSessions(configured.server, caller) : readServer(fields, path, { access, caller, issues }),
     allowedNames: names,
     description: fields.server_description ?? configured?.description,
@@ -179,7 +182,9 @@ function readServer(
     issues.push({ path: `${path}.headers`, message });
   }
   return {
-    ...{ label, owner: `${caller.workspaceId} ${caller.keyHash}`, timeoutMs: access.limits().timeoutMs },
+    label,
+    owner: `${caller.workspaceId} ${caller.keyHash}`,
+    timeoutMs: access.limits().timeoutMs,
     target: { type: 'http', url, headers: sent, isCallers: true },
   };
 }

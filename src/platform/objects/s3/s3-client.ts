@@ -144,7 +144,13 @@ export class S3Client {
     const { region, accessKeyId, secretAccessKey, sessionToken } = this.place;
     if (this.signingKeys.size > 1) this.signingKeys.clear(); // one for each day
     const { headers: signed } = await new AwsV4Signer({
-      ...{ method, url: url.href, headers, service: 's3', region, accessKeyId, secretAccessKey },
+      method,
+      url: url.href,
+      headers,
+      service: 's3',
+      region,
+      accessKeyId,
+      secretAccessKey,
       ...(sessionToken !== undefined && { sessionToken }),
       cache: this.signingKeys,
     }).sign();

@@ -142,7 +142,13 @@ export class BubblewrapDriver implements SandboxDriver {
       child = this.#spawn(spec, { ...folders, etc: join(instance, 'etc'), empty: join(instance, 'empty') });
       const root = await awaitReady(child, group);
       return new BubblewrapSandbox({
-        ...{ name: spec.name, limits: spec.limits, child, root, folders, home, pipes },
+        name: spec.name,
+        limits: spec.limits,
+        child,
+        root,
+        folders,
+        home,
+        pipes,
         remove: () => Promise.all([group?.remove(), remove()]).then(() => {}),
         hasMemoryLimit: group !== undefined && this.#groups!.controllers.includes('memory'),
         readProblem: () => (group?.wasOutOfMemory() ? 'memory' : undefined),

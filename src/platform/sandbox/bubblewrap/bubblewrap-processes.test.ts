@@ -127,7 +127,8 @@ describe.skipIf(problem !== undefined)(`bubblewrap${problem === undefined ? '' :
     mkdirSync(root);
     writeFileSync(join(root, 'cgroup.controllers'), 'memory\n');
     const driver = new BubblewrapDriver({
-      ...{ folder: join(folder, 'sandboxes'), hidden: [] },
+      folder: join(folder, 'sandboxes'),
+      hidden: [],
       cgroups: { root, membership: '0::/\n' },
     });
     expect(driver.describeLimits()).toBe('the kernel limits memory of sandboxes (cgroup v2)');

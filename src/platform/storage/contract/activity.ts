@@ -138,7 +138,9 @@ export function testActivity(pair: () => StoragePair): void {
       const money = { costNanoUsd: 12_345n, byokNanoUsd: 0n };
       const one = { day, workspaceId: null, model, provider: 'Acme', requests: 1, ...money };
       const tokens = (requests: bigint) => ({
-        ...{ inputTokens: requests * 12n, outputTokens: requests * 9n, reasoningTokens: requests * 4n },
+        inputTokens: requests * 12n,
+        outputTokens: requests * 9n,
+        reasoningTokens: requests * 4n,
       });
       const bolt = { ...one, provider: 'Bolt', ...tokens(1n) };
       expect(await ask({})).toEqual([{ ...one, requests: 3, costNanoUsd: 24_695n, ...tokens(3n) }, bolt]);

@@ -11,14 +11,12 @@ export function testBudgets(pair: () => StoragePair): void {
       const workspace = createWorkspaceDetails();
       await saveTestWorkspace(pair(), workspace);
       const make = (interval: BudgetInterval, limitNanoUsd: bigint, atMs: number) => ({
-        ...{
-          id: randomUUID(),
-          workspaceId: workspace.id,
-          interval,
-          limitNanoUsd,
-          createdAtMs: atMs,
-          updatedAtMs: atMs,
-        },
+        id: randomUUID(),
+        workspaceId: workspace.id,
+        interval,
+        limitNanoUsd,
+        createdAtMs: atMs,
+        updatedAtMs: atMs,
       });
       const [daily, lifetime, monthly] = [make('daily', 1n, 5), make('lifetime', 2n ** 60n, 5), make('monthly', 9n, 5)];
       await access.putMember({ id: workspace.id, createdAtMs: 1 });

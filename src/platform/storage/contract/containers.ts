@@ -37,7 +37,12 @@ export function testContainers(pair: () => StoragePair): void {
     ...fields,
   });
   const createEntry = (path: string, fields: Partial<ContainerEntry> = {}): ContainerEntry => ({
-    ...{ path: toText(path), kind: 'file', bytes: 3, mode: 0o644, modifiedAtMs: now - 5, target: null },
+    path: toText(path),
+    kind: 'file',
+    bytes: 3,
+    mode: 0o644,
+    modifiedAtMs: now - 5,
+    target: null,
     content: { object: 'o1', offset: 7 },
     ...fields,
   });
@@ -65,7 +70,10 @@ export function testContainers(pair: () => StoragePair): void {
     const list = async (query: { after?: string; limit?: number; maxScanned?: number } = {}) => {
       const { after, ...more } = query;
       const page = await pair().other.containers.listFiles({
-        ...{ containerKey: key, limit: 1000, maxScanned: 10_000, ...more },
+        containerKey: key,
+        limit: 1000,
+        maxScanned: 10_000,
+        ...more,
         after: after === undefined ? undefined : toText(after),
       });
       return { paths: page.files.map(({ path }) => Buffer.from(path, 'latin1').toString()), next: page.next };
@@ -79,8 +87,14 @@ export function testContainers(pair: () => StoragePair): void {
       const [workspaceId, foreign] = [await addWorkspace(), await addWorkspace()];
       const created = await useNew(workspaceId, 'b');
       expect(created).toEqual({
-        ...{ key: created.key, workspaceId, id: 'b', createdAtMs: now, usedAtMs: now },
-        ...{ version: 0, bytes: 0, entries: 0 },
+        key: created.key,
+        workspaceId,
+        id: 'b',
+        createdAtMs: now,
+        usedAtMs: now,
+        version: 0,
+        bytes: 0,
+        entries: 0,
       });
       expect(await useNew(workspaceId, 'b', now + 9)).toEqual({ ...created, usedAtMs: now + 9 });
       expect((await useNew(foreign, 'b')).key).not.toBe(created.key);
@@ -243,7 +257,11 @@ export function testContainers(pair: () => StoragePair): void {
       await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           (index % 2 === 0 ? storage : other).containers.saveEntries({
-            ...{ containerKey: key, token: leases[index % 2]!.token, deleted: [], atMs: now, limits: noLimits },
+            containerKey: key,
+            token: leases[index % 2]!.token,
+            deleted: [],
+            atMs: now,
+            limits: noLimits,
             entries: [createEntry(`own ${index}`), createEntry('shared', { bytes: index })],
           }),
         ),

@@ -42,7 +42,12 @@ export function testCorrections(pair: () => StoragePair): void {
         createTestEntry({
           id: `gen-zzzzz${model.slice(0, 8)}${id}`,
           createdAtMs: sinceMs,
-          ...{ workspaceId, keyHash, model, task: 'code', special: { webSearches: 2 }, ...fields },
+          workspaceId,
+          keyHash,
+          model,
+          task: 'code',
+          special: { webSearches: 2 },
+          ...fields,
         });
       const plain = make({}, 1);
       const own = make({ isByok: true, costNanoUsd: 5n }, 2);
@@ -53,7 +58,9 @@ export function testCorrections(pair: () => StoragePair): void {
       expect(await read()).toEqual([plain, own, unpriced]);
 
       const correct = (entry: RecordedEntry, costNanoUsd: bigint, inputCostNanoUsd = 0n) => ({
-        ...{ entry, costNanoUsd, inputCostNanoUsd },
+        entry,
+        costNanoUsd,
+        inputCostNanoUsd,
       });
       expect(await ledger.correct([correct(plain, -345n, 7n), correct(own, 10n), correct(unpriced, 1n)], 99)).toBe(3);
       const corrected = await read();
@@ -69,7 +76,10 @@ export function testCorrections(pair: () => StoragePair): void {
       expect(await ledger.find(undefined, plain.id)).toEqual(found);
       expect(await ledger.find(workspaceId, `${plain.id}.1`)).toBeUndefined();
       expect(await ledger.readTotals(workspaceId)).toEqual({
-        ...{ entries: 3, inputTokens: 36n, outputTokens: 27n, costNanoUsd: 12_345n - 340n + 15n + 1n },
+        entries: 3,
+        inputTokens: 36n,
+        outputTokens: 27n,
+        costNanoUsd: 12_345n - 340n + 15n + 1n,
       });
       expect(await readSpent(ledger, { keyHash }, 0)).toEqual([12_345n - 340n + 1n]);
       expect(await readByokSpent(ledger, { keyHash }, 0)).toEqual([15n]);

@@ -20,8 +20,14 @@ export function testEntries(pair: () => StoragePair): void {
         isByok: true,
         upstreamCostNanoUsd: Number.MAX_SAFE_INTEGER,
         special: {
-          ...{ cacheWrite1hTokens: 1, inputAudioTokens: 2, cachedAudioTokens: 3, inputImageTokens: 4 },
-          ...{ outputAudioTokens: 5, outputImageTokens: 6, inputImages: 7, webSearches: 8 },
+          cacheWrite1hTokens: 1,
+          inputAudioTokens: 2,
+          cachedAudioTokens: 3,
+          inputImageTokens: 4,
+          outputAudioTokens: 5,
+          outputImageTokens: 6,
+          inputImages: 7,
+          webSearches: 8,
         },
         pictures: { made: 1, madePixels: 4_000_000, references: 2, referencePixels: 3_000_000, variant: '2k' },
       });
@@ -52,8 +58,16 @@ export function testEntries(pair: () => StoragePair): void {
       const { storage, other } = pair();
       const line = createTestLine();
       const tool = createTestLine({
-        ...{ kind: 'tool', model: null, provider: null, providerId: null, endpointId: null, tier: null },
-        ...{ special: { webSearches: 2 }, upstreamCostNanoUsd: null, priced: false, estimated: false },
+        kind: 'tool',
+        model: null,
+        provider: null,
+        providerId: null,
+        endpointId: null,
+        tier: null,
+        special: { webSearches: 2 },
+        upstreamCostNanoUsd: null,
+        priced: false,
+        estimated: false,
       });
       const lines = [line, createTestLine({ kind: 'turn', isByok: true, costNanoUsd: 5n }), tool];
       lines[1]!.pictures = { made: 2, references: 0, referencePixels: 0, variant: '1k' };

@@ -16,8 +16,16 @@ import {
 export function testGuardrails(pair: () => StoragePair): void {
   describe('guardrails', () => {
     const makeGuardrail = (workspaceId: string, fields: Partial<GuardrailRecord> = {}): GuardrailRecord => ({
-      ...{ id: randomUUID(), workspaceId, name: 'Größe', description: null, rules: noRules },
-      ...{ limitNanoUsd: null, resetInterval: null, includeByokInBudgets: false, createdAtMs: 5, updatedAtMs: null },
+      id: randomUUID(),
+      workspaceId,
+      name: 'Größe',
+      description: null,
+      rules: noRules,
+      limitNanoUsd: null,
+      resetInterval: null,
+      includeByokInBudgets: false,
+      createdAtMs: 5,
+      updatedAtMs: null,
       ...fields,
     });
     const saveGuardrails = (...guardrails: GuardrailRecord[]) =>

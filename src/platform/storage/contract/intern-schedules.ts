@@ -9,13 +9,30 @@ const now = 1_790_000_000_000;
 /** Tests the contract of schedules of interns. */
 export function testInternSchedules(pair: () => StoragePair): void {
   const createSchedule = (internId: string, fields: Partial<InternSchedule> = {}): InternSchedule => ({
-    ...{ id: randomUUID(), internId, kind: 'cron', cron: '* * * * *', timeZone: 'UTC', input: 'go', tokenHash: null },
-    ...{ isPaused: false, nextDueAtMs: now, createdAtMs: now, updatedAtMs: now },
+    id: randomUUID(),
+    internId,
+    kind: 'cron',
+    cron: '* * * * *',
+    timeZone: 'UTC',
+    input: 'go',
+    tokenHash: null,
+    isPaused: false,
+    nextDueAtMs: now,
+    createdAtMs: now,
+    updatedAtMs: now,
     ...fields,
   });
   const createRun = (scheduleId: string, fields: Partial<ScheduledRun> = {}): ScheduledRun => ({
-    ...{ id: randomUUID(), scheduleId, dueKey: String(now), dueAtMs: now, input: 'go', status: 'pending' },
-    ...{ failure: null, addedAtMs: now, startedAtMs: null, endedAtMs: null },
+    id: randomUUID(),
+    scheduleId,
+    dueKey: String(now),
+    dueAtMs: now,
+    input: 'go',
+    status: 'pending',
+    failure: null,
+    addedAtMs: now,
+    startedAtMs: null,
+    endedAtMs: null,
     ...fields,
   });
   const describeChange = (id: string) => ({
@@ -37,10 +54,26 @@ export function testInternSchedules(pair: () => StoragePair): void {
       const workspace = createWorkspaceDetails();
       await saveTestWorkspace(pair(), workspace);
       const intern: Intern = {
-        ...{ id, workspaceId: workspace.id, creatorId: 'ada', name: 'scout', description: null, instructions: null },
-        ...{ model: null, status: 'destroying', hostname: null, vaultId: randomUUID(), hasVault: false },
-        ...{ attachedVaultId: null, step: null, lastFailureMessage: null, failureReason: null, runtimeAddress: null },
-        ...{ isStopRequested: false, acknowledgesLoss: false, createdAtMs: now, updatedAtMs: now },
+        id,
+        workspaceId: workspace.id,
+        creatorId: 'ada',
+        name: 'scout',
+        description: null,
+        instructions: null,
+        model: null,
+        status: 'destroying',
+        hostname: null,
+        vaultId: randomUUID(),
+        hasVault: false,
+        attachedVaultId: null,
+        step: null,
+        lastFailureMessage: null,
+        failureReason: null,
+        runtimeAddress: null,
+        isStopRequested: false,
+        acknowledgesLoss: false,
+        createdAtMs: now,
+        updatedAtMs: now,
       };
       const more = { requestHash: id, bodyHash: 'b', maxPerMember: 100, canAttach: true, change };
       await pair().storage.interns.addIntern({ intern, ...more });
@@ -55,7 +88,11 @@ export function testInternSchedules(pair: () => StoragePair): void {
       const [first, second] = [
         createSchedule(internId, { createdAtMs: now - 5 }),
         createSchedule(internId, {
-          ...{ kind: 'webhook', cron: null, timeZone: null, tokenHash: 't', nextDueAtMs: null },
+          kind: 'webhook',
+          cron: null,
+          timeZone: null,
+          tokenHash: 't',
+          nextDueAtMs: null,
         }),
       ];
       const countAudit = async () => (await storage.management.listAudit({ offset: 0, limit: 1 })).total;

@@ -22,16 +22,37 @@ export function testInterns(pair: () => StoragePair): void {
     return workspace.id;
   }
   const createIntern = (fields: Partial<Intern>): Intern => ({
-    ...{ id: randomUUID(), workspaceId: '', creatorId: 'ada', name: 'scout', description: 'd', instructions: 'i\0' },
-    ...{ model: null, status: 'awaiting_chat_install', hostname: null, vaultId: randomUUID(), hasVault: false },
-    ...{ attachedVaultId: null, step: null, lastFailureMessage: null, failureReason: null, runtimeAddress: null },
-    ...{ isStopRequested: false, acknowledgesLoss: false, createdAtMs: now, updatedAtMs: now },
+    id: randomUUID(),
+    workspaceId: '',
+    creatorId: 'ada',
+    name: 'scout',
+    description: 'd',
+    instructions: 'i\0',
+    model: null,
+    status: 'awaiting_chat_install',
+    hostname: null,
+    vaultId: randomUUID(),
+    hasVault: false,
+    attachedVaultId: null,
+    step: null,
+    lastFailureMessage: null,
+    failureReason: null,
+    runtimeAddress: null,
+    isStopRequested: false,
+    acknowledgesLoss: false,
+    createdAtMs: now,
+    updatedAtMs: now,
     ...fields,
   });
   const add = (fields: Partial<Intern>, more: Partial<NewIntern> = {}) =>
     pair().storage.interns.addIntern({
       intern: createIntern(fields),
-      ...{ requestHash: randomUUID(), bodyHash: 'b', maxPerMember: 100, canAttach: true, change, ...more },
+      requestHash: randomUUID(),
+      bodyHash: 'b',
+      maxPerMember: 100,
+      canAttach: true,
+      change,
+      ...more,
     });
   const addNew = async (fields: Partial<Intern>): Promise<Intern> => {
     const result = await add(fields);
@@ -99,8 +120,11 @@ export function testInterns(pair: () => StoragePair): void {
       const job = { id: `intern:${id}`, kind, payload: '1', dueAtMs: now };
       const event = happening({ objectId: id });
       const update = {
-        ...{ id, from: ['awaiting_chat_install'] as const, fields: { status: 'queued' as const, hasVault: true } },
-        ...{ job, audit: { change, event } },
+        id,
+        from: ['awaiting_chat_install'] as const,
+        fields: { status: 'queued' as const, hasVault: true },
+        job,
+        audit: { change, event },
       };
       const results = await Promise.all([storage, other].map(({ interns }) => interns.updateIntern(update)));
       expect(results.filter(Boolean)).toMatchObject([{ id, status: 'queued', hasVault: true }]);

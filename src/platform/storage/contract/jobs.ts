@@ -10,7 +10,11 @@ export function testJobs(pair: () => StoragePair): void {
   const newKind = (): string => `kind-${randomUUID()}`;
   const createJob = (kind: string, dueAtMs = now) => ({ id: randomUUID(), kind, payload: '{"a":1}', dueAtMs });
   const claim = (kind: string, fields: Partial<JobClaim> = {}): JobClaim => ({
-    ...{ kinds: [kind], holder: 'host/1', nowMs: now, limit: 10, ...fields },
+    kinds: [kind],
+    holder: 'host/1',
+    nowMs: now,
+    limit: 10,
+    ...fields,
   });
 
   describe('jobs', () => {

@@ -82,7 +82,8 @@ export function testMembers(pair: () => StoragePair): void {
         { workspaceId: workspace.id, memberId: cleo, role: 'member', createdAtMs: expect.any(Number) },
       ]);
       expect(await management.listWorkspaceMembers(workspace.id, { offset: 1, limit: 1 })).toEqual({
-        ...{ rows: [rows[1]], total: 3 },
+        rows: [rows[1]],
+        total: 3,
       });
       await management.change(change, async (transaction) => {
         expect(await transaction.findWorkspaceMembers(workspace.id, [ada, 'nobody'])).toEqual([rows[1]]);

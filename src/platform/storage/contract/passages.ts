@@ -17,8 +17,15 @@ export function testPassages(pair: () => StoragePair): void {
   };
   const addFile = async (workspaceId: string, fields: Partial<FileRecord> = {}): Promise<FileRecord> => {
     const file: FileRecord = {
-      ...{ id: createTimedId('file_w'), workspaceId, filename: 'a.txt', mimeType: 'text/plain', bytes: 7 },
-      ...{ sha256: 'a'.repeat(64), downloadable: false, purpose: null, createdAtMs: 1_790_000_000_000 },
+      id: createTimedId('file_w'),
+      workspaceId,
+      filename: 'a.txt',
+      mimeType: 'text/plain',
+      bytes: 7,
+      sha256: 'a'.repeat(64),
+      downloadable: false,
+      purpose: null,
+      createdAtMs: 1_790_000_000_000,
       ...fields,
     };
     await pair().storage.files.addFile(file, noLimits, change);
@@ -61,8 +68,13 @@ export function testPassages(pair: () => StoragePair): void {
       const found = await pair().other.passages.findPassages({ workspaceId, words: [word('refund')], limit: 9 });
       expect(found).toEqual([
         {
-          ...{ fileId: file.id, filename: 'docs/größe.md', mimeType: 'text/markdown', bytes: 9 },
-          ...{ createdAtMs: 1_790_000_000_000, position: 0, text: 'The refund takes 30 days.' },
+          fileId: file.id,
+          filename: 'docs/größe.md',
+          mimeType: 'text/markdown',
+          bytes: 9,
+          createdAtMs: 1_790_000_000_000,
+          position: 0,
+          text: 'The refund takes 30 days.',
         },
       ]);
       expect(await find(workspaceId, ['größe'])).toEqual(['Größe 東京']);

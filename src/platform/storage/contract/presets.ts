@@ -76,8 +76,13 @@ export function testPresets(pair: () => StoragePair): void {
       await save(preset, createVersion(preset));
       const changed: PresetRecord = {
         ...preset,
-        ...{ slug: `new-${preset.slug}`, name: 'new', description: 'two\nlines', status: 'archived' },
-        ...{ statusUpdatedAtMs: 7, designatedVersionId: second.id, updatedAtMs: 8 },
+        slug: `new-${preset.slug}`,
+        name: 'new',
+        description: 'two\nlines',
+        status: 'archived',
+        statusUpdatedAtMs: 7,
+        designatedVersionId: second.id,
+        updatedAtMs: 8,
       };
       await save({ ...changed, creatorMemberId: 'ben', createdAtMs: 9 }, second);
       expect(await pair().other.management.findPreset(workspaceId, changed.slug)).toEqual(changed);

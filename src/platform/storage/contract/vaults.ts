@@ -13,16 +13,29 @@ export function testVaults(pair: () => StoragePair): void {
     return workspace.id;
   }
   const createVault = (workspaceId: string, fields: Partial<VaultRecord> = {}): VaultRecord => ({
-    ...{ id: randomUUID(), workspaceId, kind: 'intern', generation: 1, createdAtMs: now },
+    id: randomUUID(),
+    workspaceId,
+    kind: 'intern',
+    generation: 1,
+    createdAtMs: now,
     ...fields,
   });
   const createKey = (vaultId: string, fields: Partial<VaultKeyRecord> = {}): VaultKeyRecord => ({
-    ...{ vaultId, generation: 1, masterKeyId: 'm1', wrapped: `wrapped ${randomUUID()}` },
+    vaultId,
+    generation: 1,
+    masterKeyId: 'm1',
+    wrapped: `wrapped ${randomUUID()}`,
     ...fields,
   });
   const createSecret = (vaultId: string, name: string, fields: Partial<SealedSecret> = {}): SealedSecret => ({
-    ...{ vaultId, name, version: 1, generation: 1, hosts: ['api.example.com'], fingerprint: 'sha256:a' },
-    ...{ createdAtMs: now, sealed: `sealed ${name}` },
+    vaultId,
+    name,
+    version: 1,
+    generation: 1,
+    hosts: ['api.example.com'],
+    fingerprint: 'sha256:a',
+    createdAtMs: now,
+    sealed: `sealed ${name}`,
     ...fields,
   });
   async function open(workspaceId?: string): Promise<VaultRecord> {

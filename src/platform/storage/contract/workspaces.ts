@@ -89,8 +89,10 @@ export function testWorkspaces(pair: () => StoragePair): void {
       const every = await addWorkspace({ ioLogging: true, defaultTextModel: 'router/auto' });
       const some = await addWorkspace({ ioLogging: true, ioLoggingSamplingRate: 0.25, ioLoggingApiKeyIds: [2 ** 47] });
       const defaults = {
-        ...{ defaultImageModel: 'acme/painter', defaultProviderSort: 'price' },
-        ...{ defaultPlugins: [{ id: 'response-healing' }], disabledServerTools: ['router:bash'] },
+        defaultImageModel: 'acme/painter',
+        defaultProviderSort: 'price',
+        defaultPlugins: [{ id: 'response-healing' }],
+        disabledServerTools: ['router:bash'],
       };
       const empty = await addWorkspace({ defaultPlugins: [], disabledServerTools: [] });
       const silent = await addWorkspace(defaults);
@@ -98,8 +100,11 @@ export function testWorkspaces(pair: () => StoragePair): void {
       const all = await pair().other.access.listAppliedSettings();
       const find = (id: string) => all.filter(({ workspaceId }) => workspaceId === id);
       const sorts = {
-        ...{ defaultTextModel: null, defaultImageModel: null, defaultProviderSort: null },
-        ...{ defaultPlugins: null, disabledServerTools: null },
+        defaultTextModel: null,
+        defaultImageModel: null,
+        defaultProviderSort: null,
+        defaultPlugins: null,
+        disabledServerTools: null,
       };
       const unset = { ioLogging: null, ...sorts, rateLimits: null };
       expect(find(none)).toEqual([]);
@@ -107,7 +112,9 @@ export function testWorkspaces(pair: () => StoragePair): void {
       expect(find(every)).toEqual([
         {
           ...unset,
-          ...{ workspaceId: every, defaultTextModel: 'router/auto', ioLogging: { samplingRate: 1, apiKeyIds: null } },
+          workspaceId: every,
+          defaultTextModel: 'router/auto',
+          ioLogging: { samplingRate: 1, apiKeyIds: null },
         },
       ]);
       expect(find(some)).toEqual([

@@ -9,7 +9,8 @@ import { busyTimeoutMs } from './wait-while-busy.ts';
  */
 
 const database = new DatabaseSync(workerData as string, {
-  ...{ readOnly: true, readBigInts: true },
+  readOnly: true,
+  readBigInts: true,
   timeout: busyTimeoutMs, // here it blocks only searches
 });
 

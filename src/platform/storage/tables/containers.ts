@@ -55,8 +55,14 @@ export function useContainer(
     const row = await trx
       .insertInto('containers')
       .values({
-        ...{ key: newKey, workspace_id: workspaceId, id, created_at_ms: time, used_at_ms: time },
-        ...{ version: 0, bytes: 0, entries: 0 },
+        key: newKey,
+        workspace_id: workspaceId,
+        id,
+        created_at_ms: time,
+        used_at_ms: time,
+        version: 0,
+        bytes: 0,
+        entries: 0,
       })
       .onConflict((oc) => oc.columns(['workspace_id', 'id']).doUpdateSet({ used_at_ms: time }))
       .returningAll()

@@ -77,9 +77,16 @@ async function insertRun(trx: Database, run: ScheduledRun): Promise<void> {
   await trx
     .insertInto('intern_schedule_runs')
     .values({
-      ...{ id: run.id, schedule_id: run.scheduleId, due_key: run.dueKey, input: writeTextColumn(run.input) },
-      ...{ status: run.status, failure: run.failure, started_at_ms: run.startedAtMs, ended_at_ms: run.endedAtMs },
-      ...{ due_at_ms: Math.round(run.dueAtMs), added_at_ms: Math.round(run.addedAtMs) },
+      id: run.id,
+      schedule_id: run.scheduleId,
+      due_key: run.dueKey,
+      input: writeTextColumn(run.input),
+      status: run.status,
+      failure: run.failure,
+      started_at_ms: run.startedAtMs,
+      ended_at_ms: run.endedAtMs,
+      due_at_ms: Math.round(run.dueAtMs),
+      added_at_ms: Math.round(run.addedAtMs),
     })
     .onConflict((oc) => oc.columns(['schedule_id', 'due_key']).doNothing())
     .execute();
@@ -126,8 +133,10 @@ export function updateRun(
     const { numUpdatedRows } = await trx
       .updateTable('intern_schedule_runs')
       .set({
-        ...{ status: fields.status, failure: writeNullableText(fields.failure) },
-        ...{ started_at_ms: fields.startedAtMs, ended_at_ms: fields.endedAtMs },
+        status: fields.status,
+        failure: writeNullableText(fields.failure),
+        started_at_ms: fields.startedAtMs,
+        ended_at_ms: fields.endedAtMs,
         ...(isEnd && { input: '' }),
       })
       .where('id', '=', id)

@@ -65,7 +65,10 @@ function addSchedule(
       .insertInto('intern_schedules')
       .values({
         ...(writeFields(schedule) as Insertable<InternScheduleTable>), // a whole schedule has all of them
-        ...{ id: schedule.id, intern_id: schedule.internId, kind: schedule.kind, token_hash: schedule.tokenHash },
+        id: schedule.id,
+        intern_id: schedule.internId,
+        kind: schedule.kind,
+        token_hash: schedule.tokenHash,
         created_at_ms: Math.round(schedule.createdAtMs),
       })
       .execute();

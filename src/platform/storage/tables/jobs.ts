@@ -38,8 +38,16 @@ export async function wakeJobRow(db: Database, { id, kind, payload, dueAtMs }: N
   await db
     .insertInto('jobs')
     .values({
-      ...{ id, kind, payload: writeTextColumn(payload), checkpoint: null, failures: 0, wakes: 1 },
-      ...{ due_at_ms: due, fence: 0, holder: null, beats: 0 },
+      id,
+      kind,
+      payload: writeTextColumn(payload),
+      checkpoint: null,
+      failures: 0,
+      wakes: 1,
+      due_at_ms: due,
+      fence: 0,
+      holder: null,
+      beats: 0,
     })
     .onConflict((oc) =>
       oc.column('id').doUpdateSet((eb) => ({
@@ -150,7 +158,8 @@ async function releaseJob(
   const { numUpdatedRows } = await db
     .updateTable('jobs')
     .set({
-      ...{ holder: null, failures },
+      holder: null,
+      failures,
       due_at_ms: sql<bigint>`case when wakes = ${BigInt(wakes)} then ${due} else due_at_ms end`,
     })
     .where('id', '=', lease.id)

@@ -79,6 +79,7 @@ export async function addLines(db: Database, entries: readonly RecordedEntry[]):
 }
 
 const readLine = ({ kind, status, ...row }: Selectable<LedgerLineTable>): LedgerLine => ({
-  ...{ kind, status: readNumber(status) },
+  kind,
+  status: readNumber(status),
   ...readPart(row),
 });

@@ -152,7 +152,11 @@ const firstAfter = '/'; // the character after it
 
 /** The counts of a correction are all zero. */
 const noCounts = {
-  ...{ inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+  inputTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
   upstreamCostNanoUsd: null,
 };
 

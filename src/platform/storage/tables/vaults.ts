@@ -35,7 +35,10 @@ export function addVault(db: Database, vault: VaultRecord, key: VaultKeyRecord):
     await trx
       .insertInto('vaults')
       .values({
-        ...{ id: vault.id, workspace_id: workspaceId, kind, generation: vault.generation },
+        id: vault.id,
+        workspace_id: workspaceId,
+        kind,
+        generation: vault.generation,
         created_at_ms: Math.round(vault.createdAtMs),
       })
       .execute();
@@ -170,7 +173,10 @@ export async function deleteUnusedKeys(db: Database, vaultId: string): Promise<v
 }
 
 const writeKey = ({ vaultId, generation, masterKeyId, wrapped }: VaultKeyRecord) => ({
-  ...{ vault_id: vaultId, generation, master_key_id: masterKeyId, wrapped },
+  vault_id: vaultId,
+  generation,
+  master_key_id: masterKeyId,
+  wrapped,
 });
 
 const readKey = (row: Selectable<VaultKeyTable>): VaultKeyRecord => ({

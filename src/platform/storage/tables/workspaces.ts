@@ -49,8 +49,13 @@ export async function listAppliedSettings(db: Database): Promise<AppliedSettings
     const ioLogging = settings.ioLogging ? { samplingRate, apiKeyIds } : null;
     const rateLimits = isRateLimited(settings.rateLimits) ? settings.rateLimits : null;
     const applied = {
-      ...{ ioLogging, defaultTextModel, defaultImageModel, defaultProviderSort, defaultPlugins },
-      ...{ disabledServerTools, rateLimits },
+      ioLogging,
+      defaultTextModel,
+      defaultImageModel,
+      defaultProviderSort,
+      defaultPlugins,
+      disabledServerTools,
+      rateLimits,
     };
     return Object.values(applied).every((setting) => setting === null) ? [] : [{ workspaceId, ...applied }];
   });

@@ -7,9 +7,18 @@ import { readImageFacts } from './models.ts';
 import { writeImageRequest } from './request.ts';
 
 const plain: EndpointImageRequest = {
-  ...{ prompt: 'A red fox', count: 1, references: [], passthrough: {} },
-  ...{ size: undefined, aspectRatio: undefined, resolution: undefined, quality: undefined, format: undefined },
-  ...{ compression: undefined, background: undefined, seed: undefined },
+  prompt: 'A red fox',
+  count: 1,
+  references: [],
+  passthrough: {},
+  size: undefined,
+  aspectRatio: undefined,
+  resolution: undefined,
+  quality: undefined,
+  format: undefined,
+  compression: undefined,
+  background: undefined,
+  seed: undefined,
 };
 const target: Target = { endpoint: 'm at P', upstreamModel: 'gemini-3-pro-image', stream: false, dialect: {} };
 const recording = (name: string) => new URL(`recordings/${name}`, import.meta.url);
@@ -44,7 +53,10 @@ it('names shape and size, but not the default size', () => {
 
 it('sends references as bytes behind the prompt, in order', () => {
   const image = (text: string, mediaType: EncodedImage['mediaType']): EncodedImage => ({
-    ...{ bytes: Buffer.from(text), mediaType, width: 1, height: 1 },
+    bytes: Buffer.from(text),
+    mediaType,
+    width: 1,
+    height: 1,
   });
   const references = [image('one', 'image/png'), image('two', 'image/webp')];
   expect(writeImageRequest({ ...plain, references }, target).body).toMatchObject({
@@ -95,7 +107,11 @@ it('reads images among the thoughts as drafts, and counts image tokens separatel
   expect(chunks.at(-1)).toEqual({
     type: 'finish',
     usage: {
-      ...{ inputTokens: 9, outputTokens: 1332, totalTokens: 1341, cachedTokens: 0, reasoningTokens: 212 },
+      inputTokens: 9,
+      outputTokens: 1332,
+      totalTokens: 1341,
+      cachedTokens: 0,
+      reasoningTokens: 212,
       special: { outputImageTokens: 1120 },
     },
     dropped: ['parts[].text (of a thought)', 'parts[].thoughtSignature'],

@@ -7,9 +7,18 @@ import { readWholeImage } from './chunks.ts';
 import { writeImageRequest } from './request.ts';
 
 const plain: EndpointImageRequest = {
-  ...{ prompt: 'A red fox', count: 1, references: [], passthrough: {} },
-  ...{ size: undefined, aspectRatio: undefined, resolution: undefined, quality: undefined, format: undefined },
-  ...{ compression: undefined, background: undefined, seed: undefined },
+  prompt: 'A red fox',
+  count: 1,
+  references: [],
+  passthrough: {},
+  size: undefined,
+  aspectRatio: undefined,
+  resolution: undefined,
+  quality: undefined,
+  format: undefined,
+  compression: undefined,
+  background: undefined,
+  seed: undefined,
 };
 const target: Target = { endpoint: 'm at P', upstreamModel: 'google/gemini-3-pro-image', stream: false, dialect: {} };
 const read = (name: string, count = 1) => {
@@ -45,7 +54,8 @@ it('writes the settings of the image to image_config, where they win over the op
     passthrough,
   };
   expect(writeImageRequest(request, target).body).toMatchObject({
-    ...{ temperature: 0.5, seed: 7 },
+    temperature: 0.5,
+    seed: 7,
     image_config: { aspect_ratio: '16:9', image_size: '2K', quality: 'high', font: 'x' },
   });
 });

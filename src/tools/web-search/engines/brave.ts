@@ -23,7 +23,8 @@ export const brave: SearchDriver = {
     const web = memberOf(body, 'web');
     if (web === undefined && memberOf(body, 'type') === 'search') return []; // nothing was found
     return readList(memberOf(web, 'results'))?.map(({ url, title, description, extra_snippets: extra }) => ({
-      ...{ url, title },
+      url,
+      title,
       texts: [description, ...(Array.isArray(extra) ? extra : [])],
     }));
   },

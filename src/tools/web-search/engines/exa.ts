@@ -24,7 +24,8 @@ export const exa: SearchDriver = {
   }),
   readResults: (body) =>
     readList(memberOf(body, 'results'))?.map(({ url, title, text, highlights }) => ({
-      ...{ url, title },
+      url,
+      title,
       texts: typeof text === 'string' && text !== '' ? [text] : Array.isArray(highlights) ? highlights : [],
     })),
 };

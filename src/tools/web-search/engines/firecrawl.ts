@@ -22,7 +22,8 @@ export const firecrawl: SearchDriver = {
     const data = memberOf(body, 'data');
     return readList(Array.isArray(data) ? data : memberOf(data, 'web'))?.map(
       ({ url, title, description, markdown }) => ({
-        ...{ url, title },
+        url,
+        title,
         texts: typeof markdown === 'string' && markdown.trim() !== '' ? [markdown] : [description],
       }),
     );

@@ -32,7 +32,8 @@ export const parallel: SearchDriver = {
   },
   readResults: (body) =>
     readList(memberOf(body, 'results'))?.map(({ url, title, excerpts }) => ({
-      ...{ url, title },
+      url,
+      title,
       texts: Array.isArray(excerpts) ? excerpts : [],
     })),
 };
