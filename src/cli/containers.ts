@@ -85,7 +85,11 @@ export async function printContainers(terminal: Terminal, config: Config, option
   }
   const now = currentTimeMs();
   const cells = found.map(({ container: { id, bytes, entries, usedAtMs }, running }) => [
-    ...[id, running.join(', ') || '-', String(entries), String(bytes), formatDistance(usedAtMs, now)],
+    id,
+    running.join(', ') || '-',
+    String(entries),
+    String(bytes),
+    formatDistance(usedAtMs, now),
   ]);
   const columns = [
     { title: 'ID' },
@@ -134,7 +138,9 @@ export async function printContainerFiles(
   const now = currentTimeMs();
   // A command in the container chooses the names, so they can have control characters.
   const cells = found.map(({ path, bytes, saved_at: savedAt }) => [
-    ...[escapeName(path), String(bytes), formatDistance(Date.parse(savedAt), now)],
+    escapeName(path),
+    String(bytes),
+    formatDistance(Date.parse(savedAt), now),
   ]);
   stdout.write(drawTable(terminal, columns, cells));
 }

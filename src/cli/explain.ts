@@ -263,7 +263,9 @@ function printExcluded(terminal: Terminal, { excluded }: Plan<Endpoint>): void {
 }
 
 const listColumns = (hasWeights: boolean): Column[] => [
-  ...[{ title: '#', isNumber: true }, { title: 'MODEL' }, { title: 'ENDPOINT' }],
+  { title: '#', isNumber: true },
+  { title: 'MODEL' },
+  { title: 'ENDPOINT' },
   ...['IN $/M', 'OUT $/M', ...(hasWeights ? ['WEIGHT'] : []), 'FIRST'].map((title) => ({ title, isNumber: true })),
 ];
 

@@ -64,7 +64,11 @@ export async function printFiles(
     return;
   }
   const cells = found.map((file) => [
-    ...[file.id, file.filename, file.mimeType, String(file.bytes), formatDay(file.createdAtMs)],
+    file.id,
+    file.filename,
+    file.mimeType,
+    String(file.bytes),
+    formatDay(file.createdAtMs),
   ]);
   const columns = [
     { title: 'ID' },

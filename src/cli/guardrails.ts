@@ -103,13 +103,12 @@ export async function printGuardrails(
     ];
   });
   const columns = [
-    ...[
-      { title: 'NAME' },
-      { title: 'WORKSPACE' },
-      { title: 'KEYS', isNumber: true },
-      { title: 'MEMBERS', isNumber: true },
-    ],
-    ...[{ title: 'ID' }, { title: 'RULES', canWrap: true }],
+    { title: 'NAME' },
+    { title: 'WORKSPACE' },
+    { title: 'KEYS', isNumber: true },
+    { title: 'MEMBERS', isNumber: true },
+    { title: 'ID' },
+    { title: 'RULES', canWrap: true },
   ];
   stdout.write(drawTable(terminal, columns, cells));
 }

@@ -40,7 +40,9 @@ export const printSchedules = (
     }
     const columns = ['ID', 'KIND', 'WHEN', 'NEXT', 'LAST RUN'].map((title) => ({ title }));
     const cells = all.map(({ id: scheduleId, kind, cron, time_zone, paused, next_due_at, last_run }) => [
-      ...[scheduleId, kind, cron === null ? '' : `${cron} ${time_zone}`],
+      scheduleId,
+      kind,
+      cron === null ? '' : `${cron} ${time_zone}`,
       paused ? 'paused' : (next_due_at ?? ''),
       last_run?.status ?? 'none',
     ]);

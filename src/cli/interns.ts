@@ -115,7 +115,11 @@ export async function printInterns(
   if (all.length === 0) return void stdout.write('There are no interns. "headgate interns create" adds one.\n');
   const columns = ['NAME', 'ID', 'MEMBER', 'STATUS', 'MODEL', 'CREATED'].map((title) => ({ title }));
   const cells = all.map((intern) => [
-    ...[intern.name, intern.id, intern.creatorId, intern.status, intern.model ?? 'default'],
+    intern.name,
+    intern.id,
+    intern.creatorId,
+    intern.status,
+    intern.model ?? 'default',
     formatDay(intern.createdAtMs),
   ]);
   stdout.write(drawTable(terminal, columns, cells));

@@ -215,7 +215,11 @@ const sumColumns = [
 ];
 
 const writeSum = (name: string, { entries, corrections, oldNanoUsd, newNanoUsd }: Sum): string[] => [
-  ...[name, String(entries), String(corrections), writeUsd(oldNanoUsd), writeUsd(newNanoUsd)],
+  name,
+  String(entries),
+  String(corrections),
+  writeUsd(oldNanoUsd),
+  writeUsd(newNanoUsd),
   `${newNanoUsd > oldNanoUsd ? '+' : ''}${writeUsd(newNanoUsd - oldNanoUsd)}`,
 ];
 

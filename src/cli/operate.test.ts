@@ -421,8 +421,15 @@ describe('headgate workspaces', () => {
     const settings = { text: '--default-text-model', image: '--default-image-model', sort: '--default-provider-sort' };
     expect(await model()).toBe(400);
     const changed = await succeed(
-      ...['workspaces', 'update', 'main', settings.text, 'simulator/echo', settings.image, 'simulator/image'],
-      ...[settings.sort, 'price'],
+      'workspaces',
+      'update',
+      'main',
+      settings.text,
+      'simulator/echo',
+      settings.image,
+      'simulator/image',
+      settings.sort,
+      'price',
     );
     expect(JSON.parse(changed)).toMatchObject({
       default_text_model: 'simulator/echo',

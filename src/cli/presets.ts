@@ -60,7 +60,11 @@ export async function printPresets(
     return;
   }
   const cells = found.map(({ preset, version }) => [
-    ...[preset.slug, preset.name, preset.status, String(version), formatDay(preset.updatedAtMs)],
+    preset.slug,
+    preset.name,
+    preset.status,
+    String(version),
+    formatDay(preset.updatedAtMs),
   ]);
   const columns = ['SLUG', 'NAME', 'STATUS', 'VERSION', 'UPDATED'].map((title) => ({ title }));
   stdout.write(drawTable(terminal, columns, cells));

@@ -141,7 +141,9 @@ function readCost(entry: RecordedEntry): number | null {
 function createTable(entries: readonly RecordedEntry[]): [Column[], string[][]] {
   const hasErrors = entries.some(({ errorType }) => errorType !== null);
   const columns: Column[] = [
-    ...[{ title: 'TIME' }, { title: 'STATUS', isNumber: true }, { title: 'ROUTE', canWrap: true }],
+    { title: 'TIME' },
+    { title: 'STATUS', isNumber: true },
+    { title: 'ROUTE', canWrap: true },
     ...(hasErrors ? [{ title: 'ERROR' }] : []),
     ...['MS', 'IN', 'OUT', 'COST'].map((title) => ({ title, isNumber: true })),
     { title: 'ID' },

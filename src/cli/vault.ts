@@ -72,7 +72,10 @@ export async function printSecrets(
   }
   const columns = ['NAME', 'HOSTS', 'FINGERPRINT', 'CREATED'].map((title) => ({ title }));
   const cells = rows.map(({ name, hosts, fingerprint, createdAtMs }) => [
-    ...[name, hosts.join(' '), shorten(fingerprint), formatDay(createdAtMs)],
+    name,
+    hosts.join(' '),
+    shorten(fingerprint),
+    formatDay(createdAtMs),
   ]);
   terminal.stdout.write(drawTable(terminal, columns, cells));
 }

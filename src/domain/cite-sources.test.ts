@@ -145,7 +145,10 @@ describe('a citing sink', () => {
     const last = passed.find((chunk) => chunk.type === 'item_done')!;
     const { annotations } = (last.item['content'] as { annotations: { url: string }[] }[])[0]!;
     expect(annotations.map(({ url }) => url)).toEqual([
-      ...['https://a.example/x', 'https://theirs.example/', 'https://b.example/x', 'https://c.example/x'],
+      'https://a.example/x',
+      'https://theirs.example/',
+      'https://b.example/x',
+      'https://c.example/x',
     ]);
   });
 

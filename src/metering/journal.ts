@@ -304,16 +304,52 @@ const readLines = (lines: readonly LedgerLine[]) => lines.map((line) => ({ ...li
 
 /** The fields of a start line, in order. New fields go to the end. */
 const inFlightFields = [
-  ...['id', 'createdAtMs', 'workspaceId', 'keyHash', 'memberId', 'requestedModel', 'router', 'task'],
-  ...['model', 'provider', 'providerId', 'endpointId', 'tier', 'isByok', 'streamed', 'sessionId', 'endUser'],
-  ...['inputTokens', 'outputTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'apiType', 'lines', 'parentId'],
+  'id',
+  'createdAtMs',
+  'workspaceId',
+  'keyHash',
+  'memberId',
+  'requestedModel',
+  'router',
+  'task',
+  'model',
+  'provider',
+  'providerId',
+  'endpointId',
+  'tier',
+  'isByok',
+  'streamed',
+  'sessionId',
+  'endUser',
+  'inputTokens',
+  'outputTokens',
+  'costNanoUsd',
+  'inputCostNanoUsd',
+  'priced',
+  'apiType',
+  'lines',
+  'parentId',
 ] as readonly (keyof InFlightEntry)[];
 
 /** The fields of an end line, in order. New fields go to the end. */
 const endFields = [
-  ...['id', 'tier', 'outcome', 'status', 'errorType', 'inputTokens', 'cachedTokens', 'cacheWriteTokens'],
-  ...['outputTokens', 'reasoningTokens', 'costNanoUsd', 'inputCostNanoUsd', 'priced', 'upstreamCostNanoUsd'],
-  ...['estimated', 'firstOutputMs', 'durationMs'],
+  'id',
+  'tier',
+  'outcome',
+  'status',
+  'errorType',
+  'inputTokens',
+  'cachedTokens',
+  'cacheWriteTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'costNanoUsd',
+  'inputCostNanoUsd',
+  'priced',
+  'upstreamCostNanoUsd',
+  'estimated',
+  'firstOutputMs',
+  'durationMs',
 ] as readonly (keyof LedgerEntry)[];
 
 /** Serializes a start line: a list, half as long as an entry. */

@@ -86,7 +86,10 @@ describe('an image generation of the gateway itself', () => {
   it('returns partial images if the request is for a stream', async () => {
     const events = await draw({ stream: true });
     expect(events.map(({ type }) => type.split('.')[1])).toEqual([
-      ...['partial_image', 'partial_image', 'partial_image', 'completed'],
+      'partial_image',
+      'partial_image',
+      'partial_image',
+      'completed',
     ]);
   });
 

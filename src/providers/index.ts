@@ -23,8 +23,19 @@ const openaiChatBoth: Wire = { ...openaiChat, ...sameUrl };
 /** Every wire of this build, by its name in the configuration. A new wire is a folder and a line here. */
 export const wires: ReadonlyMap<string, Wire> = new Map(
   [
-    ...[openaiBoth, openaiChatBoth, anthropicMessages, gemini, openaiImages, openaiEmbeddings, cohere, ollama],
-    ...[bfl, recraft, fal, aiSdk, simulator],
+    openaiBoth,
+    openaiChatBoth,
+    anthropicMessages,
+    gemini,
+    openaiImages,
+    openaiEmbeddings,
+    cohere,
+    ollama,
+    bfl,
+    recraft,
+    fal,
+    aiSdk,
+    simulator,
   ].map((wire) => [wire.id, wire]),
 );
 

@@ -127,7 +127,11 @@ it('a Retry-After applies in full, even if a later one is shorter', () => {
 describe('a failure', () => {
   it.each(Object.keys(errorKinds) as ErrorKind[])('%s counts if it is a fault of the provider', (kind) => {
     const counted = [
-      ...['upstream_failed', 'upstream_path_missing', 'upstream_timeout', 'upstream_overloaded', 'model_unavailable'],
+      'upstream_failed',
+      'upstream_path_missing',
+      'upstream_timeout',
+      'upstream_overloaded',
+      'model_unavailable',
     ].includes(kind);
     expect(isEndpointFault(new GatewayError(kind, 'No.'))).toBe(counted);
     const { answer, fail, view } = observe();

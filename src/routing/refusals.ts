@@ -68,8 +68,15 @@ interface ExcludedEndpoint extends Exclusion {
 
 /** The codes of `excluded_by`. Our own codes are not in it. @see docs/reference/errors.md#errormetadata */
 const wireCodes = new Set([
-  ...['geo', 'data_region', 'data_policy:zdr', 'data_policy:training', 'max_price', 'context_length'],
-  ...['require_parameters', 'quantization', 'allowed_providers'],
+  'geo',
+  'data_region',
+  'data_policy:zdr',
+  'data_policy:training',
+  'max_price',
+  'context_length',
+  'require_parameters',
+  'quantization',
+  'allowed_providers',
 ]);
 
 /** Explains that every endpoint is excluded, with each reason once. */

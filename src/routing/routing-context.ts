@@ -51,10 +51,23 @@ const builtinAliases: readonly LatestAlias[] = [
 
 /** The candidates of `router/auto` if neither the ledger nor the operator ranks models. Best first, of every cost. */
 const usualModels = [
-  ...['anthropic/claude-opus-5.5', 'openai/gpt-6.1-sol', 'google/gemini-4-argon', 'anthropic/claude-sonnet-5.5'],
-  ...['openai/gpt-6.1-terra', 'x-ai/grok-4.7', 'z-ai/glm-5.3', 'moonshotai/kimi-k3', 'deepseek/deepseek-v4-pro'],
-  ...['google/gemini-3.8-flash', 'anthropic/claude-haiku-5.5', 'openai/gpt-6-luna', 'mistralai/mistral-large-4'],
-  ...['minimax/minimax-m3', 'openai/gpt-oss-120b', 'deepseek/deepseek-v4.1-flash', 'google/gemini-3.1-flash-lite'],
+  'anthropic/claude-opus-5.5',
+  'openai/gpt-6.1-sol',
+  'google/gemini-4-argon',
+  'anthropic/claude-sonnet-5.5',
+  'openai/gpt-6.1-terra',
+  'x-ai/grok-4.7',
+  'z-ai/glm-5.3',
+  'moonshotai/kimi-k3',
+  'deepseek/deepseek-v4-pro',
+  'google/gemini-3.8-flash',
+  'anthropic/claude-haiku-5.5',
+  'openai/gpt-6-luna',
+  'mistralai/mistral-large-4',
+  'minimax/minimax-m3',
+  'openai/gpt-oss-120b',
+  'deepseek/deepseek-v4.1-flash',
+  'google/gemini-3.1-flash-lite',
 ];
 
 /** The traffic of a gateway that has served no request. */

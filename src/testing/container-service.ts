@@ -31,11 +31,9 @@ const PERL_IMAGE = 'headgate-test-sandbox-perl';
 const TRIES = 200;
 
 /** Programs of the host that the image has. */
-const programs = [
-  ...['bash', 'sh', 'env', 'setsid', 'sort', 'find', 'tar', 'grep', 'sed', 'ps'],
-  ...['cat', 'chmod', 'cp', 'cut', 'du', 'head', 'id', 'ln', 'ls', 'mkdir', 'mkfifo', 'mv', 'printf', 'rm', 'seq'],
-  ...['sleep', 'stat', 'tail', 'tee', 'touch', 'tr', 'wc'],
-];
+const programs = `bash sh env setsid sort find tar grep sed ps
+  cat chmod cp cut du head id ln ls mkdir mkfifo mv printf rm seq
+  sleep stat tail tee touch tr wc`.split(/\s+/);
 
 /**
  * Finds the Docker or Podman service of the host, or starts one of Podman with folders of its own, and makes an image of

@@ -66,8 +66,14 @@ export function unsealSecret(key: VaultKey, secret: SealedSecret): Buffer {
 }
 
 const placeOf = (row: Omit<SealedSecret, 'sealed'>): unknown[] => [
-  ...['vault secret', row.vaultId, row.name, row.version, row.generation],
-  ...[row.hosts, row.fingerprint, row.createdAtMs],
+  'vault secret',
+  row.vaultId,
+  row.name,
+  row.version,
+  row.generation,
+  row.hosts,
+  row.fingerprint,
+  row.createdAtMs,
 ];
 
 /** More rotations than this do not end while a row is read. */

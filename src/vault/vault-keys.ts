@@ -86,7 +86,10 @@ export function unwrapVaultKey(keys: MasterKeys, record: VaultKeyRecord): VaultK
 }
 
 const placeOf = ({ vaultId, generation, masterKeyId }: Omit<VaultKeyRecord, 'wrapped'>): unknown[] => [
-  ...['vault key', vaultId, generation, masterKeyId],
+  'vault key',
+  vaultId,
+  generation,
+  masterKeyId,
 ];
 
 /** Only the log says which row it is. */

@@ -101,7 +101,9 @@ describe.each<Mode>(['buffered', 'streamed'])('a model that summarizes its thoug
       events!.map(({ type }) => type.replace('response.', '')).filter((type) => /reason/.test(type)),
     );
     expect([...types]).toEqual([
-      ...['reasoning_summary_part.added', 'reasoning_summary_text.delta', 'reasoning_summary_text.done'],
+      'reasoning_summary_part.added',
+      'reasoning_summary_text.delta',
+      'reasoning_summary_text.done',
       'reasoning_summary_part.done',
     ]);
   });

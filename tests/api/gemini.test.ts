@@ -56,8 +56,10 @@ describe.each<Mode>(['buffered', 'streamed'])('a conversation with signatures, %
     if (mode === 'buffered') return;
     const types = new Set(events.map(({ type }) => type).filter((type) => type.includes('reasoning')));
     expect([...types]).toEqual([
-      ...['response.reasoning_summary_part.added', 'response.reasoning_summary_text.delta'],
-      ...['response.reasoning_summary_text.done', 'response.reasoning_summary_part.done'],
+      'response.reasoning_summary_part.added',
+      'response.reasoning_summary_text.delta',
+      'response.reasoning_summary_text.done',
+      'response.reasoning_summary_part.done',
     ]);
   });
 

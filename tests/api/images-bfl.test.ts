@@ -58,7 +58,12 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
     expect(imagesOf(outcome)).toEqual([{ b64_json: made.toString('base64'), media_type: 'image/png' }]);
     const question = 'GET /v1/get_result?id=t';
     expect(pathsOf(upstream)).toEqual([
-      ...['POST /v1/flux-2-pro', question, question, question, question, 'GET /v1/sample.png'],
+      'POST /v1/flux-2-pro',
+      question,
+      question,
+      question,
+      question,
+      'GET /v1/sample.png',
     ]);
     expect(bodyOf(upstream.requests[0])).toEqual({
       prompt: 'A red fox',

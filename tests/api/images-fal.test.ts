@@ -50,7 +50,11 @@ describe.each(modes)('a generation of fal, %s', (mode) => {
     expect(imagesOf(outcome)).toEqual([{ b64_json: made.toString('base64'), media_type: 'image/png' }]);
     const place = 'GET /v1/fal-ai/flux/requests/r';
     expect(pathsOf(upstream)).toEqual([
-      ...['POST /v1/fal-ai/flux/dev', `${place}/status`, `${place}/status`, `${place}/status`, place],
+      'POST /v1/fal-ai/flux/dev',
+      `${place}/status`,
+      `${place}/status`,
+      `${place}/status`,
+      place,
       'GET /v1/made.png',
     ]);
     expect(bodyOf(upstream.requests[0])).toEqual({

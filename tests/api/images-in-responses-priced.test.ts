@@ -34,8 +34,10 @@ beforeEach(async () => {
         base_url: upstream.url,
         api_key: providerKey,
         models: [
-          ...[painter('pictures', perImage), painter('both', perImage, words)],
-          ...[painter('sizes', perMegapixel, words), painter('tiers', perTier, words)],
+          painter('pictures', perImage),
+          painter('both', perImage, words),
+          painter('sizes', perMegapixel, words),
+          painter('tiers', perTier, words),
         ],
       },
       {

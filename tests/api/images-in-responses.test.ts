@@ -117,8 +117,10 @@ describe('the events of an image', () => {
   it('of Gemini have its drafts as partial images, after the preceding text', async () => {
     const outcome = await eventsOf('gemini');
     const reasoning = [
-      ...['reasoning_summary_part.added', 'reasoning_summary_text.delta'],
-      ...['reasoning_summary_text.done', 'reasoning_summary_part.done'],
+      'reasoning_summary_part.added',
+      'reasoning_summary_text.delta',
+      'reasoning_summary_text.done',
+      'reasoning_summary_part.done',
     ];
     expect(order(outcome)).toEqual(
       whole(

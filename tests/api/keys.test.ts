@@ -22,13 +22,27 @@ const create = async (body: object = {}) => {
 describe('management routes', () => {
   const hash = '0'.repeat(64);
   const routes = [
-    ...['GET /keys', 'POST /keys', `GET /keys/${hash}`, `PATCH /keys/${hash}`, `DELETE /keys/${hash}`],
-    ...[`POST /keys/${hash}/rotate`, 'GET /workspaces', 'POST /workspaces', `GET /workspaces/${main}`],
-    ...[`PATCH /workspaces/${main}`, `DELETE /workspaces/${main}`, `GET /workspaces/${main}/budgets`],
-    ...[`GET /workspaces/${main}/budgets/daily`, `PUT /workspaces/${main}/budgets/daily`],
-    ...[`DELETE /workspaces/${main}/budgets/daily`, `GET /workspaces/${main}/members`],
-    ...[`POST /workspaces/${main}/members/add`, `POST /workspaces/${main}/members/remove`],
-    ...['GET /credits', 'GET /activity', 'GET /audit'],
+    'GET /keys',
+    'POST /keys',
+    `GET /keys/${hash}`,
+    `PATCH /keys/${hash}`,
+    `DELETE /keys/${hash}`,
+    `POST /keys/${hash}/rotate`,
+    'GET /workspaces',
+    'POST /workspaces',
+    `GET /workspaces/${main}`,
+    `PATCH /workspaces/${main}`,
+    `DELETE /workspaces/${main}`,
+    `GET /workspaces/${main}/budgets`,
+    `GET /workspaces/${main}/budgets/daily`,
+    `PUT /workspaces/${main}/budgets/daily`,
+    `DELETE /workspaces/${main}/budgets/daily`,
+    `GET /workspaces/${main}/members`,
+    `POST /workspaces/${main}/members/add`,
+    `POST /workspaces/${main}/members/remove`,
+    'GET /credits',
+    'GET /activity',
+    'GET /audit',
   ];
 
   it.each(routes)('%s requires a management key', async (route) => {
@@ -318,7 +332,12 @@ describe('the spending of a key', () => {
       { keyHash: 'another', costNanoUsd: 999n, createdAtMs: starts.daily },
     );
     const booked = [
-      ...[starts.daily, starts.daily - 1, starts.weekly, starts.weekly - 1, starts.monthly, starts.monthly - 1],
+      starts.daily,
+      starts.daily - 1,
+      starts.weekly,
+      starts.weekly - 1,
+      starts.monthly,
+      starts.monthly - 1,
       earliest - 1,
     ].map((ms, index) => ({ ms, cost: [100_000_001, 10, 20, 40, 80, 160, 320][index]! }));
     const since = (start: number) => booked.reduce((sum, { ms, cost }) => (ms >= start ? sum + cost : sum), 0) / 1e9;

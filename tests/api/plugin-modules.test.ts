@@ -208,8 +208,15 @@ describe('a plugin of a module', () => {
   });
 
   it.each([
-    ...['throws', 'rejects', 'returns text', 'adapt throws', 'adapt returns text'],
-    ...['open throws', 'open returns nothing', 'write throws', 'writes junk'],
+    'throws',
+    'rejects',
+    'returns text',
+    'adapt throws',
+    'adapt returns text',
+    'open throws',
+    'open returns nothing',
+    'write throws',
+    'writes junk',
   ])('that %s fails the request with an error that names it and hides the reason', async (mood) => {
     for (const stream of [false, true]) {
       const { status, body } = await respond({ plugins: moodOf(mood), stream });

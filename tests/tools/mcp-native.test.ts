@@ -85,7 +85,9 @@ describe.each(modes)('a provider that runs MCP, %s', (mode) => {
     const { input: sent, tools } = bodyOf(lab.takeRequests()[0]);
     expect(sent.map(({ type }) => type)).toEqual(['message', 'mcp_call', 'function_call', 'function_call_output']);
     expect(tools!.map((tool) => (tool as { type: string; name?: string }).name ?? 'mcp')).toEqual([
-      ...['mcp', 'docs__echo', 'docs__write'],
+      'mcp',
+      'docs__echo',
+      'docs__write',
     ]);
   });
 

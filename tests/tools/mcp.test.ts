@@ -110,7 +110,9 @@ describe.each(wireNames)('mcp on %s', (wire) => {
       const ours = types.filter((type) => type.includes('mcp'));
       expect(ours.slice(0, 2)).toEqual(['response.mcp_list_tools.in_progress', 'response.mcp_list_tools.completed']);
       for (const type of [
-        ...['response.mcp_call.in_progress', 'response.mcp_call_arguments.delta', 'response.mcp_call_arguments.done'],
+        'response.mcp_call.in_progress',
+        'response.mcp_call_arguments.delta',
+        'response.mcp_call_arguments.done',
         'response.mcp_call.completed',
       ]) {
         expect(ours.filter((each) => each === type)).toHaveLength(2);
@@ -216,7 +218,11 @@ describe.each(wireNames)('mcp on %s', (wire) => {
       it('runs the calls without approval beside it first, and replays them', async () => {
         const { id, input } = await ask(echo('docs', 'free'), echo('careful', 'paid'));
         expect(input.map((item) => (item as OutputItem).type).sort()).toEqual([
-          ...['mcp_approval_request', 'mcp_call', 'mcp_list_tools', 'mcp_list_tools', 'message'],
+          'mcp_approval_request',
+          'mcp_call',
+          'mcp_list_tools',
+          'mcp_list_tools',
+          'message',
         ]);
         const request = { tools: [docs, careful], input: [...input, decide(id, true)] };
         const { sent } = await respond(wire, mode, request, { text: 'Done.' });

@@ -124,8 +124,17 @@ describe.each(drivers)('%s', (driver) => {
 
   it('drops results that are unusable, and cleans the others', async () => {
     const pages = [
-      ...['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', 'ftp://site.example/', '/relative', ''],
-      ...['https://user:secret@site.example/', `https://long.example/${'x'.repeat(3000)}`, 42, null, { a: 1 }],
+      'javascript:alert(1)',
+      'data:text/html,x',
+      'file:///etc/passwd',
+      'ftp://site.example/',
+      '/relative',
+      '',
+      'https://user:secret@site.example/',
+      `https://long.example/${'x'.repeat(3000)}`,
+      42,
+      null,
+      { a: 1 },
     ].map((url) => page(0, { url }));
     const same = [page(1), page(1, { url: 'https://site1.example/page/#part', title: 'Again' })];
     const dirty = page(2, {
@@ -145,14 +154,23 @@ describe.each(drivers)('%s', (driver) => {
 
   it('passes only results that the domain filters allow, whatever the engine returns', async () => {
     const urls = [
-      ...['https://example.com/', 'https://www.example.com/a', 'https://notexample.com/', 'https://other.org/blog/x'],
-      ...['https://other.org/blogs', 'https://bad.example.com/a', 'https://sub.wild.net/', 'https://wild.net/'],
+      'https://example.com/',
+      'https://www.example.com/a',
+      'https://notexample.com/',
+      'https://other.org/blog/x',
+      'https://other.org/blogs',
+      'https://bad.example.com/a',
+      'https://sub.wild.net/',
+      'https://wild.net/',
     ];
     upstream.respond(json(answers[driver](urls.map((url) => page(0, { url })))));
     const include = filters('example.com', 'https://other.org/blog/', '*.Wild.net');
     const found = await search(driver, { include, exclude: filters('bad.example.com'), count: 20 });
     expect(found.map(({ url }) => url)).toEqual([
-      ...['https://example.com/', 'https://www.example.com/a', 'https://other.org/blog/x', 'https://sub.wild.net/'],
+      'https://example.com/',
+      'https://www.example.com/a',
+      'https://other.org/blog/x',
+      'https://sub.wild.net/',
     ]);
   });
 

@@ -123,7 +123,10 @@ describe('the host name of an intern', () => {
   it('passes a WebSocket on, and nothing after an agent has rejected it', async () => {
     const upgrade = (path: string) => [
       `GET ${path} HTTP/1.1`,
-      ...[`host: ${hostname}`, 'connection: Upgrade', 'upgrade: websocket', `authorization: Bearer ${token}`],
+      `host: ${hostname}`,
+      'connection: Upgrade',
+      'upgrade: websocket',
+      `authorization: Bearer ${token}`,
     ];
     const accepted = await exchange([...upgrade('/ws'), '', 'ping'], 'hello ping');
     expect(accepted).toMatch(/^HTTP\/1.1 101/);

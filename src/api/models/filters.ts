@@ -192,8 +192,16 @@ export function cutPage<Row>(
 }
 
 const filterNames = [
-  ...['q', 'supported_parameters', 'input_modalities', 'output_modalities', 'context', 'min_price', 'max_price'],
-  ...['providers', 'model_authors', 'sort'],
+  'q',
+  'supported_parameters',
+  'input_modalities',
+  'output_modalities',
+  'context',
+  'min_price',
+  'max_price',
+  'providers',
+  'model_authors',
+  'sort',
 ];
 
 /** Returns the address of the next page: the same query with another offset, relative to the host. */

@@ -9,8 +9,22 @@ const allModels = new Set(['all-team-models', 'all-proxy-models', '*']);
 
 /** Fields of a key that are counted or described again, or say nothing that a key of the gateway could have. */
 const ignored = new Set([
-  ...['token', 'key', 'key_name', 'spend', 'created_at', 'updated_at', 'created_by', 'updated_by', 'last_active'],
-  ...['budget_reset_at', 'model_spend', 'litellm_budget_table', 'org_id', 'organization_id', 'user_email', 'user'],
+  'token',
+  'key',
+  'key_name',
+  'spend',
+  'created_at',
+  'updated_at',
+  'created_by',
+  'updated_by',
+  'last_active',
+  'budget_reset_at',
+  'model_spend',
+  'litellm_budget_table',
+  'org_id',
+  'organization_id',
+  'user_email',
+  'user',
 ]);
 
 interface ImportedKeys {

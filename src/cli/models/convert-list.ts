@@ -171,7 +171,9 @@ const readModalities = (names: readonly string[]): string[] => [
 function listParameters({ temperature, tool_call, structured_output, reasoning }: ListedModel): string[] {
   const sampling = ['temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'seed', 'top_logprobs'];
   return [
-    ...['max_tokens', 'stop', 'verbosity'],
+    'max_tokens',
+    'stop',
+    'verbosity',
     ...(temperature === false ? [] : sampling),
     ...(tool_call === false ? [] : ['tools', 'tool_choice', 'parallel_tool_calls']),
     ...(structured_output === false ? [] : ['response_format', 'structured_outputs']),

@@ -118,11 +118,11 @@ const writeUsd = (nanoUsdPerMillion: number | undefined): string =>
   nanoUsdPerMillion === undefined ? '-' : writePerPiece(nanoUsdPerMillion);
 
 const columns = [
-  ...[{ title: 'MODEL' }, { title: 'CONTEXT', isNumber: true }, { title: 'IN $/M', isNumber: true }],
-  ...[
-    { title: 'OUT $/M', isNumber: true },
-    { title: 'PROVIDERS', canWrap: true },
-  ],
+  { title: 'MODEL' },
+  { title: 'CONTEXT', isNumber: true },
+  { title: 'IN $/M', isNumber: true },
+  { title: 'OUT $/M', isNumber: true },
+  { title: 'PROVIDERS', canWrap: true },
 ];
 
 const writeCells = ({ id, contextLength, pricing, providers }: Line): string[] => [

@@ -1,31 +1,22 @@
 /** Words for streets, by which the line of an address is found. */
-const streetWords: ReadonlySet<string> = new Set([
-  ...['street', 'st', 'road', 'rd', 'avenue', 'ave', 'av', 'lane', 'ln', 'drive', 'dr', 'boulevard', 'blvd', 'way'],
-  ...[
-    'court',
-    'ct',
-    'place',
-    'pl',
-    'square',
-    'sq',
-    'terrace',
-    'highway',
-    'hwy',
-    'parkway',
-    'pkwy',
-    'close',
-    'crescent',
-  ],
-  ...['straße', 'strasse', 'str', 'weg', 'platz', 'allee', 'gasse', 'rue', 'chemin', 'quai', 'impasse', 'cours'],
-  ...['via', 'viale', 'piazza', 'corso', 'vicolo', 'calle', 'avenida', 'plaza', 'paseo', 'carrera', 'rua', 'travessa'],
-  ...['straat', 'laan', 'plein', 'kade', 'gracht', 'ulica', 'ul', 'aleja', 'улица', 'ул', 'проспект', 'пр', 'переулок'],
-]);
+const streetWords: ReadonlySet<string> = new Set(
+  `street st road rd avenue ave av lane ln drive dr boulevard blvd way court ct place pl square sq terrace highway hwy
+  parkway pkwy close crescent
+  straße strasse str weg platz allee gasse
+  rue chemin quai impasse cours
+  via viale piazza corso vicolo
+  calle avenida plaza paseo carrera
+  rua travessa
+  straat laan plein kade gracht
+  ulica ul aleja
+  улица ул проспект пр переулок`.split(/\s+/),
+);
 const streetEnd = /(?:straße|strasse|str|weg|platz|allee|gasse|straat|laan|plein|gracht|kade|vägen|gatan|gade|vej)$/u;
 /** Words within names of streets. */
-const connectors: ReadonlySet<string> = new Set([
-  ...['de', 'du', 'des', 'la', 'le', 'les', 'del', 'della', 'di', 'da', 'do', 'dos', 'der', 'die', 'den', 'dem', 'am'],
-  ...['an', 'im', 'van', 'von', 'zum', 'zur', 'of', 'the', 'и', 'y', 'no', 'nr', 'n', 'apt', 'suite', 'unit', 'floor'],
-]);
+const connectors: ReadonlySet<string> = new Set(
+  `de du des la le les del della di da do dos der die den dem am an im van von zum zur of the и y
+  no nr n apt suite unit floor`.split(/\s+/),
+);
 
 /** Characters on each side of a place, and words, in which its street line is looked for. */
 const REACH = 120;

@@ -10,19 +10,55 @@ const any = (...words: string[]): string => `(?:${words.join('|')})`;
 /** Words before the noun that neither make nor break a match. */
 const filler = any('all', 'any', 'every', 'each', 'the', 'these', 'those', 'this', 'of', 'my', 'your', 'our', 'other');
 const earlier = any(
-  ...['previous', 'prior', 'above', 'preceding', 'earlier', 'former', 'foregoing', 'initial', 'original', 'existing'],
-  ...['past', 'system', 'safety', 'security', 'developer', 'all', 'any', 'your', 'everything'],
+  'previous',
+  'prior',
+  'above',
+  'preceding',
+  'earlier',
+  'former',
+  'foregoing',
+  'initial',
+  'original',
+  'existing',
+  'past',
+  'system',
+  'safety',
+  'security',
+  'developer',
+  'all',
+  'any',
+  'your',
+  'everything',
 );
 const noun = any(
-  ...['instructions?', 'rules?', 'guidelines?', 'constraints?', 'directives?', 'prompts?', 'commands?', 'orders?'],
-  ...['directions?', 'restrictions?', 'polic(?:y|ies)', 'guardrails?', 'programming', 'training', 'system~messages?'],
+  'instructions?',
+  'rules?',
+  'guidelines?',
+  'constraints?',
+  'directives?',
+  'prompts?',
+  'commands?',
+  'orders?',
+  'directions?',
+  'restrictions?',
+  'polic(?:y|ies)',
+  'guardrails?',
+  'programming',
+  'training',
+  'system~messages?',
 );
 const object = `(?:${filler}~){0,3}${earlier}~(?:(?:${filler}|${earlier}|and|or)~){0,4}${noun}%`;
 const objectBefore = `(?:${filler}~){0,3}${noun}~(?:that~)?${any('above', 'before', 'given', 'previously', 'you~(?:were|have|received)', 'came~before')}%`;
 const everythingBefore = `${any('everything', 'anything', 'all', 'what')}~(?:that~)?(?:was~|is~|came~|you~were~told~|i~said~|said~|written~)?${any('above', 'before', 'previously', 'prior')}%`;
 const target = any(object, objectBefore, everythingBefore);
 const protection = any(
-  ...['filters?', 'measures?', 'guidelines?', 'polic(?:y|ies)', 'protocols?', 'restrictions?', 'guardrails?'],
+  'filters?',
+  'measures?',
+  'guidelines?',
+  'polic(?:y|ies)',
+  'protocols?',
+  'restrictions?',
+  'guardrails?',
   'rules?',
 );
 const guarded = `(?:(?:the|your|all|any|of|its|every)~){0,3}${any('safety', 'security', 'content', 'ethical', 'ethics', 'moderation')}~(?:(?:and|or|content|safety|security|ethical)~){0,3}${protection}%`;

@@ -206,7 +206,12 @@ export class ServerToolLoop implements ToolLoop {
 
 /** Calls that the client runs. */
 const clientCalls: ReadonlySet<string> = new Set([
-  ...['function_call', 'custom_tool_call', 'computer_call', 'local_shell_call', 'shell_call', 'apply_patch_call'],
+  'function_call',
+  'custom_tool_call',
+  'computer_call',
+  'local_shell_call',
+  'shell_call',
+  'apply_patch_call',
   'mcp_approval_request',
 ]);
 

@@ -240,5 +240,9 @@ const isOfLibrary = (error: unknown, code: ErrorCode): boolean =>
   error instanceof LibraryError && error.code === code && ownFailures.test(error.message);
 
 const blocked: ReadonlySet<string> = new Set([
-  ...['invalid_url', 'unsupported_scheme', 'has_credentials', 'blocked_port', 'blocked_address'],
+  'invalid_url',
+  'unsupported_scheme',
+  'has_credentials',
+  'blocked_port',
+  'blocked_address',
 ]);

@@ -8,7 +8,14 @@ import {
 } from '../../domain/moderation.ts';
 
 const categories = [
-  ...['harassment', 'hate', 'illicit', 'self-harm', 'sexual', 'sexual/minors', 'violence', 'violence/graphic'],
+  'harassment',
+  'hate',
+  'illicit',
+  'self-harm',
+  'sexual',
+  'sexual/minors',
+  'violence',
+  'violence/graphic',
 ] as const;
 
 /** Writes the request that asks a model to judge a text. */

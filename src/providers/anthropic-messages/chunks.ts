@@ -32,7 +32,16 @@ function asObject(value: unknown, otherwise: string): Record<string, unknown> {
 
 /** Message fields that carry no information or are read elsewhere. */
 const known = new Set([
-  ...['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'stop_details', 'usage', 'error'],
+  'id',
+  'type',
+  'role',
+  'model',
+  'content',
+  'stop_reason',
+  'stop_sequence',
+  'stop_details',
+  'usage',
+  'error',
 ]);
 
 /** A class, because each response has one and an instance costs far less than a set of closures. */

@@ -2,8 +2,17 @@ import type { TokenCount } from '../text-wire.ts';
 
 /** The fields of a request that the call accepts. It rejects every other field. */
 const counted = new Set([
-  ...['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config', 'output_format'],
-  ...['cache_control', 'context_management', 'mcp_servers'],
+  'model',
+  'messages',
+  'system',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'output_format',
+  'cache_control',
+  'context_management',
+  'mcp_servers',
 ]);
 
 /** `POST /messages/count_tokens` of a provider. */

@@ -5,8 +5,16 @@ import { special, type Usage, usage } from '../../domain/usage.ts';
 export type Counts = Record<string, unknown>;
 
 const known = new Set([
-  ...['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation'],
-  ...['server_tool_use', 'service_tier', 'inference_geo', 'output_tokens_details', 'speed'],
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'cache_creation',
+  'server_tool_use',
+  'service_tier',
+  'inference_geo',
+  'output_tokens_details',
+  'speed',
 ]);
 
 /**

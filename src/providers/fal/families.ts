@@ -16,8 +16,15 @@ const ratios: readonly AspectRatio[] = [
 ];
 
 const passthrough = [
-  ...['enable_safety_checker', 'safety_tolerance', 'guidance_scale', 'num_inference_steps'],
-  ...['negative_prompt', 'acceleration', 'enable_prompt_expansion', 'style', 'colors'],
+  'enable_safety_checker',
+  'safety_tolerance',
+  'guidance_scale',
+  'num_inference_steps',
+  'negative_prompt',
+  'acceleration',
+  'enable_prompt_expansion',
+  'style',
+  'colors',
 ];
 
 interface Traits {

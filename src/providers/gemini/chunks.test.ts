@@ -139,9 +139,20 @@ describe('a streamed response', () => {
   it('keeps images in their place, and reports those of a thought with the final one', () => {
     const chunks = read('images-signed');
     expect(kindsOf(chunks)).toEqual([
-      ...['start', 'text', 'item', 'in_progress', 'generating', 'partial_image', 'completed'],
-      ...['image_generation_call', 'reasoning_seal'],
-      ...['text', 'item', 'image_generation_call', 'reasoning_seal', 'finish'],
+      'start',
+      'text',
+      'item',
+      'in_progress',
+      'generating',
+      'partial_image',
+      'completed',
+      'image_generation_call',
+      'reasoning_seal',
+      'text',
+      'item',
+      'image_generation_call',
+      'reasoning_seal',
+      'finish',
     ]);
     expect(finishOf(chunks)).not.toHaveProperty('dropped');
   });
@@ -150,7 +161,14 @@ describe('a streamed response', () => {
     expect(kindsOf(read('image-tries')).slice(0, 4)).toEqual(['start', 'reasoning_summary', 'text', 'item']);
     const chunks = read('image-tries', { showsOnly: true });
     expect(kindsOf(chunks).slice(0, 8)).toEqual([
-      ...['start', 'reasoning_summary', 'item', 'in_progress', 'generating', 'partial_image', 'partial_image', 'text'],
+      'start',
+      'reasoning_summary',
+      'item',
+      'in_progress',
+      'generating',
+      'partial_image',
+      'partial_image',
+      'text',
     ]);
     const indexes = chunks.flatMap((chunk) =>
       chunk.type === 'relay' ? (chunk.event['partial_image_index'] ?? []) : [],

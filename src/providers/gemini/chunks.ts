@@ -33,11 +33,25 @@ export function countWhole(body: unknown): Usage | undefined {
 }
 
 const answerFields = new Set([
-  ...['candidates', 'usageMetadata', 'modelVersion', 'responseId', 'promptFeedback', 'createTime', 'error'],
+  'candidates',
+  'usageMetadata',
+  'modelVersion',
+  'responseId',
+  'promptFeedback',
+  'createTime',
+  'error',
 ]);
 const candidateFields = new Set([
-  ...['content', 'finishReason', 'finishMessage', 'index', 'groundingMetadata', 'citationMetadata', 'safetyRatings'],
-  ...['logprobsResult', 'avgLogprobs', 'tokenCount'],
+  'content',
+  'finishReason',
+  'finishMessage',
+  'index',
+  'groundingMetadata',
+  'citationMetadata',
+  'safetyRatings',
+  'logprobsResult',
+  'avgLogprobs',
+  'tokenCount',
 ]);
 
 /** A class, because each response has one and an instance costs far less than a set of closures. */

@@ -5,8 +5,22 @@ type Schema = Record<string, unknown>;
 
 /** Keywords of the OpenAPI subset that the provider accepts unchanged. */
 const plain = new Set([
-  ...['title', 'description', 'default', 'example', 'required', 'minItems', 'maxItems', 'minLength', 'maxLength'],
-  ...['minimum', 'maximum', 'minProperties', 'maxProperties', 'pattern', 'nullable', 'propertyOrdering'],
+  'title',
+  'description',
+  'default',
+  'example',
+  'required',
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'minProperties',
+  'maxProperties',
+  'pattern',
+  'nullable',
+  'propertyOrdering',
 ]);
 /** Keywords that do not affect the response, and targets of references. */
 const silent = new Set(['$schema', '$id', '$comment', 'strict', '$defs', 'definitions']);

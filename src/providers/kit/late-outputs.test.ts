@@ -42,14 +42,21 @@ describe('late outputs', () => {
   it('become messages where they arrive', () => {
     const settled = settleLateOutputs([call('x'), call('y'), output('y'), assistant('a'), user('b'), output('x')]);
     expect(settled).toEqual([
-      ...[call('x'), call('y'), output('y'), pending('x'), assistant('a'), user('b')],
+      call('x'),
+      call('y'),
+      output('y'),
+      pending('x'),
+      assistant('a'),
+      user('b'),
       user('[Output of the earlier call of f_x]\nout x'),
     ]);
   });
 
   it('are provisional for an asynchronous call that has none yet', () => {
     expect(settleLateOutputs([call('x', { async: true }), user('b')])).toEqual([
-      ...[call('x', { async: true }), pending('x'), user('b')],
+      call('x', { async: true }),
+      pending('x'),
+      user('b'),
     ]);
   });
 

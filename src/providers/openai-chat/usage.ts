@@ -41,11 +41,18 @@ const known = new Set([
   ...Object.values(names).flat(),
   ...Object.keys(specialNames),
   // The remainder of a sum whose other parts are read.
-  ...['prompt_cache_miss_tokens', 'prompt_tokens_details.text_tokens', 'completion_tokens_details.text_tokens'],
-  ...['cache_creation.ephemeral_5m_input_tokens', 'prompt_tokens_details.cache_creation.ephemeral_5m_input_tokens'],
+  'prompt_cache_miss_tokens',
+  'prompt_tokens_details.text_tokens',
+  'completion_tokens_details.text_tokens',
+  'cache_creation.ephemeral_5m_input_tokens',
+  'prompt_tokens_details.cache_creation.ephemeral_5m_input_tokens',
   'prompt_tokens_details.cache_type',
   // The provider's own cost, and its details.
-  ...['cost', 'cost_in_usd_ticks', 'is_byok', 'citation_tokens', 'search_context_size'],
+  'cost',
+  'cost_in_usd_ticks',
+  'is_byok',
+  'citation_tokens',
+  'search_context_size',
 ]);
 const isPrice = (name: string): boolean => name.startsWith('cost.') || name.startsWith('cost_details.');
 

@@ -8,7 +8,10 @@ import { listAbilities, listLacking } from './tools.ts';
 
 /** Items of the tools `shell` and `local_shell`. */
 const shellItems: ReadonlySet<string> = new Set([
-  ...['shell_call', 'shell_call_output', 'local_shell_call', 'local_shell_call_output'],
+  'shell_call',
+  'shell_call_output',
+  'local_shell_call',
+  'local_shell_call_output',
 ]);
 
 /** `POST {base_url}/responses`: the format of the interface itself, at OpenAI, Azure, xAI, LM Studio, vLLM and others. */

@@ -40,7 +40,10 @@ export function readImageFacts(model: string): ImageFacts {
       ...(/^recraftv3(?:_|$)/.test(model) && { input_references: { type: 'range', min: 0, max: 1 } }),
     },
     passthrough: [
-      ...['style', 'style_id', 'style_match', 'controls'],
+      'style',
+      'style_id',
+      'style_match',
+      'controls',
       ...(isOld(model) ? ['substyle', 'negative_prompt', 'text_layout', 'strength'] : []),
     ],
     streams: false,

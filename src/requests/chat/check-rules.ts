@@ -3,7 +3,11 @@ import type { Report } from '../../schema/report.ts';
 
 /** Kinds of tools whose calls a client answers with items that chat completions do not have. */
 const itemTools: ReadonlySet<unknown> = new Set([
-  ...['computer_use_preview', 'local_shell', 'shell', 'apply_patch', 'namespace'],
+  'computer_use_preview',
+  'local_shell',
+  'shell',
+  'apply_patch',
+  'namespace',
   'router:apply_patch',
 ]);
 

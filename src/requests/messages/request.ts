@@ -150,8 +150,23 @@ function readText({ output_config: output, output_format: older }: MessagesBody)
 
 /** Fields that the request of the pipeline contains completely. */
 const translated = new Set<string>([
-  ...['messages', 'system', 'tools', 'tool_choice', 'model', 'max_tokens', 'stream', 'metadata', 'stop_sequences'],
-  ...['temperature', 'top_p', 'top_k', 'cache_control', 'fallbacks', 'service_tier', 'mcp_servers', ...sharedFields],
+  'messages',
+  'system',
+  'tools',
+  'tool_choice',
+  'model',
+  'max_tokens',
+  'stream',
+  'metadata',
+  'stop_sequences',
+  'temperature',
+  'top_p',
+  'top_k',
+  'cache_control',
+  'fallbacks',
+  'service_tier',
+  'mcp_servers',
+  ...sharedFields,
 ]);
 
 /** Collects what only the format can say: known fields such as `thinking`, and every unknown one. */

@@ -157,5 +157,10 @@ function isItemOf({ type, name, server_name: server }: AnyBlock, item: Record<st
 
 /** Types of items that are no server tools. */
 const spokenTypes: ReadonlySet<unknown> = new Set([
-  ...['message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'],
+  'message',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
 ]);

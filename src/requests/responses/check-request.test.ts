@@ -457,20 +457,40 @@ describe('rules between tools', () => {
 
 describe('any JSON', () => {
   const known = fc.constantFrom(
-    ...['model', 'input', 'tools', 'plugins', 'provider', 'tool_choice', 'text', 'metadata', 'reasoning', 'prompt'],
-    ...['type', 'role', 'content', 'id', 'parameters', 'name', '__proto__', 'constructor', 'stop_server_tools_when'],
+    'model',
+    'input',
+    'tools',
+    'plugins',
+    'provider',
+    'tool_choice',
+    'text',
+    'metadata',
+    'reasoning',
+    'prompt',
+    'type',
+    'role',
+    'content',
+    'id',
+    'parameters',
+    'name',
+    '__proto__',
+    'constructor',
+    'stop_server_tools_when',
   );
   const word = fc.constantFrom(
-    ...[
-      'message',
-      'function',
-      'function_call_output',
-      'router:subagent',
-      'namespace',
-      'additional_tools',
-      'auto-router',
-    ],
-    ...['input_file', 'configuration_update', 'allowed_tools', 'user', 'assistant', 'router:tool_search'],
+    'message',
+    'function',
+    'function_call_output',
+    'router:subagent',
+    'namespace',
+    'additional_tools',
+    'auto-router',
+    'input_file',
+    'configuration_update',
+    'allowed_tools',
+    'user',
+    'assistant',
+    'router:tool_search',
   );
   const json = fc.letrec((tie) => ({
     value: fc.oneof(

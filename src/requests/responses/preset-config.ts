@@ -7,8 +7,19 @@ import { rejectUnsupportedFeatures } from './unsupported-features.ts';
 
 /** Fields of a request that belong to one conversation or one caller, so that no preset has them. */
 const conversationFields: ReadonlySet<string> = new Set([
-  ...['input', 'preset', 'previous_response_id', 'stream', 'background', 'store', 'debug', 'metadata', 'trace'],
-  ...['user', 'safety_identifier', 'session_id', 'prompt_cache_key'],
+  'input',
+  'preset',
+  'previous_response_id',
+  'stream',
+  'background',
+  'store',
+  'debug',
+  'metadata',
+  'trace',
+  'user',
+  'safety_identifier',
+  'session_id',
+  'prompt_cache_key',
 ]);
 
 /** The fields of a request that a preset may have. `instructions` is its `system_prompt`. */

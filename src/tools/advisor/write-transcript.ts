@@ -5,8 +5,13 @@ const MAX_FIELD = 20_000;
 
 /** Items that mean nothing to another model. */
 const omitted: ReadonlySet<string> = new Set([
-  ...['reasoning', 'item_reference', 'additional_tools', 'configuration_update', 'mcp_list_tools'],
-  ...['compaction', 'context_compaction'],
+  'reasoning',
+  'item_reference',
+  'additional_tools',
+  'configuration_update',
+  'mcp_list_tools',
+  'compaction',
+  'context_compaction',
 ]);
 
 /** Fields of items that mean nothing to another model. */

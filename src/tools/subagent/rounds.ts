@@ -54,8 +54,13 @@ function findOpen(transcript: readonly InputItem[]): FunctionCallItem[] {
 
 /** Items that no transcript contains. */
 const foreign: ReadonlySet<string> = new Set([
-  ...['additional_tools', 'configuration_update', 'item_reference', 'agent_message'],
-  ...['compaction', 'context_compaction', 'mcp_approval_response'],
+  'additional_tools',
+  'configuration_update',
+  'item_reference',
+  'agent_message',
+  'compaction',
+  'context_compaction',
+  'mcp_approval_response',
 ]);
 
 /** Whether a subagent can have written or read the item. */

@@ -130,9 +130,24 @@ const MAX_HEADER_CHARACTERS = 16_384;
 
 /** Headers of the connection or of the protocol. */
 const reserved: ReadonlySet<string> = new Set([
-  ...['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'te', 'trailer', 'upgrade'],
-  ...['expect', 'keep-alive', 'accept', 'accept-encoding', 'mcp-session-id', 'mcp-protocol-version', 'last-event-id'],
-  ...['proxy-authorization', 'proxy-connection', 'proxy-authenticate'],
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'keep-alive',
+  'accept',
+  'accept-encoding',
+  'mcp-session-id',
+  'mcp-protocol-version',
+  'last-event-id',
+  'proxy-authorization',
+  'proxy-connection',
+  'proxy-authenticate',
 ]);
 
 /** Reads a server that the caller names by its URL. */

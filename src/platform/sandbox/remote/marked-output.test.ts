@@ -53,8 +53,17 @@ describe('marked output', () => {
 
   it('loses no byte of a command that invents marks, and no mark behind them', () => {
     const invented = constantFrom(
-      ...['', 'e', 'e1', 'E1\n', 'e1x\n', '-1\n', 'e1\r\n', '\n', 'x'.repeat(40)],
-      ...['e999999999999999\n', 'e99999999999999999\n'],
+      '',
+      'e',
+      'e1',
+      'E1\n',
+      'e1x\n',
+      '-1\n',
+      'e1\r\n',
+      '\n',
+      'x'.repeat(40),
+      'e999999999999999\n',
+      'e99999999999999999\n',
     );
     assert(
       property(array(invented), array(nat(40)), (forged, cuts) => {

@@ -154,9 +154,7 @@ export function testActivity(pair: () => StoragePair): void {
           { ...bolt, workspaceId },
         ].sort((a, b) => (a.provider + a.workspaceId < b.provider + b.workspaceId ? -1 : 1)),
       ]);
-      expect((await ask({ fromMs: 0, toMs: 9e15 })).map((row) => row.day).sort()).toEqual([
-        ...[day - 1, day, day, day + 1],
-      ]);
+      expect((await ask({ fromMs: 0, toMs: 9e15 })).map((row) => row.day).sort()).toEqual([day - 1, day, day, day + 1]);
     });
 
     it('sums the cost of BYOK keys separately', async () => {

@@ -42,7 +42,11 @@ export function testSpending(pair: () => StoragePair): void {
       await other.ledger.append([make(c + 0.6, 100n, { workspaceId: randomUUID() }), make(c, 0n)]);
 
       expect(await readSpent(storage.ledger, { keyHash }, 0, a, b, c, c + 86_400_000)).toEqual([
-        ...[2n ** 60n + 125n, 2n ** 60n + 125n, 125n, 95n, 0n],
+        2n ** 60n + 125n,
+        2n ** 60n + 125n,
+        125n,
+        95n,
+        0n,
       ]);
       expect(await readSpent(storage.ledger, { keyHash }, c, b)).toEqual([95n, 125n]);
       expect(await readSpent(storage.ledger, { workspaceId }, 0, c)).toEqual([2n ** 60n + 32n, 2n]);
@@ -80,7 +84,10 @@ export function testSpending(pair: () => StoragePair): void {
       ]);
       const scopes: SpendingScope[] = [
         ...keys.toReversed().map((keyHash) => ({ keyHash })),
-        ...[{ workspaceId }, { keyHash: 'nobody' }, { keyHash: keys[7]! }, { memberId: members[1]! }],
+        { workspaceId },
+        { keyHash: 'nobody' },
+        { keyHash: keys[7]! },
+        { memberId: members[1]! },
       ];
       const spent = await ledger.readSpending(scopes, [0, day + 1 + 86_400_000]);
       expect(spent.slice(0, 1203).map(({ costNanoUsd }) => costNanoUsd)).toEqual(

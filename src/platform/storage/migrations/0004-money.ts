@@ -20,8 +20,14 @@ export const money: Migration = {
     await add('ledger', 'tier', 'text');
     await add('ledger', 'is_byok', 'bigint', 0);
     for (const count of [
-      ...['cache_write_1h_tokens', 'input_audio_tokens', 'cached_audio_tokens', 'input_image_tokens'],
-      ...['output_audio_tokens', 'output_image_tokens', 'input_images', 'web_searches'],
+      'cache_write_1h_tokens',
+      'input_audio_tokens',
+      'cached_audio_tokens',
+      'input_image_tokens',
+      'output_audio_tokens',
+      'output_image_tokens',
+      'input_images',
+      'web_searches',
     ]) {
       await add('ledger', count, 'bigint', 0);
     }

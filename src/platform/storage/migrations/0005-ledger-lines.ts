@@ -16,10 +16,25 @@ export const ledgerLines: Migration = {
       table = table.addColumn(name, 'text');
     }
     for (const name of [
-      ...['status', 'is_byok', 'input_tokens', 'cached_tokens', 'cache_write_tokens', 'cache_write_1h_tokens'],
-      ...['input_audio_tokens', 'cached_audio_tokens', 'input_image_tokens', 'input_images', 'output_tokens'],
-      ...['output_audio_tokens', 'output_image_tokens', 'reasoning_tokens', 'web_searches'],
-      ...['cost_nano_usd', 'input_cost_nano_usd', 'priced', 'estimated'],
+      'status',
+      'is_byok',
+      'input_tokens',
+      'cached_tokens',
+      'cache_write_tokens',
+      'cache_write_1h_tokens',
+      'input_audio_tokens',
+      'cached_audio_tokens',
+      'input_image_tokens',
+      'input_images',
+      'output_tokens',
+      'output_audio_tokens',
+      'output_image_tokens',
+      'reasoning_tokens',
+      'web_searches',
+      'cost_nano_usd',
+      'input_cost_nano_usd',
+      'priced',
+      'estimated',
     ]) {
       table = table.addColumn(name, 'bigint', (column) => column.notNull());
     }
