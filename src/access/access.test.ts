@@ -363,3 +363,65 @@ describe('the keys', () => {
     await expect(openAccess(source, { onTrouble: () => {} })).rejects.toThrow('gone');
   });
 });
+
+describe('a key that another process changed since the last poll', () => {
+  const sent = `Bearer ${text}`;
+
+  it('is valid at once after its creation', async () => {
+    const { access, store, refused } = await openWith();
+    store.keys = [key({ name: 'new' })];
+    store.revision++;
+    await expect(access.identify(sent)).resolves.toMatchObject({ keyName: 'new' });
+    expect(access.identify(sent)).toMatchObject({ keyName: 'new' }); // no promise
+    expect(refused).toEqual([]);
+  });
+
+  it('is rejected if the store has nothing new, and reported once', async () => {
+    const { access, refused } = await openWith(key({ disabled: true }));
+    await expect(access.identify(sent)).rejects.toMatchObject({ kind: 'authentication' });
+    expect(refused).toMatchObject([{ name: 'app', why: 'disabled', times: 1 }]);
+    expect(() => access.identify('Basic x')).toThrow('Invalid or missing API key.');
+    expect(() => access.identify(undefined)).toThrow('Missing authentication header');
+  });
+
+  it('shares reads of the store with all requests that wait', async () => {
+    const { access, store } = await openWith();
+    const before = store.reads;
+    const first = Array.from({ length: 100 }, () => access.identify(sent));
+    await Promise.allSettled(first);
+    expect(store.reads).toBe(before + 1);
+    const second = Promise.allSettled(Array.from({ length: 100 }, () => access.identify(sent)));
+    await vi.advanceTimersByTimeAsync(19);
+    expect(store.reads).toBe(before + 1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect((await second).map(({ status }) => status)).toEqual(Array(100).fill('rejected'));
+    expect(store.reads).toBe(before + 2);
+  });
+
+  it('is found by the next read if the current one started before the change', async () => {
+    const { access, store } = await openWith();
+    let end = () => {};
+    store.wait = new Promise((resolve) => {
+      end = resolve;
+    });
+    store.revision++;
+    const early = Promise.resolve(access.identify(sent));
+    early.catch(() => {});
+    await vi.advanceTimersByTimeAsync(0);
+    store.keys = [key({ name: 'new' })];
+    store.revision++;
+    const late = Promise.resolve(access.identify(sent));
+    end();
+    await vi.advanceTimersByTimeAsync(1000);
+    await expect(late).resolves.toMatchObject({ keyName: 'new' });
+    await early.catch(() => {});
+  });
+
+  it('cannot be checked while the store does not respond, which is not the mistake of the client', async () => {
+    const { access, store, refused } = await openWith(key());
+    store.isGone = true;
+    await expect(access.identify('Bearer other')).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 1 });
+    expect(access.identify(sent)).toMatchObject({ keyName: 'app' });
+    expect(refused).toEqual([]);
+  });
+});

@@ -41,6 +41,13 @@ export interface Access {
    */
   authenticate(authorization: string | undefined, connection?: object): Caller;
   /**
+   * The same. If the key is not valid in memory, the result is a promise: another process may have created or changed
+   * the key since the last poll, so the store is read first.
+   *
+   * @throws {GatewayError} `authentication`; as a rejection also `unavailable`: the store did not respond
+   */
+  identify(authorization: string | undefined, connection?: object): Caller | Promise<Caller>;
+  /**
    * Checks that the store has responded recently. Keys in memory stay valid for `graceMs` without it.
    *
    * @throws {GatewayError} `unavailable` after that time: a key may be revoked by now
@@ -74,6 +81,10 @@ export interface AccessOptions {
 
 /** How often the store is polled for changed keys: a revoked key is rejected everywhere within a second. */
 const POLL_MS = 500;
+/** Invalid keys read the store at most this often, whatever their number. */
+const MIN_READ_GAP_MS = 20;
+/** The gap after a read is at least this many times as long as the read: a store with many keys has time for others. */
+const READ_GAP_FACTOR = 4;
 
 /** Reads all keys and keeps them in step with the store. @throws the store's error if the first read fails */
 export async function openAccess(
@@ -186,24 +197,64 @@ export async function openAccess(
     if (!closed) timer = setTimeout(poll, POLL_MS).unref();
   };
 
+  let reading: Promise<void> = Promise.resolve();
+  let nextRead: Promise<void> | undefined;
+  let nextReadAt = 0;
+  /** Reads what has changed in the store until now. All requests that wait share the next read. */
+  async function readChanges(): Promise<void> {
+    await reading.catch(() => {}); // it may have started before the change that the caller waits for
+    const waitMs = nextReadAt - performance.now();
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    nextRead = undefined;
+    reading = (async () => {
+      const startedAt = performance.now();
+      try {
+        if ((await source.readRevision()) !== revision) await refresh();
+      } finally {
+        const endedAt = performance.now();
+        nextReadAt = endedAt + Math.max(MIN_READ_GAP_MS, READ_GAP_FACTOR * (endedAt - startedAt));
+      }
+    })();
+    await reading;
+  }
+
+  const findValid = (hash: string | undefined): Caller | undefined => {
+    const known = hash === undefined ? undefined : callers.get(hash);
+    if (!known || known.disabled || (known.expiresAtMs !== null && known.expiresAtMs <= currentTimeMs())) return;
+    return known.caller;
+  };
+  const authenticate = (authorization: string | undefined, connection?: object): Caller => {
+    const hash = hashes.find(requireHeader(authorization), connection);
+    const caller = findValid(hash);
+    if (caller) return caller;
+    if (hash !== undefined) {
+      const known = callers.get(hash);
+      refused.refuse(hash, known && { name: known.caller.keyName, disabled: known.disabled });
+    }
+    throw new GatewayError('authentication', 'Invalid or missing API key.');
+  };
+  const authenticateAfterChanges = async (authorization: string, connection?: object): Promise<Caller> => {
+    nextRead ??= readChanges();
+    try {
+      await nextRead;
+    } catch (cause) {
+      const text = 'The store did not respond, so this key could not be checked; try again later.';
+      throw new GatewayError('unavailable', text, { retryAfterSeconds: 1, cause });
+    }
+    return authenticate(authorization, connection);
+  };
+
   await refresh();
   timer = setTimeout(poll, POLL_MS).unref();
 
   return {
-    authenticate(authorization, connection) {
-      if (authorization === undefined || authorization === '') {
-        throw new GatewayError(
-          'authentication',
-          'Missing authentication header: send `Authorization: Bearer <key>` or `x-api-key: <key>`.',
-        );
-      }
-      const hash = hashes.find(authorization, connection);
-      const known = hash === undefined ? undefined : callers.get(hash);
-      if (!known || known.disabled || (known.expiresAtMs !== null && known.expiresAtMs <= currentTimeMs())) {
-        if (hash !== undefined) refused.refuse(hash, known && { name: known.caller.keyName, disabled: known.disabled });
-        throw new GatewayError('authentication', 'Invalid or missing API key.');
-      }
-      return known.caller;
+    authenticate,
+    identify(authorization, connection) {
+      const sent = requireHeader(authorization);
+      const hash = hashes.find(sent, connection);
+      const caller = findValid(hash);
+      if (caller) return caller;
+      return hash === undefined ? authenticate(sent, connection) : authenticateAfterChanges(sent, connection);
     },
     checkFresh(graceMs) {
       if (performance.now() - seenAt <= graceMs + POLL_MS) return;
@@ -220,6 +271,12 @@ export async function openAccess(
       clearTimeout(timer);
     },
   };
+}
+
+function requireHeader(authorization: string | undefined): string {
+  if (authorization !== undefined && authorization !== '') return authorization;
+  const text = 'Missing authentication header: send `Authorization: Bearer <key>` or `x-api-key: <key>`.';
+  throw new GatewayError('authentication', text);
 }
 
 function samplingOf({ hash }: KnownKey, wanted: AppliedSettings['ioLogging'] | undefined): number | undefined {

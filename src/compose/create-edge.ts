@@ -137,9 +137,9 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   };
   const droppedFieldsLog = new DroppedFieldsLog(parts.log);
   // Requests of agents have the key of their intern, whatever they send.
-  const authenticate = (authorization: string | undefined, connection: object = parts) => {
+  const identify = (authorization: string | undefined, connection: object) => {
     const key = parts.own.findKey(connection);
-    return access.authenticate(key === undefined ? authorization : `Bearer ${key}`, connection);
+    return access.identify(key === undefined ? authorization : `Bearer ${key}`, connection);
   };
   const chatParts = {
     // The key of an intern does not talk to the intern: it could answer its own questions. choice 731
@@ -244,7 +244,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         collect: () => primary?.collectMetrics().catch(telemetry.collect) ?? telemetry.collect(),
         access: () => config().server.metrics,
         isLocal: isLoopback(server.host),
-        authenticate,
+        identify: access.identify,
       }),
       ready: createReadyHandler({
         isDraining,
@@ -257,7 +257,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         clockAheadMs: () => parts.clock?.aheadMs ?? 0,
       }),
     }),
-    authenticate,
+    identify,
     isDraining,
     hosts,
     open,

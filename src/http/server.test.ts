@@ -1,5 +1,6 @@
+import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../domain/caller.ts';
 import { asGatewayError, GatewayError } from '../domain/errors.ts';
 import type { ErrorDialect } from './error-dialect.ts';
@@ -23,7 +24,11 @@ const crash: Route['handler'] = async () => {
   throw new TypeError('a secret of the gateway');
 };
 
-async function serve(options: { isDraining?: boolean } = {}): Promise<FastifyInstance> {
+const open = createOpenRequests();
+
+async function serve(
+  options: { isDraining?: boolean; identify?: () => Promise<Caller> } = {},
+): Promise<FastifyInstance> {
   const row = { method: 'POST', permission: 'inference', handler: fail } as const;
   app = await createServer({
     routes: [
@@ -31,12 +36,13 @@ async function serve(options: { isDraining?: boolean } = {}): Promise<FastifyIns
       { ...row, path: '/api/v1/crash', errors: dialect, handler: crash },
       { ...row, path: '/api/v1/plain' },
     ],
-    authenticate(authorization) {
+    identify(authorization) {
+      if (options.identify) return options.identify();
       if (authorization === undefined) throw new GatewayError('authentication', 'Missing authentication header.');
       return { kind: authorization } as Caller; // only the fields that the server reads
     },
     isDraining: () => options.isDraining ?? false,
-    open: createOpenRequests(),
+    open,
     bodyLimit: 1000,
     bodyMemory: () => 1_000_000,
     receiveMs: 1000,
@@ -95,4 +101,43 @@ it('writes the envelope on other routes and on unknown paths', async () => {
   await serve();
   expect(await post('/plain', '{}')).toMatchObject({ status: 422, body: { error: { code: 422 } } });
   expect(await post('/nowhere', '{}')).toMatchObject({ status: 404, body: { error: { code: 404 } } });
+});
+
+describe('a key that is looked up', () => {
+  it('lets the request in, or rejects it', async () => {
+    await serve({ identify: async () => ({ kind: 'member' }) as Caller });
+    expect((await post('/plain', '{}')).status).toBe(422);
+    await app!.close();
+    await serve({ identify: () => Promise.reject(new GatewayError('unavailable', 'The store is gone.')) });
+    expect(await post('/plain', '{}')).toMatchObject({
+      status: 503,
+      body: { error: { message: 'The store is gone.' } },
+    });
+  });
+
+  it('does not let a request in whose client has disconnected', async () => {
+    const asked = Promise.withResolvers<void>();
+    const found = Promise.withResolvers<Caller>();
+    await serve({
+      identify() {
+        asked.resolve();
+        return found.promise;
+      },
+    });
+    const begin = vi.spyOn(open, 'begin');
+    const closed = new Promise((resolve) => {
+      app!.server.once('connection', (socket) => socket.once('close', resolve));
+    });
+    const address = await app!.listen({ host: '127.0.0.1', port: 0 });
+    const client = connect(Number(new URL(address).port), '127.0.0.1');
+    client.write('POST /api/v1/plain HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}');
+    await asked.promise;
+    client.destroy();
+    await closed;
+    await new Promise(setImmediate); // the response closes after its socket
+    found.resolve({ kind: 'member' } as Caller);
+    await found.promise;
+    await new Promise(setImmediate);
+    expect(begin).not.toHaveBeenCalled();
+  });
 });

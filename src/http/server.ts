@@ -25,8 +25,11 @@ const MAX_PARAM_LENGTH = 6000;
 
 export interface EdgeOptions {
   routes: readonly Route[];
-  /** @throws {GatewayError} `authentication` */
-  authenticate: (authorization: string | undefined, connection: object) => Caller;
+  /**
+   * @returns a promise if the key is not known yet
+   * @throws {GatewayError} `authentication`
+   */
+  identify: (authorization: string | undefined, connection: object) => Caller | Promise<Caller>;
   /** Whether the gateway is shutting down. New requests then get a 503. */
   isDraining: () => boolean;
   /** Registers requests with a key, until the response is sent or the client has disconnected. */
@@ -151,31 +154,44 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     if (request.headers['anthropic-version'] !== undefined) reply.header('request-id', request.id);
     const { permission = 'none', isGlobal, isOffered, watch = watchOther } = settingOf(request);
     let end: (() => void) | undefined; // absent without a key
+    let isClosed = false;
     const checkRoute = (): void => {
       if (isOffered?.() === false) throw new GatewayError('not_found', 'This gateway does not offer this route.');
       if (isGlobal) checkHost(request.headers.host, options.regionalHosts());
     };
     reply.raw.on('close', () => {
+      isClosed = true;
       watch(request, reply.raw);
       request.bodyShare?.free();
       end?.();
     });
+    const enter = (caller?: Caller): void => {
+      if (isClosed) return; // while the key was looked up
+      try {
+        if (permission !== 'none') {
+          request.caller = caller!;
+          checkPermission(permission, caller!);
+          checkRoute();
+          if (options.isDraining()) {
+            reply.header('connection', 'close');
+            throw new GatewayError('unavailable', 'The gateway is shutting down; send the request to another one.', {
+              retryAfterSeconds: 1,
+            });
+          }
+          end = options.open.begin();
+        } else checkRoute();
+        if (request.is404) throw notFound(request, reply, findMethods); // before the body is read
+        checkExpectation(request.raw);
+        done();
+      } catch (error) {
+        done(error as Error);
+      }
+    };
+    if (permission === 'none') return enter();
     try {
-      if (permission !== 'none') {
-        request.caller = options.authenticate(readAuthorization(request.headers), request.raw.socket);
-        checkPermission(permission, request.caller);
-        checkRoute();
-        if (options.isDraining()) {
-          reply.header('connection', 'close');
-          throw new GatewayError('unavailable', 'The gateway is shutting down; send the request to another one.', {
-            retryAfterSeconds: 1,
-          });
-        }
-        end = options.open.begin();
-      } else checkRoute();
-      if (request.is404) throw notFound(request, reply, findMethods); // before the body is read
-      checkExpectation(request.raw);
-      done();
+      const caller = options.identify(readAuthorization(request.headers), request.raw.socket);
+      if (caller instanceof Promise) caller.then(enter, done);
+      else enter(caller);
     } catch (error) {
       done(error as Error);
     }

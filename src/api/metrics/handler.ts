@@ -11,7 +11,7 @@ export interface MetricsParts {
   /** Whether the server listens on loopback only. */
   isLocal: boolean;
   /** @throws {GatewayError} `authentication` */
-  authenticate: (authorization: string | undefined) => Caller;
+  identify: (authorization: string | undefined) => Caller | Promise<Caller>;
 }
 
 /** Headers of a proxy. They show that the request comes from elsewhere, although the proxy runs on this machine. */
@@ -28,13 +28,13 @@ const isAskedHere = ({ headers }: FastifyRequest): boolean =>
 const readHost = (host: string): string => host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1');
 
 /** `GET /metrics`: Prometheus text. A reload may change the permission, so the handler checks the key itself. */
-export function createMetricsHandler({ collect, access, isLocal, authenticate }: MetricsParts) {
+export function createMetricsHandler({ collect, access, isLocal, identify }: MetricsParts) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<string> => {
     const allowed = access();
     if (allowed === 'off')
       throw new GatewayError('not_found', 'There is no GET /metrics here (server.metrics is off).');
     const isOpen = allowed === 'public' || (allowed === 'loopback' && isLocal && isAskedHere(request));
-    if (!isOpen && authenticate(request.headers.authorization).kind !== 'management') {
+    if (!isOpen && (await identify(request.headers.authorization)).kind !== 'management') {
       throw new GatewayError('permission_denied', 'Only management keys can perform this operation.');
     }
     reply.type(contentType);
