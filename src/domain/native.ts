@@ -19,6 +19,9 @@ export interface NativeRequest {
   readonly replaces: { readonly reasoning?: unknown; readonly text?: unknown };
 }
 
+/** The name of a document without a title, because some protocols require one. A wire without names does not report it. */
+export const UNTITLED_DOCUMENT = 'document.pdf';
+
 /** The field of an item, a part or a tool that contains what only the format can say. */
 export const NATIVE_FIELD = 'anthropic';
 

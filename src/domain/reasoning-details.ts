@@ -10,15 +10,18 @@ export interface ReasoningDetail {
   format?: string | null;
   id?: string | null;
   index?: number | null;
+  /** The call that follows, if the model wrote something else before the reasoning. The order of a message lacks it. */
+  tool_call_id?: string | null;
 }
 
 /**
  * Writes a reasoning item as blocks: its summary, its text with the signature on the last block, its encrypted content.
  *
  * @param first the `index` of the first block
+ * @param before the id of the call that follows the reasoning
  * @see docs/reference/wires.md, docs/reference/chat-completions.md#reasoning
  */
-export function writeReasoningDetails(item: ReasoningItem, first = 0): ReasoningDetail[] {
+export function writeReasoningDetails(item: ReasoningItem, first = 0, before?: string): ReasoningDetail[] {
   const details: ReasoningDetail[] = [];
   const format = item.format ?? null;
   const id = item.id ?? null;
@@ -32,5 +35,7 @@ export function writeReasoningDetails(item: ReasoningItem, first = 0): Reasoning
     details.push({ type: 'reasoning.text', text: '', signature: item.signature, format, id });
   }
   if (item.encrypted_content) details.push({ type: 'reasoning.encrypted', data: item.encrypted_content, format, id });
+  const isSealed = item.signature || item.encrypted_content;
+  if (before !== undefined && isSealed) details.at(-1)!.tool_call_id = before;
   return details.map((detail, index) => ({ ...detail, index: first + index }));
 }

@@ -1,5 +1,6 @@
 import type { DeltaEvent, OtherEvent, ResponseEvent } from '../../domain/events.ts';
 import type { OutputItem, ReasoningItem } from '../../domain/items.ts';
+import type { ReasoningDetail } from '../../domain/reasoning-details.ts';
 import type { ResponseObject } from '../../domain/response.ts';
 import { DONE, type EventFormat, KEEP_ALIVE, quoteDelta } from '../../http/sse.ts';
 import { isTerminal } from '../../pipeline/events/fold-events.ts';
@@ -9,6 +10,7 @@ import {
   addChatAnnotation,
   type ChatAnnotations,
   type ChatFinishReason,
+  findCallId,
   findImageUrl,
   isClientCall,
   TEXT_GAP,
@@ -64,6 +66,10 @@ export class ChatChunkWriter implements EventFormat {
   private textItem = -1;
   private textPart = -1;
   private readonly starts = new Map<string, number>();
+  /** `output_index` of the first item that is not reasoning. */
+  private firstOther = Number.POSITIVE_INFINITY;
+  /** Reasoning whose opaque fields wait for the next item, because they name it if it is a call. choice 775 */
+  private waiting: { item: ReasoningItem; at: number } | undefined;
 
   constructor(facts: ChatFacts) {
     this.facts = facts;
@@ -167,8 +173,13 @@ export class ChatChunkWriter implements EventFormat {
   }
 
   private beginItem({ item, output_index: at }: ItemEvent): string {
+    const sealed = this.waiting ? this.sealWaiting(findCallId(item)) : '';
     if (item.type === 'message') this.messages.add(at);
-    if (!isClientCall(item)) return '';
+    if (item.type !== 'reasoning') this.firstOther = Math.min(this.firstOther, at);
+    return isClientCall(item) ? sealed + this.beginCall(item, at) : sealed;
+  }
+
+  private beginCall(item: OutputItem, at: number): string {
     const index = this.callCount++;
     const call = writeToolCall(item);
     if (this.facts.hasLegacyCalls && item.type === 'function_call' && index === 0) {
@@ -189,22 +200,37 @@ export class ChatChunkWriter implements EventFormat {
   }
 
   private endItem({ item, output_index: at }: ItemEvent): string {
-    if (item.type === 'reasoning')
-      return this.facts.hidesReasoning ? '' : this.sealReasoning(item as ReasoningItem, at);
+    if (item.type === 'reasoning') return this.facts.hidesReasoning ? '' : this.endReasoning(item as ReasoningItem, at);
     const url = findImageUrl(item);
     return url === undefined ? '' : this.writeDelta({ images: [writeImage(url, this.imageCount++)] });
   }
 
+  private endReasoning(item: ReasoningItem, at: number): string {
+    const sealed = this.sealWaiting(undefined);
+    if (this.firstOther > at) return sealed + this.sealReasoning(item, at, undefined);
+    this.waiting = { item, at };
+    return sealed;
+  }
+
+  /** @param before the id of the call that follows the reasoning */
+  private sealWaiting(before: string | undefined): string {
+    const { waiting } = this;
+    if (!waiting) return '';
+    this.waiting = undefined;
+    return this.sealReasoning(waiting.item, waiting.at, before);
+  }
+
   /** Writes the opaque fields of reasoning, which arrive last: the signature belongs to the last block of text. */
-  private sealReasoning(item: ReasoningItem, at: number): string {
+  private sealReasoning(item: ReasoningItem, at: number, before: string | undefined): string {
     const { id = null, format = null, signature, encrypted_content: data } = item;
-    const details: object[] = [];
+    const details: ReasoningDetail[] = [];
     if (signature) {
       const last = this.blocks.get(`${at}/c/${(item.content?.length ?? 0) - 1}`);
       const index = last?.index ?? this.blockCount++;
       details.push({ type: 'reasoning.text', id, index, text: '', signature, format });
     }
     if (data) details.push({ type: 'reasoning.encrypted', id, index: this.blockCount++, data, format });
+    if (before !== undefined && details.length > 0) details.at(-1)!.tool_call_id = before;
     return details.length === 0 ? '' : this.writeDelta({ reasoning_details: details });
   }
 
@@ -220,8 +246,12 @@ export class ChatChunkWriter implements EventFormat {
   }
 
   private finish(response: ResponseObject): string {
+    const sealed = this.sealWaiting(undefined);
+    return sealed + (response.status === 'failed' ? this.fail(response) : this.writeEnd(response));
+  }
+
+  private writeEnd(response: ResponseObject): string {
     const { facts } = this;
-    if (response.status === 'failed') return this.fail(response);
     const reason = writeFinishReason(response, facts.hasLegacyCalls);
     const ending = {
       service_tier: response.service_tier,

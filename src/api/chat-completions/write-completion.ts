@@ -6,6 +6,7 @@ import {
   addChatAnnotation,
   type ChatAnnotations,
   type CompletionCall,
+  findCallId,
   findImageUrl,
   isClientCall,
   TEXT_GAP,
@@ -61,11 +62,16 @@ function writeMessage(
 ): { message: CompletionMessage; logprobs: unknown[] } {
   const message: CompletionMessage = { role: 'assistant', content: null, refusal: null };
   const logprobs: unknown[] = [];
-  for (const item of output) {
+  let hasOther = false;
+  for (const [index, item] of output.entries()) {
+    if (item.type === 'reasoning') {
+      const before = hasOther ? findCallId(output[index + 1]) : undefined;
+      if (!hidesReasoning) addReasoning(message, item as unknown as ReasoningItem, before); // the builder wrote it
+      continue;
+    }
+    hasOther = true;
     if (item.type === 'message') addMessage(message, item, logprobs);
-    else if (item.type === 'reasoning') {
-      if (!hidesReasoning) addReasoning(message, item as unknown as ReasoningItem); // the builder wrote it
-    } else if (isClientCall(item)) addCall(message, item, hasLegacyCalls);
+    else if (isClientCall(item)) addCall(message, item, hasLegacyCalls);
     else addImage(message, item);
   }
   return { message, logprobs };
@@ -89,8 +95,8 @@ function addMessage(message: CompletionMessage, item: OutputItem, logprobs: unkn
   }
 }
 
-function addReasoning(message: CompletionMessage, item: ReasoningItem): void {
-  const details = writeReasoningDetails(item, message.reasoning_details?.length ?? 0);
+function addReasoning(message: CompletionMessage, item: ReasoningItem, before: string | undefined): void {
+  const details = writeReasoningDetails(item, message.reasoning_details?.length ?? 0, before);
   if (details.length === 0) return;
   message.reasoning_details ??= [];
   for (const detail of details) message.reasoning_details.push(detail);

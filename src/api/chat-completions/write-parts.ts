@@ -48,6 +48,10 @@ export function writeFinishReason(response: ResponseObject, hasLegacyCalls: bool
 /** Whether the client must run the call. */
 export const isClientCall = ({ type }: OutputItem): boolean => type === 'function_call' || type === 'custom_tool_call';
 
+/** Returns the id of a call that the client must run; undefined for any other item. */
+export const findCallId = (item: OutputItem | undefined): string | undefined =>
+  item && isClientCall(item) ? (item['call_id'] as string) : undefined; // every call has one
+
 export type CompletionCall = Record<string, unknown>;
 
 /** Writes a call as a tool call, complete or at its beginning. */

@@ -1,5 +1,6 @@
 import { type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
 import { isDataUrl, readDataUrl, typeOfName } from '../../domain/data-url.ts';
+import { UNTITLED_DOCUMENT } from '../../domain/native.ts';
 import { type Draft, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import type { Dialect } from './dialect.ts';
 import type { ModelTraits } from './models.ts';
@@ -62,7 +63,7 @@ function writePart(draft: GeminiDraft, part: InputPart, place: () => string): Pa
     case 'input_file': {
       const { file_data: data, file_url: url, file_id: id, filename } = part;
       if (data && url) draft.dropped.push(`${place()}.file_url`);
-      if (filename) draft.dropped.push(`${place()}.filename`);
+      if (filename && filename !== UNTITLED_DOCUMENT) draft.dropped.push(`${place()}.filename`);
       const type = typeOfName(filename ?? '') ?? 'application/pdf';
       if (data && !isDataUrl(data) && !/^https?:/.test(data)) return { inlineData: { mimeType: type, data } };
       if (data || url) return writeMedia(draft, (data ?? url)!, type, place);

@@ -11,7 +11,7 @@ import type {
 } from '../../domain/items.ts';
 import { readDataUrl } from '../../domain/data-url.ts';
 import { readAssistantParts, readUserParts } from './read-parts.ts';
-import { readReasoningBlocks } from './read-reasoning.ts';
+import { type ReasoningBlocks, readReasoningBlocks } from './read-reasoning.ts';
 import type { AssistantMessage, ChatRequestMessage } from './schema/messages.ts';
 
 /** The place in the body that an item comes from. */
@@ -103,31 +103,40 @@ class MessagesReader {
   }
 
   private readAssistant(message: AssistantMessage, index: number): void {
-    for (const item of this.readReasoning(message, index)) this.add(item, index, 'reasoning');
+    const { items, calls } = this.readReasoning(message, index);
+    const late = calls && groupByCall(message, calls);
+    for (const item of items) if (!late?.has(calls?.get(item) ?? '')) this.add(item, index, 'reasoning');
     for (const [at, { image_url: image }] of message.images?.entries() ?? []) {
       this.add(readImage(image.url), index, 'image', `.images[${at}]`);
     }
     const text = readText(message);
     if (text) this.add(text, index, 'message');
-    this.readCalls(message, index);
+    this.readCalls(message, index, late);
   }
 
   /** `reasoning_details` contains the text of `reasoning`, so it takes precedence. */
-  private readReasoning(message: AssistantMessage, index: number): ReasoningItem[] {
+  private readReasoning(message: AssistantMessage, index: number): Pick<ReasoningBlocks, 'items' | 'calls'> {
     const { reasoning_details: details, reasoning, reasoning_content: content } = message;
     if (details && details.length > 0) {
-      const { items, hasUnknown } = readReasoningBlocks(details);
-      if (hasUnknown) this.notes.onIgnored?.(`messages[${index}]`, 'reasoning_details');
-      return items;
+      const read = readReasoningBlocks(details);
+      if (read.hasUnknown) this.notes.onIgnored?.(`messages[${index}]`, 'reasoning_details');
+      return read;
     }
     const plain = reasoning || content;
-    return plain ? [{ type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: plain }] }] : [];
+    if (!plain) return noReasoning;
+    const item: ReasoningItem = { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: plain }] };
+    return { items: [item], calls: undefined };
   }
 
-  private readCalls({ tool_calls: calls, function_call: legacy }: AssistantMessage, index: number): void {
+  private readCalls(
+    { tool_calls: calls, function_call: legacy }: AssistantMessage,
+    index: number,
+    late: ReadonlyMap<string, readonly ReasoningItem[]> | undefined,
+  ): void {
     if (calls) {
       for (let at = 0; at < calls.length; at++) {
         const call = calls[at]!;
+        for (const item of late?.get(call.id) ?? []) this.add(item, index, 'reasoning');
         const within = this.notes.origins ? `.tool_calls[${at}]` : '';
         if (call.type === 'custom') {
           this.customCalls ??= new Set();
@@ -154,6 +163,23 @@ class MessagesReader {
       );
     }
   }
+}
+
+const noReasoning = { items: [], calls: undefined };
+
+/** Returns the reasoning that precedes a call, by the id of the call. An unknown id counts for nothing. */
+function groupByCall(
+  { tool_calls: calls }: AssistantMessage,
+  before: ReadonlyMap<ReasoningItem, string>,
+): ReadonlyMap<string, readonly ReasoningItem[]> {
+  const ids = new Set(calls?.map(({ id }) => id));
+  const grouped = new Map<string, ReasoningItem[]>();
+  for (const [item, id] of before) {
+    const items = grouped.get(id);
+    if (items) items.push(item);
+    else if (ids.has(id)) grouped.set(id, [item]);
+  }
+  return grouped;
 }
 
 /** The older format has no ids. The same messages always get the same ids, so that prompt caches work. */

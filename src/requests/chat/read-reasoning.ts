@@ -3,6 +3,15 @@ import type { AssistantMessage } from './schema/messages.ts';
 
 type Detail = NonNullable<AssistantMessage['reasoning_details']>[number];
 
+/** The reasoning of an assistant message. */
+export interface ReasoningBlocks {
+  items: ReasoningItem[];
+  /** The id of the call that an item precedes. Most items precede the text. */
+  calls: ReadonlyMap<ReasoningItem, string> | undefined;
+  /** Whether a block has an unknown type and was left out. */
+  hasUnknown: boolean;
+}
+
 /** A reasoning item while its blocks are read. */
 interface OpenReasoning {
   item: ReasoningItem;
@@ -16,11 +25,11 @@ interface OpenReasoning {
  * to the item in progress until it has its signature or its encrypted content. Pieces of a streamed block, which have
  * one `index`, are joined: some clients return them as they arrived.
  *
- * @returns the items, and whether a block has an unknown type and was left out
  * @see docs/reference/chat-completions.md#reasoning
  */
-export function readReasoningBlocks(details: readonly Detail[]): { items: ReasoningItem[]; hasUnknown: boolean } {
+export function readReasoningBlocks(details: readonly Detail[]): ReasoningBlocks {
   const items: ReasoningItem[] = [];
+  let calls: Map<ReasoningItem, string> | undefined;
   let open: OpenReasoning | undefined;
   let hasUnknown = false;
   for (const detail of details) {
@@ -37,12 +46,16 @@ export function readReasoningBlocks(details: readonly Detail[]): { items: Reason
       items.push(item);
     }
     addBlock(open, detail);
+    if (detail.tool_call_id) {
+      calls ??= new Map();
+      calls.set(open.item, detail.tool_call_id);
+    }
     if (format !== undefined && open.format === undefined) {
       open.format = format;
       open.item.format = readFormat(format);
     }
   }
-  return { items, hasUnknown };
+  return { items, calls, hasUnknown };
 }
 
 const blockTypes: ReadonlySet<string> = new Set(['reasoning.text', 'reasoning.summary', 'reasoning.encrypted']);

@@ -1,5 +1,5 @@
 import type { MessagePart } from '../../domain/items.ts';
-import { type BlockPlace, NATIVE_FIELD, type NativePart } from '../../domain/native.ts';
+import { type BlockPlace, NATIVE_FIELD, type NativePart, UNTITLED_DOCUMENT } from '../../domain/native.ts';
 import type { PathNotes } from './path-notes.ts';
 
 /** A block of the body. The schema has checked its kind; unlisted kinds have only a type. */
@@ -116,7 +116,7 @@ function fileOf(source: Source, title: string | null | undefined): object {
   const named = title ? { filename: title } : undefined;
   if (source.type === 'file') return { file_id: source.file_id, ...named };
   if (source.type === 'url') return { file_url: source.url, ...named };
-  return { file_data: urlOf(source), filename: title || 'document.pdf' };
+  return { file_data: urlOf(source), filename: title || UNTITLED_DOCUMENT };
 }
 
 /** Adds the blocks of a document or a search result, each as a part of its own. */

@@ -87,6 +87,7 @@ const commonDetail = {
   id: maybe(Type.String()),
   format: maybe(Type.String()),
   index: maybe(Type.Integer()),
+  tool_call_id: maybe(Type.String()),
 };
 
 /** A block of reasoning of an earlier response. @see docs/reference/chat-completions.md#reasoning */
