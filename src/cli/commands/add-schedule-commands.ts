@@ -1,24 +1,26 @@
 import type { Command } from 'commander';
-import type { CommandParts } from './add-vault-commands.ts';
-import type { AddScheduleOptions } from './intern-schedules.ts';
-import type { InternOptions } from './interns.ts';
+import type { AddScheduleOptions } from '../intern-schedules.ts';
+import type { InternOptions } from '../interns.ts';
+import { type CommandParts, type SourceOptions, workspaceOption } from './command-parts.ts';
 
 /** Adds `headgate interns schedules`. */
-export function addScheduleCommands<Sources>(
-  interns: Command,
-  { terminal, load, command }: CommandParts<Sources>,
-): void {
-  const schedules = interns.command('schedules').description('run an intern by cron expressions and webhooks');
-  schedules.addHelpText('after', examples);
+export function addScheduleCommands(interns: Command, { terminal, loadForStore, addGroup }: CommandParts): void {
+  const load = (options: SourceOptions) => loadForStore(options, ['secrets'], ['interns']);
+  const { add: addToGroup } = addGroup(
+    interns,
+    'schedules',
+    'run an intern by cron expressions and webhooks',
+    examples,
+  );
   const add = (name: string, description: string): Command =>
-    command(schedules, name, description, examples)
+    addToGroup(name, description)
       .argument('<intern>', 'name or id of the intern')
-      .option('--workspace <name>', 'name, slug or id of the workspace (the default one)');
+      .option(...workspaceOption);
 
   add('list', 'list the schedules of an intern')
     .option('--json', 'as a JSON list')
-    .action(async (intern: string, options: Sources & InternOptions & { json?: boolean }) => {
-      const { printSchedules } = await import('./intern-schedules.ts');
+    .action(async (intern: string, options: SourceOptions & InternOptions & { json?: boolean }) => {
+      const { printSchedules } = await import('../intern-schedules.ts');
       await printSchedules(terminal, load(options), intern, options);
     });
   add('create', 'create a schedule, or a webhook; prints its next time, or its path')
@@ -26,8 +28,8 @@ export function addScheduleCommands<Sources>(
     .option('--time-zone <name>', 'such as Europe/Berlin (UTC)')
     .option('--webhook', 'run when its path is called')
     .option('--input <text>', 'what the intern gets')
-    .action(async (intern: string, options: Sources & AddScheduleOptions) => {
-      const { addSchedule } = await import('./intern-schedules.ts');
+    .action(async (intern: string, options: SourceOptions & AddScheduleOptions) => {
+      const { addSchedule } = await import('../intern-schedules.ts');
       await addSchedule(terminal, load(options), intern, options);
     });
   for (const [name, paused] of [
@@ -36,15 +38,15 @@ export function addScheduleCommands<Sources>(
   ] as const) {
     add(name, `${name} a schedule`)
       .argument('<schedule>', 'its id')
-      .action(async (intern: string, scheduleId: string, options: Sources & InternOptions) => {
-        const { pauseSchedule } = await import('./intern-schedules.ts');
+      .action(async (intern: string, scheduleId: string, options: SourceOptions & InternOptions) => {
+        const { pauseSchedule } = await import('../intern-schedules.ts');
         await pauseSchedule(terminal, load(options), { intern, scheduleId }, { ...options, paused });
       });
   }
   add('delete', 'delete a schedule')
     .argument('<schedule>', 'its id')
-    .action(async (intern: string, scheduleId: string, options: Sources & InternOptions) => {
-      const { removeSchedule } = await import('./intern-schedules.ts');
+    .action(async (intern: string, scheduleId: string, options: SourceOptions & InternOptions) => {
+      const { removeSchedule } = await import('../intern-schedules.ts');
       await removeSchedule(terminal, load(options), { intern, scheduleId }, options);
     });
 }

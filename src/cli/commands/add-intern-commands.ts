@@ -1,36 +1,36 @@
 import type { Command } from 'commander';
-import type { CommandParts } from './add-vault-commands.ts';
-import type { InternApiOptions } from './intern-api.ts';
-import type { InternChatOptions } from './intern-chat.ts';
+import type { InternApiOptions } from '../intern-api.ts';
+import type { InternChatOptions } from '../intern-chat.ts';
+import type { CreateInternOptions, InternOptions } from '../interns.ts';
 import { addScheduleCommands } from './add-schedule-commands.ts';
-import type { CreateInternOptions, InternOptions } from './interns.ts';
+import { type CommandParts, type SourceOptions, workspaceOption } from './command-parts.ts';
 
 /** Adds `headgate interns`. */
-export function addInternCommands<Sources>(program: Command, parts: CommandParts<Sources>): void {
-  const { terminal, load, command } = parts;
-  const interns = program.command('interns').description('create, start, suspend, resume and delete persistent agents');
-  interns.addHelpText('after', examples);
-  const add = (name: string, description: string): Command =>
-    command(interns, name, description, examples).option(
-      '--workspace <name>',
-      'name, slug or id of the workspace (the default one)',
-    );
-
+export function addInternCommands(program: Command, parts: CommandParts): void {
+  const { terminal, loadForStore, addGroup } = parts;
+  const load = (options: SourceOptions) => loadForStore(options, ['secrets'], ['interns']);
+  const { group, add: addToGroup } = addGroup(
+    program,
+    'interns',
+    'create, start, suspend, resume and delete persistent agents',
+    examples,
+  );
+  const add = (name: string, description: string): Command => addToGroup(name, description).option(...workspaceOption);
   const addWithUrl = (name: string, description: string): Command =>
-    command(interns, name, description, examples)
+    addToGroup(name, description)
       .argument(...internArgument)
       .option('--url <url>', 'address of the gateway (the one of the configuration)');
 
   add('list', 'list the interns of a workspace, the newest first')
     .option('--json', 'as a JSON list')
-    .action(async (options: Sources & InternOptions & { json?: boolean }) => {
-      const { printInterns } = await import('./interns.ts');
+    .action(async (options: SourceOptions & InternOptions & { json?: boolean }) => {
+      const { printInterns } = await import('../interns.ts');
       await printInterns(terminal, load(options), options);
     });
   add('show', 'print an intern')
     .argument(...internArgument)
-    .action(async (intern: string, options: Sources & InternOptions) => {
-      const { showIntern } = await import('./interns.ts');
+    .action(async (intern: string, options: SourceOptions & InternOptions) => {
+      const { showIntern } = await import('../interns.ts');
       await showIntern(terminal, load(options), intern, options);
     });
   add('create', 'create an intern of a member')
@@ -39,47 +39,47 @@ export function addInternCommands<Sources>(program: Command, parts: CommandParts
     .option('--description <text>', 'what it is for')
     .option('--instructions <text>', 'its standing instructions')
     .option('--provision', 'start it, and show the progress')
-    .action(async (name: string, options: Sources & CreateInternOptions) => {
-      const { addIntern } = await import('./interns.ts');
+    .action(async (name: string, options: SourceOptions & CreateInternOptions) => {
+      const { addIntern } = await import('../interns.ts');
       await addIntern(terminal, load(options), name, options);
     });
   add('provision', 'start an intern, or resume a suspended one, and show the progress')
     .argument(...internArgument)
     .option('--no-wait', 'return at once')
-    .action(async (intern: string, options: Sources & InternOptions & { wait: boolean }) => {
-      const { startIntern } = await import('./interns.ts');
+    .action(async (intern: string, options: SourceOptions & InternOptions & { wait: boolean }) => {
+      const { startIntern } = await import('../interns.ts');
       await startIntern(terminal, load(options), intern, options);
     });
   add('suspend', 'stop an intern and keep its files')
     .argument(...internArgument)
-    .action(async (intern: string, options: Sources & InternOptions) => {
-      const { stopIntern } = await import('./interns.ts');
+    .action(async (intern: string, options: SourceOptions & InternOptions) => {
+      const { stopIntern } = await import('../interns.ts');
       await stopIntern(terminal, load(options), intern, options);
     });
   add('delete', 'delete an intern with its files and its vault')
     .argument(...internArgument)
     .option('--acknowledge-loss', 'also if its files cannot be saved')
-    .action(async (intern: string, options: Sources & InternOptions & { acknowledgeLoss?: boolean }) => {
-      const { removeIntern } = await import('./interns.ts');
+    .action(async (intern: string, options: SourceOptions & InternOptions & { acknowledgeLoss?: boolean }) => {
+      const { removeIntern } = await import('../interns.ts');
       await removeIntern(terminal, load(options), intern, options);
     });
   addWithUrl('chat', 'talk with a running intern: each line is a message, and its questions are asked here')
     .option('--message <text>', 'send this message, print the reply and end')
     .option('--session <id>', 'the conversation to continue (a new one)')
     .option('--manual', 'it asks before it uses its tools')
-    .action(async (intern: string, options: Sources & InternApiOptions & InternChatOptions) => {
-      const { openInternApi } = await import('./intern-api.ts');
-      const { chatWithIntern } = await import('./intern-chat.ts');
+    .action(async (intern: string, options: SourceOptions & InternApiOptions & InternChatOptions) => {
+      const { openInternApi } = await import('../intern-api.ts');
+      const { chatWithIntern } = await import('../intern-chat.ts');
       await chatWithIntern(terminal, await openInternApi(terminal, load(options).config, intern, options), options);
     });
   addWithUrl('logs', 'print the log of the agent of a running intern')
     .option('-f, --follow', 'go on with new lines until it stops')
-    .action(async (intern: string, options: Sources & InternApiOptions & { follow?: boolean }) => {
-      const { openInternApi, printInternLog } = await import('./intern-api.ts');
+    .action(async (intern: string, options: SourceOptions & InternApiOptions & { follow?: boolean }) => {
+      const { openInternApi, printInternLog } = await import('../intern-api.ts');
       const api = await openInternApi(terminal, load(options).config, intern, options);
       await printInternLog(terminal, api, { follows: options.follow === true });
     });
-  addScheduleCommands(interns, parts);
+  addScheduleCommands(group, parts);
 }
 
 const internArgument = ['<intern>', 'name or id of the intern'] as const;

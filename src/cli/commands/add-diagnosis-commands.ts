@@ -1,0 +1,92 @@
+import { type Command, Option } from 'commander';
+import type { ExplainOptions } from '../explain.ts';
+import type { RecordOptions } from '../record.ts';
+import type { ReplayCommandOptions } from '../replay.ts';
+import type { CommandParts, SourceOptions } from './command-parts.ts';
+
+/** Adds the commands that help to find the cause of a problem. */
+export function addDiagnosisCommands(program: Command, parts: CommandParts): void {
+  const { command, exit, load, terminal } = parts;
+  command(program, 'doctor', 'check configuration, data folder, storage, port and providers', doctorExamples)
+    .option('--probe', 'request the models of each provider, with each key, and search with each engine')
+    .option('--port <number>', 'port to check (that of the configuration)')
+    .option('--host <address>', 'address to check (that of the configuration)')
+    .action(async ({ probe, ...options }: SourceOptions & { probe?: boolean }) => {
+      const { doctor } = await import('../doctor.ts');
+      exit(await doctor(terminal, () => load(options), { probe }));
+    });
+
+  command(
+    program,
+    'explain',
+    'print which endpoints a request would use, and why others are excluded; sends nothing',
+    explainExamples,
+  )
+    .requiredOption('--body <file>', 'body of the request, as JSON; - for standard input')
+    .addOption(
+      new Option('--path <path>', 'path of the request, after /api/v1/').choices([
+        'responses',
+        'chat/completions',
+        'completions',
+        'messages',
+        'embeddings',
+        'rerank',
+      ]),
+    )
+    .option('--workspace <name>', 'workspace of the caller')
+    .option('--key <key>', 'key of the caller, by hash or name, with its workspace and guardrails')
+    .option('--json', 'as JSON')
+    .action(async (options: SourceOptions & ExplainOptions) => {
+      const { explain: run } = await import('../explain.ts');
+      exit(await run(terminal, load(options), options));
+    });
+
+  command(
+    program,
+    'record',
+    'request a provider and keep its response, without secrets, for a bug report',
+    recordExamples,
+  )
+    .requiredOption('--provider <id>', 'provider of the configuration')
+    .requiredOption('--body <file>', 'body of a POST /responses, as JSON')
+    .requiredOption('--out <folder>', 'folder for the files; created if it does not exist')
+    .option('--model <name>', 'model: its slug, or its name at the provider (model of the body)')
+    .option('--name <name>', 'name of the files (that of the body)')
+    .option('--stream', 'request a stream only; without this and --whole, both')
+    .option('--whole', 'request a buffered response only')
+    .option('--force', 'overwrite an earlier recording of that name')
+    .action(async (options: SourceOptions & RecordOptions) => {
+      const { recordExchange } = await import('../record.ts');
+      exit(await recordExchange(terminal, load(options).config, options));
+    });
+
+  program
+    .command('replay')
+    .description('show what a client would see of a recorded response: a line for each event')
+    .argument('<file>', 'recording')
+    .option('--wire <name>', 'wire that reads it (as the request beside it says)')
+    .option('--request <file>', 'request of the recording (the .request.json beside it)')
+    .option('--json', 'print the response, or the error, in place of the events')
+    .allowExcessArguments(false)
+    .addHelpText('after', recordExamples)
+    .action(async (file: string, options: ReplayCommandOptions) => {
+      const { replayFile } = await import('../replay.ts');
+      exit(await replayFile(terminal, file, options));
+    });
+}
+
+const doctorExamples = `
+Examples:
+  $ headgate doctor --probe
+  $ headgate doctor --config staging.yaml && headgate start --config staging.yaml`;
+
+const explainExamples = `
+Examples:
+  $ echo '{"model": "router/auto", "input": "Translate: hello"}' | headgate explain --body -
+  $ headgate explain --body request.json --json`;
+
+const recordExamples = `
+Examples:
+  $ headgate record --provider groq --model llama-3.3-70b-versatile --body hello.json --out report
+  $ headgate replay report/hello.stream.http
+  $ headgate replay report/hello.whole.http --json`;

@@ -1,0 +1,90 @@
+import type { Command } from 'commander';
+import type { UpdateKeyOptions } from '../change-keys.ts';
+import type { CreateKeyOptions } from '../keys.ts';
+import { withRateOptions } from '../rate-options.ts';
+import { type CommandParts, includeByokOption, type SourceOptions } from './command-parts.ts';
+
+/** Adds `headgate keys`. */
+export function addKeyCommands(program: Command, parts: CommandParts): void {
+  const { addGroup, readConfig, terminal } = parts;
+  const { add } = addGroup(
+    program,
+    'keys',
+    'create, list, change and delete keys; also while the gateway runs',
+    examples,
+  );
+  withRateOptions(add('create', 'create a key; its text is printed once, alone on stdout'))
+    .option('--name <name>', 'name for people')
+    .option('--workspace <name>', 'name or id of its workspace')
+    .option('--member <id>', 'member that owns it; created if unknown (the organization owns it)')
+    .option('--organization', 'the organization owns it: the default')
+    .option('--management', 'administers, and cannot request models')
+    .option('--expires <when>', 'date, time, or 90d, 12h, 30m from now')
+    .option('--external <user>', 'user of your application that it is for')
+    .option(...limitOption)
+    .option(...limitResetOption)
+    .option(...includeByokOption)
+    .action(async (options: SourceOptions & CreateKeyOptions) => {
+      const { addKey } = await import('../keys.ts');
+      await addKey(terminal, readConfig(options), options);
+    });
+  add('list', 'list all keys, the newest first')
+    .option('--json', 'as a JSON list')
+    .action(async (options: SourceOptions & { json?: boolean }) => {
+      const { printKeys } = await import('../keys.ts');
+      await printKeys(terminal, readConfig(options), options);
+    });
+  add('show', 'print a key with its settings and its spending')
+    .argument(...keyArgument)
+    .action(async (wanted: string, options: SourceOptions) => {
+      const { showKey } = await import('../change-keys.ts');
+      await showKey(terminal, readConfig(options), wanted);
+    });
+  withRateOptions(add('update', 'change the settings of a key'))
+    .argument(...keyArgument)
+    .option('--name <name>', 'name for people')
+    .option('--enable', 'enable it again')
+    .option('--disable', 'reject it from now on')
+    .option(...limitOption)
+    .option(...limitResetOption)
+    .option(...includeByokOption)
+    .option('--no-include-byok', 'they do not count')
+    .action(async (wanted: string, options: SourceOptions & UpdateKeyOptions) => {
+      const { changeKey } = await import('../change-keys.ts');
+      await changeKey(terminal, readConfig(options), wanted, options);
+    });
+  add('rotate', 'replace a key with a new one that has the same settings')
+    .argument(...keyArgument)
+    .option('--grace <time>', 'how long the old one stays valid: 30m, 12h, up to 1d (0)')
+    .action(async (wanted: string, options: SourceOptions & { grace?: string }) => {
+      const { replaceKey } = await import('../change-keys.ts');
+      await replaceKey(terminal, readConfig(options), wanted, options);
+    });
+  add('disable', 'reject a key from now on')
+    .argument(...keyArgument)
+    .action(async (wanted: string, options: SourceOptions) => {
+      const { disableKey } = await import('../change-keys.ts');
+      await disableKey(terminal, readConfig(options), wanted);
+    });
+  add('delete', 'remove a key; its ledger entries stay')
+    .argument(...keyArgument)
+    .action(async (wanted: string, options: SourceOptions) => {
+      const { removeKey } = await import('../change-keys.ts');
+      await removeKey(terminal, readConfig(options), wanted);
+    });
+}
+
+const keyArgument = ['<key>', 'its hash, the first 4 or more digits of it, or its name'] as const;
+const limitOption = ['--limit <usd>', 'what it may spend, or none'] as const;
+const limitResetOption = ['--limit-reset <when>', 'daily, weekly, monthly (UTC) or never'] as const;
+
+const examples = `
+Examples:
+  $ KEY=$(headgate keys create --name app --expires 90d)
+  $ headgate keys create --management --name admin
+  $ headgate keys create --name trial --limit 5 --limit-reset monthly
+  $ headgate keys list
+  $ headgate keys update app --limit 20 --name production
+  $ headgate keys update app --requests-per-minute 600 --concurrent-streams 20
+  $ headgate keys rotate app --grace 1h
+  $ headgate keys disable app`;

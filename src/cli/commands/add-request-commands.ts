@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import type { ListRequestsOptions, ShowRequestOptions } from '../requests.ts';
+import type { CommandParts, SourceOptions } from './command-parts.ts';
+
+/** Adds `headgate requests`. */
+export function addRequestCommands(program: Command, parts: CommandParts): void {
+  const { addGroup, readConfig, terminal } = parts;
+  const { add } = addGroup(program, 'requests', 'list the last requests, follow them, show one in full', examples);
+  add('list', 'list the last requests, the newest last; what "headgate requests" alone does', { isDefault: true })
+    .option('--limit <number>', 'how many, up to 1000 (20)')
+    .option('--follow', 'print the next ones, too, as they end')
+    .option('--failed', 'only those without a complete response')
+    .option('--model <slug>', 'that was requested, or that responded')
+    .option('--provider <id>', 'id or display name')
+    .option('--key <key>', 'by hash, the first 4 or more digits of it, or name')
+    .option('--member <id>', 'owner of the key')
+    .option('--workspace <name>', 'id, slug or name')
+    .option('--session <id>', 'session_id of the requests')
+    .option('--since <date>', 'first day (UTC), or a time')
+    .option('--until <date>', 'last day (UTC), or a time')
+    .option('--json', 'as a JSON list; with --follow a line of JSON for each')
+    .action(async (options: SourceOptions & ListRequestsOptions) => {
+      const { printRequests } = await import('../requests.ts');
+      await printRequests(terminal, readConfig(options), options);
+    });
+  add('show', 'print a request in full')
+    .argument('[id]', 'generation id, or the end of it that the list shows (the last request)')
+    .option('--content', 'also input and output, if its workspace keeps them')
+    .option('--json', 'as JSON')
+    .action(async (id: string | undefined, options: SourceOptions & ShowRequestOptions) => {
+      const { showRequest } = await import('../requests.ts');
+      await showRequest(terminal, readConfig(options), id, options);
+    });
+}
+
+const examples = `
+Examples:
+  $ headgate requests
+  $ headgate requests --follow
+  $ headgate requests --failed --since 2026-11-01 --json
+  $ headgate requests show
+
+The list is that of the ledger: requests that reached no model are in the log alone.`;

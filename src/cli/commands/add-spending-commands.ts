@@ -1,0 +1,84 @@
+import type { Command } from 'commander';
+import type { RecomputeOptions } from '../ledger.ts';
+import type { CommandParts, SourceOptions } from './command-parts.ts';
+
+/** Adds `headgate ledger`, `credits` and `budgets`. */
+export function addSpendingCommands(program: Command, parts: CommandParts): void {
+  const { addGroup, command, load, loadForStore, readConfig, terminal } = parts;
+  const { add: addToLedger } = addGroup(
+    program,
+    'ledger',
+    'price entries again after a price was corrected; show an entry',
+    ledgerExamples,
+  );
+  addToLedger('recompute', 'price entries with current prices, and print the difference')
+    .option('--since <date>', 'first day (UTC), or a time')
+    .option('--until <date>', 'last day (UTC), or a time')
+    .option('--model <slug>', 'only entries of this model')
+    .option('--provider <id>', 'only entries of this provider')
+    .option('--apply', 'record the difference as corrections; without it nothing changes')
+    .action(async (options: SourceOptions & RecomputeOptions) => {
+      const { recompute } = await import('../ledger.ts');
+      await recompute(terminal, load(options), options);
+    });
+  addToLedger('show', 'print an entry with its corrections')
+    .argument('<id>', 'generation id: gen-…')
+    .action(async (id: string, options: SourceOptions) => {
+      const { showEntry } = await import('../ledger.ts');
+      await showEntry(terminal, readConfig(options), id);
+    });
+
+  const { add: addToCredits } = addGroup(
+    program,
+    'credits',
+    'the total that the organization may spend; off until some are added',
+    creditsExamples,
+  );
+  addToCredits('add', 'add credits; the first ones turn them on')
+    .argument('<usd>', 'sum, like 25 or 0.50; "-- -5" takes five back')
+    .option('--note <text>', 'kept in the audit log')
+    .action(async (sum: string, options: SourceOptions & { note?: string }) => {
+      const { changeCredits } = await import('../credits.ts');
+      await changeCredits(terminal, readConfig(options), sum, options);
+    });
+  addToCredits('off', 'turn credits off: they no longer limit spending').action(async (options: SourceOptions) => {
+    const { removeCredits } = await import('../credits.ts');
+    await removeCredits(terminal, readConfig(options));
+  });
+  addToCredits('show', 'print what was added, what was spent and what is left')
+    .option('--json', 'as JSON')
+    .action(async (options: SourceOptions & { json?: boolean }) => {
+      const { showCredits } = await import('../credits.ts');
+      await showCredits(terminal, readConfig(options), options);
+    });
+
+  command(program, 'budgets', 'list all spending limits, their usage and what is left', budgetsExamples)
+    .option('--json', 'as a JSON list')
+    .action(async (options: SourceOptions & { json?: boolean }) => {
+      const { printBudgets } = await import('../budgets.ts');
+      await printBudgets(terminal, loadForStore(options, ['budgets']).config, options);
+    });
+}
+
+const ledgerExamples = `
+Examples:
+  $ headgate ledger recompute --since 2026-11-01
+  $ headgate ledger recompute --since 2026-11-01 --until 2026-11-14 --model openai/gpt-5-mini --apply
+  $ headgate ledger show gen-06ZV7Q0D3RPGK4M2T9XWYB1CEH
+
+In SQLite "recompute --apply" works while the gateway is stopped, in PostgreSQL also while it runs.`;
+
+const creditsExamples = `
+Examples:
+  $ headgate credits add 100 --note "invoice 7"
+  $ headgate credits show
+  $ headgate credits off
+
+A running gateway takes them over within a second. What was spent before counts as well.`;
+
+const budgetsExamples = `
+Examples:
+  $ headgate budgets
+  $ headgate budgets --json
+
+Budgets are set in the configuration (budgets), by "headgate workspaces budgets", "guardrails", "keys" and "credits".`;

@@ -1,0 +1,76 @@
+import type { Command } from 'commander';
+import { type ConfigSources, type LoadedConfig, loadConfig } from '../../config/load.ts';
+import type { Path } from '../../config/path.ts';
+import type { Config } from '../../config/schema.ts';
+import { loadNeededConfig } from '../load-needed-config.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Options that say where the configuration is, and that override it. */
+export interface SourceOptions {
+  config?: string;
+  data?: string;
+  port?: string;
+  host?: string;
+  workers?: string;
+}
+
+/** A command with subcommands, such as `headgate keys`. */
+export interface CommandGroup {
+  group: Command;
+  /** Adds a subcommand, with the examples of the group. */
+  add(name: string, description: string, settings?: { isDefault: boolean }): Command;
+}
+
+/** What all groups of commands need. */
+export interface CommandParts {
+  terminal: Terminal;
+  /** Sets the exit code of the process. */
+  exit(code: number): void;
+  load(options: SourceOptions): LoadedConfig;
+  /** Loads what the store needs, and the given parts of the configuration. */
+  loadForStore(options: SourceOptions, ...parts: Path[]): LoadedConfig;
+  /** Loads what the store needs. */
+  readConfig(options: SourceOptions): Config;
+  /** Adds a command with the options of every command that reads the configuration. */
+  command(parent: Command, name: string, description: string, examples: string): Command;
+  addGroup(parent: Command, name: string, description: string, examples: string): CommandGroup;
+}
+
+export function createCommandParts(terminal: Terminal, exit: (code: number) => void): CommandParts {
+  const { env, cwd } = terminal;
+  const readSources = ({ config: file, data, port, host, workers }: SourceOptions): ConfigSources => ({
+    env,
+    cwd,
+    flags: { data, port, host, workers },
+    ...(file === undefined ? undefined : { file }),
+  });
+  const loadForStore = (options: SourceOptions, ...parts: Path[]): LoadedConfig =>
+    loadNeededConfig(terminal, readSources(options), [['storage', 'url'], ...parts]);
+  return {
+    terminal,
+    exit,
+    load: (options) => loadConfig(readSources(options)),
+    loadForStore,
+    readConfig: (options) => loadForStore(options).config,
+    command: (parent, name, description, examples) =>
+      withSources(parent.command(name)).description(description).addHelpText('after', examples),
+    addGroup: (parent, name, description, examples) => {
+      const group = parent.command(name).description(description).addHelpText('after', examples);
+      return {
+        group,
+        add: (child, summary, settings) =>
+          withSources(group.command(child, settings)).description(summary).addHelpText('after', examples),
+      };
+    },
+  };
+}
+
+/** Adds the options of every command that reads the configuration. */
+export const withSources = (command: Command): Command =>
+  command
+    .option('--config <file>', 'configuration file (headgate.yaml, if it exists)')
+    .option('--data <folder>', 'data folder (./data)')
+    .allowExcessArguments(false);
+
+export const includeByokOption = ['--include-byok', 'BYOK costs count, too'] as const;
+export const workspaceOption = ['--workspace <name>', 'name, slug or id of the workspace (the default one)'] as const;
