@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo, Socket } from 'node:net';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
 import { accessTopic } from './access/access.ts';
 import { createFirstKeys } from './access/bootstrap.ts';
 import { createEndUserHash } from './access/hash-end-user.ts';
@@ -19,6 +20,7 @@ import { openFiles } from './compose/open-files.ts';
 import { openBus } from './compose/open-bus.ts';
 import { openInterns } from './compose/open-interns.ts';
 import { openContainers } from './compose/open-containers.ts';
+import { hashHost } from './api/interns/host-proof.ts';
 import { createOwnSocket } from './compose/open-own-socket.ts';
 import { openRuntime } from './compose/open-runtime.ts';
 import { openSchedules } from './compose/open-schedules.ts';
@@ -332,6 +334,7 @@ async function assemble(
       bus.publish(accessTopic, null);
     },
   };
+  const host = { id: hashHost(hostname(), resolve(dataDir)), sign };
   const own = createOwnSocket(resources);
   const runtime = openRuntime(
     {
@@ -339,6 +342,7 @@ async function assemble(
       bus,
       log,
       own,
+      host,
       driver: opened.driver,
       problem: opened.problem,
       openEgress: opened.openEgress,
@@ -393,7 +397,7 @@ async function assemble(
     interns,
     schedules,
     runtime,
-    sign,
+    host,
     own,
     clock,
     vault,

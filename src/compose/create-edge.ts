@@ -18,11 +18,12 @@ import { createDaemonHandlers } from '../api/interns/daemon.ts';
 import { getChangeableIntern } from '../management/interns/find-intern.ts';
 import { recordDaemonAccess } from '../management/interns/record-daemon-access.ts';
 import { callStore } from '../platform/storage/call-store.ts';
-import type { TextSigner } from '../access/sign-text.ts';
 import type { LocalRuntime } from '../interns/runtime/create-runtime.ts';
 import type { OwnSocket } from './open-own-socket.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import type { Caller } from '../domain/caller.ts';
+import { createOwnerForwarder } from '../api/interns/forward-to-owner.ts';
+import type { HostIdentity } from '../api/interns/host-proof.ts';
 import { createHostProxy } from '../api/interns/host-proxy.ts';
 import { createInternHandlers } from '../api/interns/handlers.ts';
 import { writeInternError } from '../api/interns/errors.ts';
@@ -92,8 +93,8 @@ export interface EdgeParts {
   interns: OpenedInterns;
   schedules: OpenedSchedules;
   runtime: Pick<LocalRuntime, 'find'>;
-  /** Signs tokens and session ids of interns. */
-  sign: TextSigner;
+  /** Signs tokens and session ids of interns, and knows other hosts. */
+  host: HostIdentity;
   own: Pick<OwnSocket, 'findKey'>;
   accounting: Accounting;
   files: FileParts;
@@ -141,15 +142,17 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     const key = parts.own.findKey(connection);
     return access.identify(key === undefined ? authorization : `Bearer ${key}`, connection);
   };
+  const internDomain = (): string | undefined => (parts.interns.isOffered() ? config().interns.domain : undefined);
   const chatParts = {
     // The key of an intern does not talk to the intern: it could answer its own questions. choice 731
     getIntern: (caller: Caller, internId: string) => getChangeableIntern(parts.interns, caller, internId),
     findLive: parts.runtime.find,
-    sign: parts.sign,
+    owners: createOwnerForwarder(parts.host),
+    sign: parts.host.sign,
   };
   const hosts = createHostProxy({
     ...chatParts,
-    domain: () => (parts.interns.isOffered() ? config().interns.domain : undefined),
+    domain: internDomain,
     findByHostname: (hostname) => callStore(() => parts.interns.interns.findInternByHostname(hostname)),
   });
   const catalog = () => models().catalog;
@@ -220,6 +223,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       showInternLog: createLogHandler(chatParts),
       ...createDaemonHandlers({
         ...chatParts,
+        domain: internDomain,
         audit: (caller, intern) => recordDaemonAccess(parts.management, caller, intern),
         now: currentTimeMs,
       }),
@@ -239,7 +243,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
 
       showHome,
       showOpenApi: createOpenApiHandler(parts.version),
-      health: createHealthHandler(parts.version),
+      health: createHealthHandler(parts.version, parts.host),
       showMetrics: createMetricsHandler({
         collect: () => primary?.collectMetrics().catch(telemetry.collect) ?? telemetry.collect(),
         access: () => config().server.metrics,

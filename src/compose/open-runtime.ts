@@ -1,3 +1,5 @@
+import type { HostIdentity } from '../api/interns/host-proof.ts';
+import { writeOwnerAddress } from '../api/interns/owner-address.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { createSecretRelease, writeSecretVariables } from '../vault/release.ts';
@@ -19,6 +21,7 @@ export interface OpenRuntimeParts extends Pick<OpenedContainers, 'driver' | 'pro
   log: WriteLog;
   own: OwnSocket;
   vault: VaultParts;
+  host: HostIdentity;
 }
 
 /** Opens the runtime of interns of this process. @param resources collects the resources to close at the end */
@@ -50,7 +53,7 @@ export function openRuntime(parts: OpenRuntimeParts, resources: AsyncDisposableS
     now: currentTimeMs,
     settings: () => readRuntimeSettings(config()),
     connectGateway: own.connect,
-    findAddress: async () => `unix:${await own.open()}`,
+    findAddress: async () => writeOwnerAddress(parts.host, await own.open(), config().server.advertise_url),
   });
   resources.defer(() => runtime.close());
   return runtime;

@@ -109,6 +109,9 @@ export interface Intern {
 /** The teardown of an intern could not save its home folder. Only a delete that accepts the loss goes on. */
 export const WORKSPACE_ARCHIVE_FAILED = 'workspace_archive_failed';
 
+/** Whether a host name is one of `interns.domain`. */
+export const isBelowDomain = (hostname: string, domain: string): boolean => hostname.endsWith(`.${domain}`);
+
 /** The kind of the jobs of interns. */
 export const INTERN_JOB = 'intern';
 

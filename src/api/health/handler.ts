@@ -1,10 +1,17 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { proveOwnHost, type HostIdentity, HOST_PROOF, HOST_CHALLENGE } from '../interns/host-proof.ts';
 import { describeSkew, NOTED_SKEW_MS } from '../../platform/clock-watch.ts';
 
-/** `GET /health`: the process is running. Needs no key and calls nothing. */
-export function createHealthHandler(version: string) {
-  return async (): Promise<unknown> => ({ status: 'ok', name: 'headgate', version });
+/** `GET /health`: the process is running. Needs no key and calls nothing. Other hosts learn that it is a host of theirs. */
+export function createHealthHandler(version: string, host: HostIdentity) {
+  return async ({ headers }: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const challenge = headers[HOST_CHALLENGE];
+    const proof = challenge === undefined ? undefined : proveOwnHost(host, challenge);
+    if (proof !== undefined) reply.header(HOST_PROOF, proof);
+    return { status: 'ok', name: 'headgate', version };
+  };
 }
 
 export interface ReadyParts {

@@ -1,4 +1,4 @@
-import { asGatewayError, type ErrorKind, GatewayError } from '../../domain/errors.ts';
+import { asGatewayError, type ErrorKind, GatewayError, type GatewayErrorOptions } from '../../domain/errors.ts';
 import type { ErrorDialect } from '../../http/error-dialect.ts';
 import { RunError, type RunProblem } from '../../interns/runtime/run-error.ts';
 
@@ -8,6 +8,7 @@ export type ChatReason =
   | 'not_found'
   | 'intern_not_ready'
   | 'intern_not_running'
+  | 'intern_needs_restart'
   | 'payload_too_large'
   | 'rate_limited';
 
@@ -17,6 +18,7 @@ const reasons: Record<ChatReason, { status: number; kind: ErrorKind; retryable: 
   interaction_unknown: { status: 404, kind: 'not_found', retryable: false },
   intern_not_ready: { status: 409, kind: 'conflict', retryable: true },
   intern_not_running: { status: 409, kind: 'conflict', retryable: true },
+  intern_needs_restart: { status: 409, kind: 'conflict', retryable: false },
   busy: { status: 409, kind: 'conflict', retryable: true },
   interaction_not_pending: { status: 409, kind: 'conflict', retryable: false },
   attachment_failed: { status: 410, kind: 'conflict', retryable: false },
@@ -33,25 +35,31 @@ const reasons: Record<ChatReason, { status: number; kind: ErrorKind; retryable: 
 /** Seconds after which a busy intern can be tried again. */
 const RETRY_AFTER = 5;
 
+export interface ChatErrorOptions extends Pick<GatewayErrorOptions, 'retryAfterSeconds' | 'loggedMessage' | 'cause'> {
+  /** Absent: as the reason says. */
+  retryable?: boolean;
+  /** Of a request whose status is another one than that of the reason. */
+  kind?: 'conflict' | 'unavailable';
+}
+
 /** Creates an error of the chat API. */
-export function createChatError(
-  reason: ChatReason,
-  message: string,
-  retryable?: boolean,
-  cause?: unknown,
-): GatewayError {
+export function createChatError(reason: ChatReason, message: string, options: ChatErrorOptions = {}): GatewayError {
   const known = reasons[reason];
-  return new GatewayError(known.kind, message, {
-    metadata: { reason, retryable: retryable ?? known.retryable },
+  const { retryable = known.retryable, kind = known.kind, ...rest } = options;
+  return new GatewayError(kind, message, {
     ...(reason === 'busy' && { retryAfterSeconds: RETRY_AFTER }),
-    cause,
+    ...rest,
+    metadata: { reason, retryable },
   });
 }
 
 /** Converts the failure of a run. */
 export const readRunError = (error: unknown): GatewayError =>
   error instanceof RunError
-    ? createChatError(error.problem, error.message, error.retryable || reasons[error.problem].retryable, error)
+    ? createChatError(error.problem, error.message, {
+        retryable: error.retryable || reasons[error.problem].retryable,
+        cause: error,
+      })
     : asGatewayError(error);
 
 /** The `error` object of a response and of a chunk. */
@@ -61,15 +69,18 @@ export interface ChatFailure {
   metadata?: { reason: string; retryable: boolean };
 }
 
+/** Statuses that an error keeps if its reason has another one. */
+const ownStatuses: ReadonlySet<number> = new Set([408, 409, 503]);
+
 /** Describes an error as the chat API does. 401, 403 and errors of the gateway itself have no reason. */
 export function describeChatFailure(error: GatewayError): ChatFailure {
   const { message } = error;
   const reason = readReason(error);
   if (!reason) return { code: error.status, message };
-  const { status, retryable } = reasons[reason];
+  const { status, kind, retryable } = reasons[reason];
   const said = error.metadata['retryable'];
   return {
-    code: error.status === 408 || error.status === 503 ? error.status : status,
+    code: error.kind !== kind && ownStatuses.has(error.status) ? error.status : status,
     message,
     metadata: { reason, retryable: typeof said === 'boolean' ? said : retryable },
   };

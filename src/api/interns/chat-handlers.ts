@@ -1,5 +1,5 @@
 import type { TextSigner } from '../../access/sign-text.ts';
-import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/caller.ts';
 import { GatewayError } from '../../domain/errors.ts';
@@ -9,7 +9,8 @@ import type { StartedRun } from '../../interns/runtime/runs.ts';
 import { checkInvokeBody, readChatRequest } from '../../management/interns/chat-bodies.ts';
 import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
 import { createChatError, readRunError } from './chat-failure.ts';
-import { findOwner, forwardToOwner } from './forward-to-owner.ts';
+import type { OwnerForwarder } from './forward-to-owner.ts';
+import { isSame } from './is-same.ts';
 import { type ChatTimes, chatTimes, serveChat } from './serve-chat.ts';
 
 export interface ChatApiParts {
@@ -17,6 +18,7 @@ export interface ChatApiParts {
   getIntern: (caller: Caller, internId: string) => Promise<Intern>;
   /** @returns undefined if another process runs it, or none */
   findLive: (internId: string) => LiveIntern | undefined;
+  owners: OwnerForwarder;
   /** Signs the session ids of `invoke`. */
   sign: TextSigner;
   times?: Partial<ChatTimes>;
@@ -31,7 +33,7 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
       const intern = await parts.getIntern(request.caller!, pathParam(request, 'intern_id'));
       const wanted = readChatRequest(request.body);
       const live = findRunning(parts, intern);
-      if (!live) return forward(intern, request, reply);
+      if (!live) return forward(parts, intern, request, reply);
       const headers = reply.getHeaders() as Record<string, string>; // those of the edge
       const steered = await serveChat(live, wanted, { raw: reply.raw, headers, times });
       if (steered) return reply.code(202).send(steered);
@@ -47,7 +49,7 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
         throw createChatError('not_found', 'No invocation of this caller has returned this session_id.');
       }
       const live = findRunning(parts, intern);
-      if (!live) return forward(intern, request, reply);
+      if (!live) return forward(parts, intern, request, reply);
       const { runs } = live;
       const sessionId = given ?? sessions.issue();
       reply.code(202);
@@ -75,9 +77,13 @@ function findRunning({ findLive }: ChatApiParts, { id, status }: Intern): LiveIn
   throw createChatError('intern_not_ready', `The intern is ${status}. Provision it, and wait until it is running.`);
 }
 
-async function forward(intern: Intern, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const owner = findOwner(intern, request.raw);
-  await forwardToOwner(owner, request.raw, reply.raw, request.rawBody);
+async function forward(
+  { owners }: ChatApiParts,
+  intern: Intern,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  await owners.forward(intern, request.raw, reply.raw, request.rawBody);
   return reply.hijack();
 }
 
@@ -115,10 +121,4 @@ function createSessionIds(sign: TextSigner, { memberId, workspaceId, internId }:
       return isSame(given.slice(32), prove(given.slice(0, 32)));
     },
   };
-}
-
-/** Compares secrets in constant time. */
-export function isSame(given: string, expected: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(expected));
 }

@@ -86,7 +86,7 @@ export class ChatStream {
     }
     const error =
       end.status === 'failed'
-        ? createChatError('turn_failed', end.error.message, end.error.retryable)
+        ? createChatError('turn_failed', end.error.message, { retryable: end.error.retryable ?? false })
         : createChatError('run_ended', 'The run was cancelled.');
     this.writeFailure(error, writeUsage(end.usage));
   }

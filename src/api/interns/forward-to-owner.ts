@@ -1,66 +1,102 @@
-import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
-import { connect } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { existsSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import type { GatewayError } from '../../domain/errors.ts';
 import type { Intern } from '../../domain/intern.ts';
 import { createChatError } from './chat-failure.ts';
-
-/** Set on requests that another process has forwarded, so that none is forwarded twice. */
-const FORWARDED = 'x-headgate-forwarded';
+import type { HostIdentity } from './host-proof.ts';
+import { readOwnerAddress } from './owner-address.ts';
+import { listOnwardHeaders, listReturnedHeaders, passRequest, passUpgrade, type UpgradeRequest } from './pass-on.ts';
+import { connectToHost, connectToProcess, type OwnerConnection } from './reach-owner.ts';
 
 /**
- * Finds the socket of the process that runs an intern.
- *
- * @throws {GatewayError} `intern_unreachable` if no process of this host runs it
+ * Set on forwarded requests, so that none is forwarded for ever: `host` if another host has sent it, which leaves the step to
+ * a process of this host, and `process` if a process of this host has sent it. choice 760
  */
-export function findOwner({ runtimeAddress }: Intern, request: IncomingMessage): string {
-  const path = /^unix:(.+)#/.exec(runtimeAddress ?? '')?.[1];
-  if (path === undefined || request.headers[FORWARDED] !== undefined) {
-    throw createChatError('intern_unreachable', 'The intern is being started again. Try again later.');
+const FORWARDED = 'x-headgate-forwarded';
+/** Seconds until another host has taken over the interns of one that has ended. */
+const TAKEOVER_SECONDS = 20;
+
+/** The process or the host that runs an intern. */
+export type Owner = { kind: 'process'; socketPath: string } | { kind: 'host'; hostId: string; url: URL };
+
+/** Passes requests on to the process that runs an intern. */
+export interface OwnerForwarder {
+  /** @param body already read; undefined: it follows @throws {GatewayError} if the owner does not respond */
+  forward(intern: Intern, request: IncomingMessage, response: ServerResponse, body?: Buffer): Promise<void>;
+  /** Passes a WebSocket on. @throws {GatewayError} if the owner does not respond */
+  upgrade(intern: Intern, upgrade: UpgradeRequest): Promise<void>;
+}
+
+export function createOwnerForwarder(identity: HostIdentity): OwnerForwarder {
+  async function connect(owner: Owner): Promise<OwnerConnection> {
+    if (owner.kind === 'process') return connectToProcess(owner.socketPath);
+    try {
+      return await connectToHost(owner.url, owner.hostId, identity);
+    } catch (cause) {
+      throw explainLostOwner(cause as Error, owner);
+    }
   }
-  return path;
+  const describe = (owner: Owner, connection: OwnerConnection, request: IncomingMessage, body?: Buffer) => ({
+    ...connection,
+    options: { ...connection.options, path: request.url },
+    headers: {
+      ...listOnwardHeaders(request),
+      [FORWARDED]: owner.kind,
+      ...(body !== undefined && { 'content-length': String(body.length) }),
+    },
+    body,
+    explain: (cause: Error) => explainLostOwner(cause, owner),
+  });
+
+  return {
+    async forward(intern, request, response, body) {
+      const owner = findOwner(identity, intern, request);
+      const connection = await connect(owner);
+      response.once('close', () => connection.close()); // also if the client disconnects
+      if (response.destroyed) connection.close();
+      try {
+        const incoming = await passRequest(request, describe(owner, connection, request, body));
+        response.writeHead(incoming.statusCode!, listReturnedHeaders(incoming));
+        await pipeline(incoming, response).catch(() => response.destroy()); // the client learns that the end is missing
+      } finally {
+        connection.close();
+      }
+    },
+    async upgrade(intern, upgrade) {
+      const owner = findOwner(identity, intern, upgrade.request);
+      const connection = await connect(owner);
+      try {
+        await passUpgrade(upgrade, describe(owner, connection, upgrade.request), listReturnedHeaders);
+      } finally {
+        connection.close();
+      }
+    },
+  };
 }
 
-/** Passes a request on to the process that runs the intern. choice 679 @param body already read; undefined: it follows */
-export async function forwardToOwner(
-  socketPath: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-  body: Buffer | undefined,
-): Promise<void> {
-  const received = Promise.withResolvers<IncomingMessage>();
-  const { method, url: path, headers } = request;
-  const outgoing = httpRequest(
-    { socketPath, method, path, setHost: false, headers: { ...headers, [FORWARDED]: '1' } },
-    received.resolve,
-  );
-  outgoing.on('error', (cause) => received.reject(explainLostOwner(cause)));
-  response.once('close', () => outgoing.destroy());
-  if (body === undefined) request.pipe(outgoing);
-  else outgoing.end(body);
-  const incoming = await received.promise;
-  response.writeHead(incoming.statusCode!, incoming.headers);
-  await pipeline(incoming, response);
+/** Finds where a request for an intern goes. @throws {GatewayError} if nothing that this process can reach runs it */
+export function findOwner(identity: HostIdentity, { runtimeAddress }: Intern, request: IncomingMessage): Owner {
+  const address = runtimeAddress === null ? undefined : readOwnerAddress(identity, runtimeAddress);
+  const hop = request.headers[FORWARDED];
+  if (!address || hop === 'process') throw createStartingError();
+  const { hostId, socketPath, url } = address;
+  if (hostId === identity.id && existsSync(socketPath)) return { kind: 'process', socketPath };
+  if (hostId === identity.id || hop !== undefined) throw createStartingError();
+  if (url !== undefined) return { kind: 'host', hostId, url: new URL(url) };
+  const text =
+    'The intern runs on another host of the gateway, whose address is unknown: set server.advertise_url there.';
+  throw createChatError('intern_unreachable', text, { kind: 'unavailable' });
 }
 
-/** Passes a WebSocket on to the process that runs the intern. */
-export async function forwardUpgrade(
-  socketPath: string,
-  { method, url, rawHeaders }: IncomingMessage,
-  socket: Duplex,
-  head: Buffer,
-): Promise<void> {
-  const owner = connect(socketPath);
-  const lines = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1]}`] : []));
-  owner.write(`${[`${method} ${url} HTTP/1.1`, ...lines, `${FORWARDED}: 1`].join('\r\n')}\r\n\r\n`);
-  if (head.length > 0) owner.write(head);
-  try {
-    await Promise.all([pipeline(socket, owner), pipeline(owner, socket)]);
-  } catch {
-    owner.destroy();
-    socket.destroy();
-  }
-}
+const createStartingError = (): GatewayError =>
+  createChatError('busy', 'The intern is being started again. Try again later.', { kind: 'unavailable' });
 
-const explainLostOwner = (cause: Error) =>
-  createChatError('intern_unreachable', 'The process that runs the intern does not respond.', true, cause);
+function explainLostOwner(cause: Error, owner: Owner): GatewayError {
+  const text = `The ${owner.kind} that runs the intern does not respond. If it has ended, another one takes over.`;
+  return createChatError('intern_unreachable', text, {
+    cause,
+    retryAfterSeconds: TAKEOVER_SECONDS,
+    ...(owner.kind === 'host' && { loggedMessage: `${text} ${owner.url.origin}: ${cause.message}` }),
+  });
+}

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Intern } from '../../domain/intern.ts';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
+import { createOwnerForwarder } from './forward-to-owner.ts';
 import { createHostProxy } from './host-proxy.ts';
 
 const hostname = 'scout-0a1b2c3d.interns.test';
@@ -47,6 +48,7 @@ describe('the host name of an intern', () => {
     const proxy = createHostProxy({
       domain: () => 'interns.test',
       sign,
+      owners: createOwnerForwarder({ id: 'a', sign }),
       findByHostname: async (name) => (name === hostname ? intern : undefined),
       findLive: () => ({ running }) as unknown as LiveIntern, // no other field is read
     });

@@ -1,15 +1,15 @@
+import type { ServerResponse } from 'node:http';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
 import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
 import { readQuery } from '../management/read-query.ts';
 import { createChatError } from './chat-failure.ts';
 import type { ChatApiParts } from './chat-handlers.ts';
-import { findOwner, forwardToOwner } from './forward-to-owner.ts';
 
 /** Output that waits for a slow client. More ends the stream. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /** `GET /interns/{internId}/logs`: the log of the agent, and what follows. @see docs/reference/intern-chat.md#log */
-export function createLogHandler(parts: Pick<ChatApiParts, 'getIntern' | 'findLive'>): ManagementHandler {
+export function createLogHandler(parts: Pick<ChatApiParts, 'getIntern' | 'findLive' | 'owners'>): ManagementHandler {
   return async (request, reply) => {
     const follows = readQuery(request, (query) => query.word('follow', ['true', 'false'])) === 'true';
     const intern = await parts.getIntern(request.caller!, pathParam(request, 'intern_id'));
@@ -25,16 +25,12 @@ export function createLogHandler(parts: Pick<ChatApiParts, 'getIntern' | 'findLi
         `The intern is ${intern.status}. Its log is shown while it is running.`,
       );
     }
-    await forwardToOwner(findOwner(intern, request.raw), request.raw, reply.raw, undefined);
+    await parts.owners.forward(intern, request.raw, reply.raw);
     return reply.hijack();
   };
 }
 
-async function follow(
-  { running }: LiveIntern,
-  raw: Parameters<typeof forwardToOwner>[2],
-  headers: Record<string, string>,
-): Promise<void> {
+async function follow({ running }: LiveIntern, raw: ServerResponse, headers: Record<string, string>): Promise<void> {
   raw.writeHead(200, { ...headers, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
   raw.write(running.logs.text);
   const closed = new Promise<void>((resolve) => raw.once('close', resolve));

@@ -22,6 +22,14 @@ export const serverSection = Type.Object({
       says: 'must be an http or https URL without credentials, query and fragment',
     }),
   ),
+  advertise_url: Type.Optional(
+    Type.String({
+      description:
+        'URL at which the other hosts of the same database reach this host itself, not a load balancer. They pass on requests for interns that run here. Absent: such requests are a 503 there. It applies to interns that start afterwards.',
+      pattern: '^https?://[^/?#@\\s]+$',
+      says: 'must be an http or https URL without credentials, path, query and fragment',
+    }),
+  ),
   regional_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$', says: 'must be a host name' }), {
     description:
       'Host names that serve no stored files, no files of containers and no interns: these routes are a 403 there. It does not bind requests to a region.',

@@ -1,4 +1,4 @@
-import type { Intern } from '../../domain/intern.ts';
+import { type Intern, isBelowDomain } from '../../domain/intern.ts';
 import { JobsClosedError } from '../../platform/jobs/run-jobs.ts';
 import { bootIntern, nameHost } from './boot.ts';
 import { describeInternFailure, writeTransition } from './write-intern-state.ts';
@@ -30,7 +30,9 @@ export async function provisionIntern(work: InternWork): Promise<boolean> {
   const takeovers = readTakeovers(job.checkpoint);
   const taken = await writeTransition(work, 'take', { step: 1, lastFailureMessage: null, failureReason: null });
   if (!taken) return false;
-  const intern: Intern = { ...taken, hostname: taken.hostname ?? nameHost(taken, domain) };
+  const { hostname: before } = taken;
+  const keepsName = before !== null && isBelowDomain(before, domain); // choice 762
+  const intern: Intern = { ...taken, hostname: keepsName ? before : nameHost(taken, domain) };
   const cancelling = new AbortController();
   const stopWatching = watchStatus(work, cancelling);
   const signal = AbortSignal.any([job.signal, cancelling.signal]);

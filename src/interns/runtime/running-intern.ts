@@ -65,6 +65,11 @@ export class RunningIntern {
     return this.stopping.signal;
   }
 
+  /** Whether the agent runs. */
+  get isReady(): boolean {
+    return this.sandbox !== undefined && this.process !== undefined && !this.stopping.signal.aborted;
+  }
+
   /** @throws {AgentError} if the agent is not running */
   get agent(): AgentClient {
     return new AgentClient(this.openSandboxOfAgent(), this.token);
@@ -86,7 +91,7 @@ export class RunningIntern {
   }
 
   private openSandboxOfAgent(): Sandbox {
-    if (this.sandbox && this.process && !this.stopping.signal.aborted) return this.sandbox;
+    if (this.isReady) return this.sandbox!;
     throw new AgentError('unreachable', 'The agent of the intern is being started again.');
   }
 

@@ -1,0 +1,38 @@
+/*
+ * An agent for tests: the text of a message is a list of steps as JSON, which it performs. Its pages show the request, and its
+ * WebSockets return what they receive.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+const answers = new EventTarget();
+
+/** A string is written as it is, an object as an event. `wait`: for an answer; `hang`: for ever; `reject`: a status. */
+async function run(steps, response) {
+  for (const step of steps) {
+    if (step.reject) return response.writeHead(step.reject).end();
+    if (!response.headersSent) response.writeHead(200).flushHeaders();
+    if (step === 'hang') return undefined;
+    if (step === 'wait') await once(answers, 'answer');
+    else if (step === 'die') process.exit(1);
+    else if (step.flood) response.write(`${JSON.stringify({ type: 'text', text: 'x'.repeat(step.flood) })}\n`);
+    else response.write(typeof step === 'string' ? step : `${JSON.stringify(step)}\n`);
+  }
+  return response.end();
+}
+
+createServer(async (request, response) => {
+  const [, prefix, name, id, action] = request.url.split('/');
+  if (prefix !== '.headgate') return response.end(`page ${request.method} ${request.url} ${await text(request)}`);
+  if (request.headers.authorization !== `Bearer ${process.env.HEADGATE_TOKEN}`) return response.writeHead(401).end();
+  const body = await text(request);
+  if (name === 'runs' && id === undefined) return run(JSON.parse(JSON.parse(body).input), response);
+  if (action === 'interactions') answers.dispatchEvent(new Event('answer'));
+  return response.writeHead(action === 'input' ? 409 : 200).end('{}');
+})
+  .on('upgrade', (_, socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n');
+    socket.on('error', () => {}).pipe(socket);
+  })
+  .listen(Number(process.env.PORT), '127.0.0.1');
