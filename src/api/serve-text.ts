@@ -37,6 +37,8 @@ export interface AcceptedText {
   openFormat: (run: Run) => EventFormat;
   /** Writes a whole response as JSON. */
   writeWhole: (response: ResponseObject, run: Run) => string;
+  /** Whether clients send reasoning back in the next turn, without a setting for it. */
+  returnsReasoning?: boolean;
   /** Names the fields in a text as the body does. Absent: they have the names of `POST /responses`. */
   rename?: RenameFields;
 }
@@ -69,6 +71,7 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
         createRun(pipeline, {
           ...origin,
           request: settings,
+          returnsReasoning: accepted.returnsReasoning,
           source,
           within: findServedTools(headers),
           memory: bodyShare,

@@ -42,6 +42,32 @@ describe('a model that writes much in many turns', () => {
   });
 });
 
+it('requests encrypted reasoning, which the next turn needs, if the model reasons', async () => {
+  const reasoning = { effort: 'low' };
+  lab.takeRequests();
+  lab.script('openai-responses', looking, ...Array.from({ length: 6 }, () => answering));
+  await lab.respond('openai-responses', 'buffered', { tools: [datetime], reasoning });
+  await lab.respond('openai-responses', 'buffered', { tools: [datetime] }); // unknown whether it reasons
+  await lab.respond('openai-responses', 'buffered', { reasoning }); // the client has a field for it
+  const said = { model: 'acme/openai-responses', messages: [{ role: 'user', content: 'Hi' }] };
+  const provider = { order: ['openai-responses-0'] };
+  await lab.gateway.post('/chat/completions', { ...said, provider, reasoning });
+  await lab.gateway.post('/chat/completions', { ...said, provider, reasoning: { ...reasoning, exclude: true } });
+  await lab.gateway.post('/messages', { ...said, provider, output_config: reasoning });
+
+  const include = ['reasoning.encrypted_content'];
+  const sent = lab.takeRequests().map(({ text }) => JSON.parse(text) as { include?: string[] });
+  expect(sent.map((body) => body.include)).toEqual([
+    include,
+    include,
+    undefined,
+    undefined,
+    include,
+    undefined,
+    include,
+  ]);
+});
+
 describe.each(wireNames)('a server tool on %s', (wire) => {
   describe.each(modes)('%s', (mode) => {
     const respond = async (request: object, ...turns: Turn[]) => {

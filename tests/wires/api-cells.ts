@@ -51,6 +51,7 @@ const answerSchema = {
   required: ['n'],
   additionalProperties: false,
 };
+const sealingEffort = { reasoning: { effort: 'high' }, include: ['reasoning.encrypted_content'] };
 const rhine = 'The Rhine rises in the Alps and ends, 1,230 km later, in the North Sea.';
 const gateway = 'A gateway stands between those who ask and those who answer.';
 const tide = 'The tide turns at noon.';
@@ -135,6 +136,8 @@ export const features: Readonly<Record<string, FeatureRow>> = {
       'openai-responses': {
         recording: 'reasoning-summary',
         sent: { reasoning: { effort: 'high' } },
+        // Clients of these APIs have no field that requests encrypted reasoning.
+        sentBy: { 'chat completions': sealingEffort, messages: sealingEffort },
         seen: {
           ...nothing,
           text: 'The sum is 77.',

@@ -5,7 +5,7 @@ import type { ResponseEvent } from '../../src/domain/events.ts';
 import { usage } from '../../src/domain/usage.ts';
 import type { Recording } from '../../src/exchanges/recording.ts';
 import { costOf, writeUsage } from '../../src/metering/cost.ts';
-import { fitToWire } from '../../src/pipeline/attempts/fit-to-wire.ts';
+import { fitToWire, mayReason } from '../../src/pipeline/attempts/fit-to-wire.ts';
 import { readResponse } from '../../src/pipeline/attempts/read-response.ts';
 import { EventBuilder } from '../../src/pipeline/events/build-events.ts';
 import { EventFold } from '../../src/pipeline/events/fold-events.ts';
@@ -58,6 +58,7 @@ export async function serveExchange(api: Api, body: object, upstream: Upstream):
       upstreamModel: upstream.model,
       stream: isStreamed,
       dialect: dialects[upstream.wire] ?? {},
+      ...(accepted.returnsReasoning && mayReason(everything, request) && { sealsReasoning: true }),
     });
     const sent = JSON.parse(JSON.stringify(written.body)) as Record<string, unknown>;
     const dropped = [...changed, ...written.dropped].map((name) => accepted.rename(name));

@@ -26,6 +26,8 @@ import { readRequest } from '../../src/requests/responses/request.ts';
 export interface AcceptedBody {
   request: ResponseRequest;
   rename: RenameFields;
+  /** Whether its handler says so to the pipeline. */
+  returnsReasoning?: boolean;
   output?: ChatOutputSettings;
 }
 
@@ -127,7 +129,7 @@ export const chatApi: Api = {
     const checked = checkChatBody(body);
     const { read, output } = withNames(rename, () => readChat(checked, {}));
     withNames(rename, () => checkAccepted(read, {}));
-    return { request: read.request, rename, output };
+    return { request: read.request, rename, output, returnsReasoning: !output.hidesReasoning };
   },
   openFormat: (accepted, exchange) => new ChatChunkWriter(chatFacts(accepted, exchange)),
   writeWhole: (response, accepted, exchange) =>
@@ -193,7 +195,7 @@ export const messagesApi: Api = {
     const checked = checkMessagesBody(body);
     const format = { version: undefined, betas: [] };
     const read = withNames(rename, () => checkAccepted(readMessagesRequest(checked, format, {}), {}));
-    return { request: read.request, rename };
+    return { request: read.request, rename, returnsReasoning: true };
   },
   openFormat: (accepted, exchange) => new MessageFormat(messageFacts(accepted, exchange)),
   writeWhole: (response, accepted, exchange) => JSON.stringify(foldMessage(response, messageFacts(accepted, exchange))),

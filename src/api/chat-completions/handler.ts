@@ -20,5 +20,6 @@ export const createChatHandler = (parts: TextParts): Route['handler'] =>
       openFormat: (run) => new ChatChunkWriter(readChatFacts(run, output, rename)),
       writeWhole: (response, run) => JSON.stringify(writeCompletion(response, readChatFacts(run, output, rename))),
       rename,
+      returnsReasoning: !output.hidesReasoning,
     };
   });

@@ -17,6 +17,7 @@ export function createMessagesHandler(parts: TextParts): Route['handler'] {
       openFormat: (run) => new MessageFormat(factsOf(run)),
       writeWhole: (response, run) => JSON.stringify(foldMessage(response, factsOf(run))),
       rename,
+      returnsReasoning: true,
     };
   });
   return (request, reply) => {

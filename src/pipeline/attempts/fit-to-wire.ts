@@ -2,6 +2,7 @@ import type { EndpointFacts } from '../../domain/endpoint.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { fitRequest } from './fit-request.ts';
 import { leaveOutNative } from './leave-out-native.ts';
+import { supports } from '../../routing/needs.ts';
 
 /**
  * Fits a request to an endpoint and its wire: leaves out what only the format of the client can say, then what the
@@ -21,4 +22,10 @@ export function fitToWire(
   // A client of another format does not know which models can turn their reasoning off.
   const { request, changed } = fitRequest(own, endpoint, isAlias || given.native !== undefined);
   return { request, changed: dropped.length === 0 ? changed : [...dropped, ...changed] };
+}
+
+/** Whether the model may reason. If its endpoint does not say so, the request decides. */
+export function mayReason(endpoint: EndpointFacts, { reasoning }: ResponseRequest): boolean {
+  const isOn = reasoning !== undefined && reasoning !== null && reasoning.enabled !== false;
+  return supports(endpoint, 'reasoning') ?? (isOn && reasoning.effort !== 'none' && reasoning.max_tokens !== 0);
 }

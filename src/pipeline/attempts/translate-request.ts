@@ -4,7 +4,7 @@ import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import { hasServerItems, Needs } from '../../routing/needs.ts';
 import type { TextAttempt } from '../run/attempt.ts';
-import { fitToWire } from './fit-to-wire.ts';
+import { fitToWire, mayReason } from './fit-to-wire.ts';
 import { inlineUrls, type MediaSource, noMediaSource } from './inline-urls.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import { inspectNew } from '../run/inspect-input.ts';
@@ -59,6 +59,7 @@ function writeFitted(
   const { request: fitted, changed } = fitToWire(given, endpoint, wire.id, isAlias);
   const { tools, input } = given;
   attempt.hasLateTools = tools !== undefined && input.some(({ type }) => type === 'additional_tools');
+  const keepsReasoning = run.returnsReasoning || run.toolLoop !== undefined;
   const translate = (request: ResponseRequest): UpstreamRequest => {
     const written = text.writeRequest(request, {
       endpoint: name,
@@ -66,6 +67,7 @@ function writeFitted(
       stream: run.request.stream === true,
       dialect: provider.dialect,
       ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
+      ...(keepsReasoning && mayReason(endpoint, request) ? { sealsReasoning: true } : undefined),
     });
     attempt.droppedFields = changed.length === 0 ? written.dropped : [...changed, ...written.dropped];
     const { inputTokens, images } = new Needs(request);

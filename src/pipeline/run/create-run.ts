@@ -19,6 +19,7 @@ export function createRun({ hashEndUser }: Pick<PipelineBase<Run>, 'hashEndUser'
     input: takeInput(request, source),
     steps: [],
     responseId: createId('resp_'),
+    returnsReasoning: input.returnsReasoning === true,
     builder: undefined,
     activePlugins: undefined,
     toolLoop: undefined,

@@ -75,6 +75,8 @@ export interface ParentRun {
 export interface RunInput extends RunOrigin {
   /** The run takes it over and moves the input out of it. */
   request: ResponseRequest;
+  /** Whether the client sends reasoning back in the next turn, without a setting for it. Absent: it has the setting. */
+  returnsReasoning?: boolean | undefined;
   /** Absent: the input cannot be parsed again. */
   source?: InputSource | undefined;
 }

@@ -50,6 +50,8 @@ export interface Run extends RunBase {
   readonly request: RequestSettings;
   readonly input: Conversation;
   readonly responseId: string;
+  /** Whether the client sends reasoning back in the next turn, without a setting for it. */
+  readonly returnsReasoning: boolean;
   readonly steps: ResponseStep[];
   builder: EventBuilder | undefined;
   /** The parts of its plugins, in order. Undefined: none acts on it. */

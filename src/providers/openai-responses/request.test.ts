@@ -120,6 +120,20 @@ describe('the body', () => {
     expect(write({ top_logprobs: 0 }).body).not.toHaveProperty('include');
   });
 
+  it('requests encrypted reasoning that comes back later, unless the server has none', () => {
+    const sealed = 'reasoning.encrypted_content';
+    const sealing = { sealsReasoning: true } as const;
+    expect(write({}, sealing).body.include).toEqual([sealed]);
+    expect(write({ include: [sealed], logprobs: true }, sealing).body.include).toEqual([
+      sealed,
+      'message.output_text.logprobs',
+    ]);
+    for (const dialect of [{ plain_reasoning: true }, { omit: ['include'] }]) {
+      expect(write({}, { ...sealing, dialect })).toMatchObject({ body: { model: 'one' }, dropped: [] });
+      expect(write({}, { ...sealing, dialect }).body).not.toHaveProperty('include');
+    }
+  });
+
   it('leaves out and names the fields that this provider refuses', () => {
     expect(write({ frequency_penalty: 1, temperature: 1 }).dropped).toEqual(['frequency_penalty']);
     const dialect = { omit: ['temperature', 'top_p'] };

@@ -14,7 +14,6 @@ export interface ReaderContext {
 /** Fields with the same meaning upstream. */
 const carried = [
   'instructions',
-  'include',
   'frequency_penalty',
   'max_output_tokens',
   'metadata',
@@ -38,6 +37,7 @@ const placeless = [
 ] as const;
 
 const logprobs = 'message.output_text.logprobs';
+const sealed = 'reasoning.encrypted_content';
 
 /**
  * Translates a request. Nearly all fields are sent unchanged. A field that only the interface has is translated or
@@ -74,10 +74,8 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (reasoning) body.reasoning = reasoning;
   }
   if (request.prompt) body.prompt = writePrompt(request.prompt, dialect, dropped);
-  // The upstream requires both fields, and the interface has no such value of `include`.
-  if ((request.top_logprobs || request.logprobs) && !request.include?.includes(logprobs)) {
-    body.include = [...(request.include ?? []), logprobs];
-  }
+  const include = listIncluded(request, target, dialect);
+  if (include.length > 0) body.include = include;
   if (target.endUser !== undefined) body.safety_identifier = target.endUser; // `user` itself is never sent
   for (const field of dialect.omit) {
     if (!(field in body)) continue;
@@ -85,6 +83,16 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     dropped.push(field);
   }
   return { path: '/responses', body, dropped, readerContext: { reasoningFormat: dialect.reasoning_format } };
+}
+
+/** Lists the extra output that the caller requests, or that the response needs. */
+function listIncluded(request: ResponseRequest, { sealsReasoning }: Target, dialect: Dialect): string[] {
+  const include = [...(request.include ?? [])];
+  const add = (name: string): unknown => include.includes(name) || include.push(name);
+  if (request.top_logprobs || request.logprobs) add(logprobs); // the upstream requires both fields
+  const isAccepted = !dialect.plain_reasoning && !dialect.omit.includes('include');
+  if (sealsReasoning && isAccepted) add(sealed); // choice 776
+  return include;
 }
 
 /** Writes variables, which may be content parts with cache marks. */
