@@ -136,6 +136,8 @@ type HandlerName =
   | 'listPresetVersions'
   | 'findPresetVersion'
   | 'savePresetFromRequest'
+  | 'savePresetFromChat'
+  | 'savePresetFromMessage'
   | 'listFiles'
   | 'uploadFile'
   | 'findFile'
@@ -352,6 +354,8 @@ function listPresetRoutes(handlers: Handlers): Route[] {
     row('GET', '/:slug/versions', handlers.listPresetVersions),
     row('GET', '/:slug/versions/:version', handlers.findPresetVersion),
     row('POST', '/:slug/responses', handlers.savePresetFromRequest),
+    row('POST', '/:slug/chat/completions', handlers.savePresetFromChat),
+    row('POST', '/:slug/messages', handlers.savePresetFromMessage),
   ];
 }
 

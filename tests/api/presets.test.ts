@@ -330,3 +330,71 @@ describe('POST /presets/{slug}/responses', () => {
     expect((await ask(key, 'GET', '/presets/other')).status).toBe(404);
   });
 });
+
+describe('a preset from a body of another format', () => {
+  const parameters = { type: 'object', properties: {} };
+
+  it('has the settings of a chat completion, and serves a message', async () => {
+    const key = await open();
+    const saved = await ask(key, 'POST', '/presets/mine/chat/completions', {
+      model: 'acme/two',
+      max_tokens: 77,
+      stop: 'END',
+      user: 'ada',
+      novel: 1,
+      response_format: { type: 'json_object' },
+      tools: [{ type: 'function', function: { name: 'weather', parameters } }],
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] },
+        { role: 'user', content: 'Hello' },
+      ],
+    });
+    expect(saved.status, JSON.stringify(saved.body)).toBe(200);
+    expect(saved.body.data.designated_version).toMatchObject({
+      system_prompt: 'Be brief.\n\nBe kind.',
+      config: {
+        model: 'acme/two',
+        max_output_tokens: 77,
+        text: { format: { type: 'json_object' } },
+        tools: [{ type: 'function', name: 'weather', parameters }],
+      },
+    });
+    expect(saved.body.ignored_fields).toEqual(['novel', 'stop']);
+
+    const body = { model: '@preset/mine', messages: [{ role: 'user', content: 'Hi' }] };
+    expect((await gateway.post('/messages', body, { key })).status).toBe(200);
+    expect(sent()).toMatchObject({
+      max_completion_tokens: 77,
+      messages: [
+        { role: 'system', content: 'Be brief.\n\nBe kind.' },
+        { role: 'user', content: 'Hi' },
+      ],
+      tools: [{ type: 'function', function: { name: 'weather' } }],
+    });
+  });
+
+  it('has the settings of a message, and errors name its fields', async () => {
+    const key = await open();
+    const tool = { name: 'weather', input_schema: parameters, cache_control: { type: 'ephemeral' } };
+    const body = { model: 'acme/one', max_tokens: 50, system: [{ type: 'text', text: 'Be brief.' }], tools: [tool] };
+    const saved = await ask(key, 'POST', '/presets/mine/messages', { ...body, container: { id: 'c' } });
+    expect(saved.status, JSON.stringify(saved.body)).toBe(200);
+    const { config: settings, system_prompt: prompt } = saved.body.data.designated_version;
+    expect(settings).toEqual({
+      model: 'acme/one',
+      max_output_tokens: 50,
+      tools: [{ type: 'function', name: 'weather', parameters }],
+    });
+    expect(prompt).toBe('Be brief.');
+    expect(saved.body.ignored_fields).toEqual(['tools[0].cache_control', 'container']);
+
+    const invalid = await ask(key, 'POST', '/presets/other/messages', { model: 'acme/one', max_tokens: 0 });
+    expect(invalid).toMatchObject({ status: 400, body: { error: { metadata: { issues: [{ path: 'max_tokens' }] } } } });
+    const nested = await ask(key, 'POST', '/presets/other/messages', { ...body, model: '@preset/mine' });
+    expect(nested).toMatchObject({
+      status: 400,
+      body: { error: { metadata: { issues: [{ path: 'config.model' }] } } },
+    });
+  });
+});

@@ -190,6 +190,9 @@ describe('the running gateway', () => {
     const path = { slug: 'short', version: '1' };
     await request('PATCH', '/api/v1/presets/{slug}', { path, body: { description: 'Short.' } });
     await request('POST', '/api/v1/presets/{slug}/responses', { path, body: { model: 'simulator/echo' } });
+    for (const format of ['chat/completions', 'messages']) {
+      await request('POST', `/api/v1/presets/{slug}/${format}`, { path, body: { model: 'simulator/echo' } });
+    }
     for (const rest of ['', '/versions', '/versions/{version}'])
       await request('GET', `/api/v1/presets/{slug}${rest}`, { path });
     await request('DELETE', '/api/v1/presets/{slug}', { path });

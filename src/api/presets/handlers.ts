@@ -5,7 +5,12 @@ import { createPreset, deletePreset, savePresetSettings, updatePreset } from '..
 import { checkCreatePreset, checkPresetSlug, checkUpdatePreset } from '../../management/presets/schema.ts';
 import { writeFoundPreset, writePreset, writePresetVersion } from '../../management/presets/write-preset.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import { readPresetConfig } from '../../requests/responses/preset-config.ts';
+import {
+  type PresetBody,
+  readChatPreset,
+  readMessagesPreset,
+  readResponsesPreset,
+} from '../../requests/preset-body.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
 import { actorOf, type ManagementApiParts, type ManagementHandler, pathParam } from '../management/route-handler.ts';
@@ -21,10 +26,22 @@ export function createPresetHandlers(
   | 'deletePreset'
   | 'listPresetVersions'
   | 'findPresetVersion'
-  | 'savePresetFromRequest',
+  | 'savePresetFromRequest'
+  | 'savePresetFromChat'
+  | 'savePresetFromMessage',
   ManagementHandler
 > {
   const { management } = parts;
+
+  async function saveFrom(request: FastifyRequest, read: (body: Record<string, unknown>) => PresetBody) {
+    const { slug } = checkPresetSlug({ slug: slugOf(request) });
+    const { config, systemPrompt, unknown } = readBody(request.body, read);
+    const saved = await callStore(() =>
+      savePresetSettings(parts, actorOf(request), scopeOf(request), slug, { config, systemPrompt }),
+    );
+    return { data: writeFoundPreset(saved), ...(unknown.length > 0 && { ignored_fields: unknown }) };
+  }
+
   return {
     async listPresets(request) {
       const page = readQuery(request, readPage);
@@ -74,14 +91,9 @@ export function createPresetHandlers(
       });
     },
 
-    async savePresetFromRequest(request) {
-      const { slug } = checkPresetSlug({ slug: slugOf(request) });
-      const { config, systemPrompt, unknown } = readBody(request.body);
-      const saved = await callStore(() =>
-        savePresetSettings(parts, actorOf(request), scopeOf(request), slug, { config, systemPrompt }),
-      );
-      return { data: writeFoundPreset(saved), ...(unknown.length > 0 && { ignored_fields: unknown }) };
-    },
+    savePresetFromRequest: (request) => saveFrom(request, readResponsesPreset),
+    savePresetFromChat: (request) => saveFrom(request, readChatPreset),
+    savePresetFromMessage: (request) => saveFrom(request, readMessagesPreset),
   };
 }
 
@@ -93,11 +105,15 @@ const scopeOf = (request: FastifyRequest): PresetScope => {
 const slugOf = (request: FastifyRequest): string => pathParam(request, 'slug');
 
 /** Reads the settings of a preset from the body of a request. @throws {GatewayError} `invalid_request` */
-function readBody(body: unknown) {
+function readBody(
+  body: unknown,
+  read: (body: Record<string, unknown>) => PresetBody,
+): PresetBody & { systemPrompt: string | null } {
   if (!isObject(body)) throw invalidRequest([{ path: '', message: 'must be a JSON object: the body of a request.' }]);
-  const { config, systemPrompt, unknown } = readPresetConfig(body);
+  const settings = read(body);
+  const { systemPrompt } = settings;
   if (systemPrompt !== null && typeof systemPrompt !== 'string') {
     throw invalidRequest([{ path: 'instructions', message: '`instructions` must be a string.' }]);
   }
-  return { config, systemPrompt: systemPrompt as string | null, unknown };
+  return { ...settings, systemPrompt };
 }

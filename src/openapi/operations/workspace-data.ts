@@ -3,6 +3,7 @@ import { requestSchema } from '../../requests/responses/schema.ts';
 import { containerFile, containerFileList, file, fileDeletion, fileList, upload } from '../bodies/files.ts';
 import { onePreset, onePresetVersion, presetFromRequest, presetList, presetVersionList } from '../bodies/management.ts';
 import { deletion } from '../bodies/shapes.ts';
+import { anyObject } from '../../schema/shapes.ts';
 import type { Operations } from '../operation.ts';
 import { integerParameter, page, textParameter, wordParameter, workspaceId } from './parameters.ts';
 
@@ -53,6 +54,22 @@ const presetOperations: Operations = {
     summary: 'Save the settings of a request',
     description: 'Creates the preset, or a new version of it.',
     body: { schema: requestSchema, example: { model: 'simulator/echo', instructions: 'Be short.' } },
+    response: { description: 'The preset and the new version.', schema: presetFromRequest },
+    statuses: [409],
+  },
+  'POST /api/v1/presets/:slug/chat/completions': {
+    tag: 'Presets',
+    summary: 'Save the settings of a chat completion',
+    description: 'Creates the preset, or a new version of it. `messages` may be left out.',
+    body: { schema: anyObject(), example: { model: 'simulator/echo', max_tokens: 100 } },
+    response: { description: 'The preset and the new version.', schema: presetFromRequest },
+    statuses: [409],
+  },
+  'POST /api/v1/presets/:slug/messages': {
+    tag: 'Presets',
+    summary: 'Save the settings of a message',
+    description: 'Creates the preset, or a new version of it. `messages` may be left out.',
+    body: { schema: anyObject(), example: { model: 'simulator/echo', system: 'Be short.', max_tokens: 100 } },
     response: { description: 'The preset and the new version.', schema: presetFromRequest },
     statuses: [409],
   },

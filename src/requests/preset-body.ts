@@ -1,0 +1,88 @@
+import { NATIVE_FIELD } from '../domain/native.ts';
+import { isObject } from '../schema/by-kind.ts';
+import { checkChatBody, translateChat } from './chat/request.ts';
+import { knownChatFields } from './chat/schema.ts';
+import { checkMessagesBody, citeBody, translateBody } from './messages/request.ts';
+import { messagesFields } from './messages/schema.ts';
+import { readPresetConfig } from './responses/preset-config.ts';
+
+/** The settings of a preset from the body of a request. */
+export interface PresetBody {
+  config: Record<string, unknown>;
+  /** As the body has it; not checked. */
+  systemPrompt: unknown;
+  /** Fields that a preset has no place for. */
+  unknown: string[];
+}
+
+type Body = Record<string, unknown>;
+type Turn = { role?: unknown; content?: unknown };
+
+const anyTurn = [{ role: 'user', content: 'x' }];
+
+/** Takes the settings from a body of `POST /responses`. Does not check them. */
+export const readResponsesPreset = (body: Body): PresetBody => readPresetConfig(body);
+
+/**
+ * Takes the settings from a body of chat completions. The system messages before all others are the system prompt.
+ * choice 777
+ *
+ * @throws {GatewayError} `invalid_request`
+ */
+export function readChatPreset(body: Body): PresetBody {
+  const whole: Body = { ...body, messages: body['messages'] ?? anyTurn };
+  const translated = translateChat(checkChatBody(structuredClone(whole)));
+  const { config, unknown } = readPresetConfig({ ...translated });
+  const messages = whole['messages'] as Turn[]; // the check has passed
+  const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  const prompts = messages.slice(0, first === -1 ? messages.length : first);
+  return {
+    config,
+    systemPrompt: joinTexts(prompts.map(({ content }) => content)),
+    unknown: [...listUnknown(body, knownChatFields), ...unknown],
+  };
+}
+
+/**
+ * Takes the settings from a body of the Messages API. What only its format can say has no place in a preset.
+ *
+ * @throws {GatewayError} `invalid_request`
+ */
+export function readMessagesPreset(body: Body): PresetBody {
+  const whole: Body = { ...body, messages: body['messages'] ?? anyTurn };
+  const rename = citeBody(() => structuredClone(whole)); // the translation takes parts of a body
+  const checked = checkMessagesBody(structuredClone(whole));
+  const { translated } = translateBody(checked, { version: undefined, betas: [] });
+  const { config, unknown } = readPresetConfig({ ...translated });
+  const native: string[] = [];
+  const { tools } = config;
+  if (Array.isArray(tools))
+    config['tools'] = tools.map((tool: Body, at) => withoutNative(tool, `tools[${at}]`, native));
+  for (const field of ['container', 'context_management']) if (isObject(body[field])) native.push(field);
+  return {
+    config,
+    systemPrompt: joinTexts([body['system']]),
+    unknown: [...listUnknown(body, messagesFields), ...unknown.map(rename), ...native.map(rename)],
+  };
+}
+
+const listUnknown = (body: Body, known: ReadonlySet<string>): string[] =>
+  Object.keys(body).filter((field) => !known.has(field));
+
+/** Leaves out the fields that only the native wire has, and notes those of a function. */
+function withoutNative({ [NATIVE_FIELD]: native, ...tool }: Body, path: string, left: string[]): Body {
+  // The others have the whole tool of the client there, whose settings the tool has.
+  if (isObject(native) && native['name'] === undefined) {
+    for (const field of Object.keys(native)) left.push(`${path}.${field}`);
+  }
+  return tool;
+}
+
+/** @returns null if there is no text */
+function joinTexts(contents: readonly unknown[]): string | null {
+  const texts = contents.flatMap((content) => {
+    if (typeof content === 'string') return [content];
+    return Array.isArray(content) ? content.flatMap((part: { text?: unknown }) => part.text ?? []) : [];
+  });
+  return texts.length === 0 ? null : texts.join('\n\n');
+}
