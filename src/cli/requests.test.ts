@@ -55,13 +55,13 @@ describe('headgate requests', () => {
     expect(stdout.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^TIME +STATUS +ROUTE +ERROR +MS +IN +OUT +COST +ID$/),
       expect.stringMatching(
-        new RegExp(`^[\\d:]{8} +200 +simulator/echo -> Simulator +\\d+ +\\d+ +\\d+ +\\$0 +${endOf(ids[0]!)}$`),
+        new RegExp(`^[\\d:]{8} +200 +simulator/echo -> Simulator +[\\d,]+ +\\d+ +\\d+ +\\$0 +${endOf(ids[0]!)}$`),
       ),
       expect.stringMatching(
-        new RegExp(`^[\\d:]{8} +529 +simulator/echo +provider_overloaded +\\d+ +0 +0 +- +${endOf(ids[1]!)}$`),
+        new RegExp(`^[\\d:]{8} +529 +simulator/echo +provider_overloaded +[\\d,]+ +0 +0 +- +${endOf(ids[1]!)}$`),
       ),
       expect.stringMatching(
-        new RegExp(`^[\\d:]{8} +200 +simulator/writer -> Simulator +\\d+ +\\d+ +\\d+ +\\$0 +${endOf(ids[2]!)}$`),
+        new RegExp(`^[\\d:]{8} +200 +simulator/writer -> Simulator +[\\d,]+ +\\d+ +\\d+ +\\$0 +${endOf(ids[2]!)}$`),
       ),
     ]);
   });
