@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { compileCache } from '../../tests/lifecycle/gateway-process.ts';
 import { createKeyText, hashKey } from '../access/key-text.ts';
 import { loadConfig } from '../config/load.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
@@ -39,7 +40,7 @@ interface Running {
 function run(args: string[], env: Record<string, string> = {}): Running {
   const child = spawn(process.execPath, [entry, ...args], {
     cwd,
-    env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
+    env: { ...compileCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.add(child);

@@ -13,6 +13,7 @@ import { isFull } from '../../src/testing/full.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
+import { bundledLibraries } from '../setup/bundle-libraries.ts';
 import { chatChunk, provider, responseObject, stream, streamFrames, type WireName, wholeBody, wires } from './lab.ts';
 
 /*
@@ -206,6 +207,7 @@ function prepareServer(dataDir: string, config: object): Server {
   const script = new URL('serve-until-killed.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [script, dataDir, JSON.stringify(config)], {
     stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: bundledLibraries },
   });
   children.add(child);
   child.stdin.on('error', () => {}); // it has ended, as its output shows
