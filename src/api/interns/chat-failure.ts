@@ -72,7 +72,7 @@ export interface ChatFailure {
 /** Statuses that an error keeps if its reason has another one. */
 const ownStatuses: ReadonlySet<number> = new Set([408, 409, 503]);
 
-/** Describes an error as the chat API does. 401, 403 and errors of the gateway itself have no reason. */
+/** Describes an error as the chat API does. 401, 403, the 404 of a route and errors of the gateway itself have no reason. */
 export function describeChatFailure(error: GatewayError): ChatFailure {
   const { message } = error;
   const reason = readReason(error);
@@ -93,8 +93,6 @@ function readReason(error: GatewayError): ChatReason | undefined {
     case 400:
     case 415:
       return 'bad_request';
-    case 404:
-      return 'not_found';
     case 408:
       return 'timeout';
     case 413:

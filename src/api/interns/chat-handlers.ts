@@ -33,7 +33,7 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
       const intern = await parts.getIntern(request.caller!, pathParam(request, 'intern_id'));
       const wanted = readChatRequest(request.body);
       const live = findRunning(parts, intern);
-      if (!live) return forward(parts, intern, request, reply);
+      if (!live) return forward(parts, intern, { request, reply, isChat: true });
       const headers = reply.getHeaders() as Record<string, string>; // those of the edge
       const steered = await serveChat(live, wanted, { raw: reply.raw, headers, times });
       if (steered) return reply.code(202).send(steered);
@@ -49,7 +49,7 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
         throw createChatError('not_found', 'No invocation of this caller has returned this session_id.');
       }
       const live = findRunning(parts, intern);
-      if (!live) return forward(parts, intern, request, reply);
+      if (!live) return forward(parts, intern, { request, reply, isChat: false });
       const { runs } = live;
       const sessionId = given ?? sessions.issue();
       reply.code(202);
@@ -80,10 +80,9 @@ function findRunning({ findLive }: ChatApiParts, { id, status }: Intern): LiveIn
 async function forward(
   { owners }: ChatApiParts,
   intern: Intern,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request, reply, isChat }: { request: FastifyRequest; reply: FastifyReply; isChat: boolean },
 ): Promise<FastifyReply> {
-  await owners.forward(intern, request.raw, reply.raw, request.rawBody);
+  await owners.forward(intern, { request: request.raw, response: reply.raw, body: request.rawBody, isChat });
   return reply.hijack();
 }
 

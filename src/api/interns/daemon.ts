@@ -43,7 +43,7 @@ export function createDaemonHandlers(
     const live = findReachable(parts, intern);
     if (!live) {
       // Its owner knows whether the agent can be reached.
-      await parts.owners.forward(intern, request.raw, reply.raw).catch((cause: GatewayError) => {
+      await parts.owners.forward(intern, { request: request.raw, response: reply.raw }).catch((cause: GatewayError) => {
         throw createUnreachableError(cause.message, cause);
       });
       return reply.hijack();

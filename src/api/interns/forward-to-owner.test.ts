@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +26,7 @@ describe('a request for an intern that another process runs', () => {
   let url: string;
   let hostUrl: string;
   let hostProves: typeof proveOwnHost = proveOwnHost;
+  let serveChunks: (response: ServerResponse) => void = () => {};
   let onEndless: (value?: unknown) => void = () => {};
 
   const serve = async (listener: RequestListener, at: string | number): Promise<Server> => {
@@ -40,6 +41,7 @@ describe('a request for an intern that another process runs', () => {
       const proof = hostProves(back!, request.headers[HOST_CHALLENGE]);
       if (proof !== undefined) return response.writeHead(200, { [HOST_PROOF]: proof }).end('{}');
       received.push(`${request.method} ${request.url}`);
+      if (request.url === '/chat') return serveChunks(response);
       if (request.url === '/endless') return response.once('close', onEndless).write('first');
       response.writeHead(202, { 'x-owner': 'yes', 'x-hop': String(request.headers['x-headgate-forwarded']) });
       return response.end(
@@ -60,7 +62,7 @@ describe('a request for an intern that another process runs', () => {
     const owners = createOwnerForwarder(front!);
     const intern = () => ({ runtimeAddress: address }) as Intern; // only this field is read
     const gateway = await serve((request, response) => {
-      owners.forward(intern(), request, response).catch((error) => {
+      owners.forward(intern(), { request, response, isChat: request.url === '/chat' }).catch((error) => {
         const { status, headers, body } = writeInternChatError(error);
         response.writeHead(status, headers).end(JSON.stringify(body));
       });
@@ -119,6 +121,32 @@ describe('a request for an intern that another process runs', () => {
     await once(socket, 'close');
     expect(said).toMatch(/^HTTP\/1\.1 101 [\s\S]*\r\n\r\nhi there$/);
     expect(await text(open('/no'))).toMatch(/^HTTP\/1\.1 404 [\s\S]*no$/);
+  });
+
+  it('to chat ends with an error if the owner ends during the stream', async () => {
+    address = ofHost();
+    const chunk = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm' };
+    const hello = `data: ${JSON.stringify({ ...chunk, choices: [{ index: 0, delta: { content: 'ä' } }] })}\n\n`;
+    const read = async (...pieces: (string | Buffer)[]): Promise<string> => {
+      serveChunks = (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const piece of pieces) response.write(piece);
+        setImmediate(() => response.destroy());
+      };
+      return (await fetch(`${url}/chat`)).text();
+    };
+    const [first, second, ...rest] = (await read(Buffer.from(hello), hello.slice(0, 20))).split('\n\n');
+    expect(`${first}\n\n`).toBe(hello);
+    const error = { code: 502, message: expect.any(String), metadata: { reason: 'stream_severed', retryable: true } };
+    expect(JSON.parse(second!.slice(6))).toEqual({
+      ...chunk,
+      choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
+      error,
+    });
+    expect(JSON.parse(rest[0]!.slice(6))).toEqual({ ...chunk, choices: [], session_id: null, usage: null });
+    expect(rest.slice(1)).toEqual(['data: [DONE]', '']);
+    const whole = `${hello}data: [DONE]\n\n`;
+    expect(await read(whole)).toBe(whole);
   });
 
   it('ends at the owner when the client disconnects', async () => {

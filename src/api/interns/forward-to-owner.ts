@@ -7,6 +7,7 @@ import { createChatError } from './chat-failure.ts';
 import type { HostIdentity } from './host-proof.ts';
 import { readOwnerAddress } from './owner-address.ts';
 import { listOnwardHeaders, listReturnedHeaders, passRequest, passUpgrade, type UpgradeRequest } from './pass-on.ts';
+import { relayChatStream } from './relay-chat-stream.ts';
 import { connectToHost, connectToProcess, type OwnerConnection } from './reach-owner.ts';
 
 /**
@@ -20,10 +21,19 @@ const TAKEOVER_SECONDS = 20;
 /** The process or the host that runs an intern. */
 export type Owner = { kind: 'process'; socketPath: string } | { kind: 'host'; hostId: string; url: URL };
 
+export interface ForwardedExchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Already read. Absent: it follows. */
+  body?: Buffer | undefined;
+  /** Whether the response is a stream of the chat API. */
+  isChat?: boolean;
+}
+
 /** Passes requests on to the process that runs an intern. */
 export interface OwnerForwarder {
-  /** @param body already read; undefined: it follows @throws {GatewayError} if the owner does not respond */
-  forward(intern: Intern, request: IncomingMessage, response: ServerResponse, body?: Buffer): Promise<void>;
+  /** @throws {GatewayError} if the owner does not respond */
+  forward(intern: Intern, exchange: ForwardedExchange): Promise<void>;
   /** Passes a WebSocket on. @throws {GatewayError} if the owner does not respond */
   upgrade(intern: Intern, upgrade: UpgradeRequest): Promise<void>;
 }
@@ -50,7 +60,7 @@ export function createOwnerForwarder(identity: HostIdentity): OwnerForwarder {
   });
 
   return {
-    async forward(intern, request, response, body) {
+    async forward(intern, { request, response, body, isChat = false }) {
       const owner = findOwner(identity, intern, request);
       const connection = await connect(owner);
       response.once('close', () => connection.close()); // also if the client disconnects
@@ -58,7 +68,8 @@ export function createOwnerForwarder(identity: HostIdentity): OwnerForwarder {
       try {
         const incoming = await passRequest(request, describe(owner, connection, request, body));
         response.writeHead(incoming.statusCode!, listReturnedHeaders(incoming));
-        await pipeline(incoming, response).catch(() => response.destroy()); // the client learns that the end is missing
+        if (isChat && incoming.statusCode === 200) await relayChatStream(incoming, response);
+        else await pipeline(incoming, response).catch(() => response.destroy()); // the client learns that the end is missing
       } finally {
         connection.close();
       }

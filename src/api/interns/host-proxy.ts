@@ -57,8 +57,9 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { intern, live, path } = await admit(request);
-    if (!live) return parts.owners.forward(intern, request, response);
-    if (request.method === 'POST' && path === '/chat/completions') {
+    const isChat = request.method === 'POST' && path === '/chat/completions';
+    if (!live) return parts.owners.forward(intern, { request, response, isChat });
+    if (isChat) {
       const wanted = readChatRequest(await readJsonBody(request));
       const steered = await serveChat(live, wanted, { raw: response, headers: {}, times: chatTimes });
       if (steered) sendJson(response, 202, steered, {});

@@ -25,7 +25,7 @@ export function createLogHandler(parts: Pick<ChatApiParts, 'getIntern' | 'findLi
         `The intern is ${intern.status}. Its log is shown while it is running.`,
       );
     }
-    await parts.owners.forward(intern, request.raw, reply.raw);
+    await parts.owners.forward(intern, { request: request.raw, response: reply.raw });
     return reply.hijack();
   };
 }

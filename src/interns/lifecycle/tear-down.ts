@@ -25,9 +25,10 @@ export async function tearDownIntern(work: InternWork, intern: Intern): Promise<
     job.signal.throwIfAborted();
     parts.log('intern removal failed', { intern: internId, err: error });
     parts.numbers.removed('failed');
+    const reason = error instanceof InternTeardownError ? error.reason : undefined;
     await writeTransition(work, 'fail_teardown', {
-      lastFailureMessage: describeInternFailure(error),
-      failureReason: error instanceof InternTeardownError ? error.reason : null,
+      lastFailureMessage: describeInternFailure(error, reason),
+      failureReason: reason ?? null,
     });
     return;
   }

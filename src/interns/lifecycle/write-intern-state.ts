@@ -41,8 +41,9 @@ export async function writeRunningFields(
 /** Maximum length of `lastFailureMessage`. */
 const MAX_MESSAGE = 1000;
 
-/** The message of a failure, for the owner of the intern. */
-export function describeInternFailure(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return (text.trim() || 'The cause is unknown; the log of the gateway has more.').slice(0, MAX_MESSAGE).toWellFormed();
+/** The message of a failure, for the owner of the intern. It begins with the cause if that has a name. */
+export function describeInternFailure(error: unknown, cause?: string): string {
+  const text = (error instanceof Error ? error.message : String(error)).trim();
+  const message = text || 'The cause is unknown; the log of the gateway has more.';
+  return (cause === undefined ? message : `${cause}: ${message}`).slice(0, MAX_MESSAGE).toWellFormed();
 }

@@ -58,7 +58,8 @@ export class InternRuns {
   private readonly running: RunningIntern;
   private readonly interactionMs: number;
   private current: OpenRun | undefined;
-  private readonly settled = new Set<string>();
+  /** Questions that cannot be answered any more, and why. */
+  private readonly settled = new Map<string, 'interaction_not_pending' | 'attachment_failed'>();
   private calls = 0;
 
   constructor(running: RunningIntern, { times }: Pick<RuntimeParts, 'times'>) {
@@ -126,9 +127,9 @@ export class InternRuns {
     const { current } = this;
     const pending = current?.pending;
     if (!current || !pending || pending.interaction.id !== interactionId || current.sessionId !== sessionId) {
-      if (this.settled.has(`${sessionId}\n${interactionId}`)) {
-        throw new RunError('interaction_not_pending', 'The question was answered before, or its time has passed.');
-      }
+      const problem = this.settled.get(`${sessionId}\n${interactionId}`);
+      if (problem === 'attachment_failed') throw createLostOutputError();
+      if (problem) throw new RunError(problem, 'The question was answered before, or its run has ended.');
       if (current && !pending)
         throw new RunError('busy', 'The intern is working. Try again later.', { retryable: true });
       throw new RunError('interaction_unknown', 'The intern has not asked this question in this session.');
@@ -136,7 +137,7 @@ export class InternRuns {
     const answer: InteractionReply = readPersonReply(pending.interaction, content);
     clearTimeout(pending.timer);
     current.pending = undefined;
-    this.remember(current, interactionId);
+    this.remember(current, interactionId, 'interaction_not_pending');
     try {
       const isTaken = await this.call((signal) => this.running.agent.answer(current.id, interactionId, answer, signal));
       if (!isTaken) {
@@ -201,7 +202,6 @@ export class InternRuns {
         throw new AgentError('rejected', 'The agent asked a second question before the first was answered.');
       // choice 683
       const expire = (): void => {
-        this.remember(run, interaction.id);
         this.endRun(run, new RunError('run_ended', 'The question was not answered in time.'));
       };
       run.pending = { interaction, timer: setTimeout(expire, this.interactionMs).unref() };
@@ -218,10 +218,7 @@ export class InternRuns {
     run.kept.push(event);
     run.keptBytes += JSON.stringify(event).length;
     if (run.keptBytes > MAX_KEPT_BYTES) {
-      this.endRun(
-        run,
-        new RunError('attachment_failed', 'The run produced more output than is kept without a client.'),
-      );
+      this.endRun(run, createLostOutputError());
     }
   }
 
@@ -243,15 +240,23 @@ export class InternRuns {
 
   private endRun(run: OpenRun, error: RunError): void {
     if (run.isOver) return;
+    if (run.pending) {
+      const problem = error.problem === 'attachment_failed' ? error.problem : 'interaction_not_pending';
+      this.remember(run, run.pending.interaction.id, problem);
+    }
     this.finish(run);
     run.failure = error;
     run.cancellation.abort(error);
     run.reader?.failed(error);
   }
 
-  private remember(run: OpenRun, interactionId: string): void {
-    this.settled.add(`${run.sessionId}\n${interactionId}`);
-    const [oldest] = this.settled;
+  private remember(
+    run: OpenRun,
+    interactionId: string,
+    problem: 'interaction_not_pending' | 'attachment_failed',
+  ): void {
+    this.settled.set(`${run.sessionId}\n${interactionId}`, problem);
+    const [oldest] = this.settled.keys();
     if (this.settled.size > MAX_REMEMBERED) this.settled.delete(oldest!);
   }
 
@@ -266,6 +271,9 @@ export class InternRuns {
     }
   }
 }
+
+const createLostOutputError = (): RunError =>
+  new RunError('attachment_failed', 'The run produced more output than is kept without a client, and was ended.');
 
 function explainFailure(error: unknown): RunError {
   if (error instanceof RunError) return error;

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { invalidRequest } from '../../domain/errors.ts';
-import { oneOf } from '../../schema/shapes.ts';
+import { characterCount, oneOf } from '../../schema/shapes.ts';
 import { createBodyCheck, strictBody } from '../check-body.ts';
 
 /** Characters of a message. */
@@ -65,8 +65,9 @@ export function readChatRequest(body: unknown): ChatRequest {
     ]);
   }
   if (text === '') throw invalidRequest([{ path: `${path}.content`, message: 'is empty' }]);
-  if (text.length > MAX_INPUT) {
-    const says = `has ${text.length} characters; at most ${MAX_INPUT} are allowed`;
+  const length = characterCount(text);
+  if (length > MAX_INPUT) {
+    const says = `has ${length} characters; at most ${MAX_INPUT} are allowed`;
     throw invalidRequest([{ path: `${path}.content`, message: says }]);
   }
   return { kind: 'message', text, sessionId: given, mode };

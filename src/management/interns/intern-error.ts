@@ -17,4 +17,4 @@ export const createInternError = (reason: InternErrorCode, message: string): Gat
 
 /** The error for an intern that does not exist, or that the caller cannot see. */
 export const createMissingInternError = (): GatewayError =>
-  new GatewayError('not_found', 'There is no intern with this id.');
+  new GatewayError('not_found', 'There is no intern with this id.', { metadata: { reason: 'not_found' } });

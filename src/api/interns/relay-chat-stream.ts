@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createChatError, describeChatFailure } from './chat-failure.ts';
+
+const END = '\n\n';
+const DONE = 'data: [DONE]';
+/** Longest part of a chunk that waits for its end. A chunk has at most one event of an agent, in JSON twice. */
+const MAX_WAITING = 16 * 1024 * 1024;
+
+/**
+ * Passes a stream of chunks of another process on, in whole chunks. If that process ends, the client gets the error
+ * `stream_severed`, the final chunk and `[DONE]`, as after every error.
+ */
+export async function relayChatStream(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  let [rest, last, isDone] = ['', '', false];
+  incoming.setEncoding('utf8');
+  try {
+    for await (const piece of incoming as AsyncIterable<string>) {
+      rest += piece;
+      const end = rest.lastIndexOf(END) + END.length;
+      if (end < END.length) {
+        if (rest.length > MAX_WAITING) throw new Error('A chunk is too long.');
+        continue;
+      }
+      const whole = rest.slice(0, end);
+      rest = rest.slice(end);
+      const frames = whole.split(END);
+      last = frames.findLast((frame) => frame.startsWith('data: {')) ?? last;
+      isDone ||= frames.includes(DONE);
+      if (response.destroyed) return;
+      if (!response.write(whole)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    }
+  } catch {
+    // reported below
+  }
+  if (response.destroyed) return;
+  if (!isDone) response.write(writeSevered(last));
+  response.end();
+}
+
+/** Writes the end of a stream, with the fields that all its chunks share. */
+function writeSevered(frame: string): string {
+  const { id, object, created, model } = JSON.parse(frame.slice('data: '.length) || '{}');
+  const shared = { id, object, created, model };
+  const error = createChatError('stream_severed', 'The process of the gateway that runs the intern has ended.');
+  const choices = [{ index: 0, delta: {}, finish_reason: 'error' }];
+  const chunks = [
+    { ...shared, choices, error: describeChatFailure(error) },
+    { ...shared, choices: [], session_id: null, usage: null },
+  ];
+  return `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}${END}`).join('')}${DONE}${END}`;
+}
