@@ -419,7 +419,7 @@ describe('a removal', () => {
     };
     await send('DELETE', `/${id}`);
     await settle(id, 'destroy_failed');
-    expect(await find(id)).toMatchObject({ lastFailureMessage: 'The archive is full.' });
+    expect(await find(id)).toMatchObject({ lastFailureMessage: 'workspace_archive_failed: The archive is full.' });
     for (const [method, path] of [
       ['POST', '/provision'],
       ['POST', '/suspend'],

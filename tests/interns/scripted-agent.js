@@ -15,7 +15,6 @@ async function run(steps, response) {
     if (!response.headersSent) response.writeHead(200).flushHeaders();
     if (step === 'hang') return undefined;
     if (step === 'wait') await once(answers, 'answer');
-    else if (step === 'die') process.exit(1);
     else if (step.flood) response.write(`${JSON.stringify({ type: 'text', text: 'x'.repeat(step.flood) })}\n`);
     else response.write(typeof step === 'string' ? step : `${JSON.stringify(step)}\n`);
   }
