@@ -6,7 +6,9 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EgressCounts, type EgressLimits, openEgressProxy } from '../../src/platform/egress/egress-proxy.ts';
+import { openEgressProxy } from '../../src/platform/egress/egress-proxy.ts';
+import type { EgressLimits } from '../../src/platform/egress/proxy-server.ts';
+import type { EgressCounts } from '../../src/platform/egress/sandbox-egress.ts';
 import type { EgressSecrets } from '../../src/platform/egress/egress-secrets.ts';
 import { createOutbound, type Outbound } from '../../src/platform/outbound/outbound.ts';
 

@@ -1,57 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { isIP } from 'node:net';
-import { OutboundError } from '../outbound/outbound-error.ts';
-import { EgressRefusal, explainOutboundError, writeRefusal } from './egress-refusal.ts';
-import { type EgressSecrets, isBoundHost, releaseInto } from './egress-secrets.ts';
-import { forwardRequest } from './forward-request.ts';
-import { removeHopHeaders } from './hop-headers.ts';
-import { compileHostList } from './host-list.ts';
-import { readRequestTarget } from './read-request-target.ts';
-import { readTarget, type EgressTarget } from './read-target.ts';
-import { secureUpstream, terminateTls } from './terminate-tls.ts';
-import { beginTunnel, joinTunnel } from './tunnel.ts';
+import { createProxyServer, egressLimits } from './proxy-server.ts';
+import { SandboxEgress, type SandboxEgressOptions } from './sandbox-egress.ts';
 
-export interface EgressLimits {
-  /** Connections of the sandbox at the same time. One more is closed. */
-  connections: number;
-  /** Maximum headers of a request or a response. */
-  headerBytes: number;
-  /** Time for the headers of a request, and for the first bytes of a tunnel. */
-  beginMs: number;
-  /** Maximum time without data. */
-  idleMs: number;
-}
-
-export const egressLimits: EgressLimits = { connections: 64, headerBytes: 32_768, beginMs: 10_000, idleMs: 120_000 };
-
-/** The traffic of sandboxes, which proxies count up. */
-export interface EgressCounts {
-  /** Requests and tunnels. */
-  served: number;
-  refused: number;
-  failed: number;
-  /** To hosts. */
-  sentBytes: number;
-  /** From hosts. */
-  receivedBytes: number;
-}
-
-export interface EgressProxyOptions {
+export interface EgressProxyOptions extends SandboxEgressOptions {
   /** Unix socket to listen on, for one sandbox. At most 107 bytes. */
   socketPath: string;
-  /** Lower-case host names and globs. `*`: every public host. */
-  allowedDomains: readonly string[];
-  /** Opens a connection to a checked address. @throws {OutboundError} */
-  connect: (host: string, port: number, signal: AbortSignal) => Promise<Socket>;
-  counts: EgressCounts;
-  /** Called for refusals, at most once for each host and reason, and at most 20 times. */
-  report?: (refusal: { host: string; port: number; reason: string }) => void;
-  /** Absent: the sandbox has no secrets, and every tunnel to port 443 stays opaque. */
-  secrets?: EgressSecrets | undefined;
-  limits?: Partial<EgressLimits>;
 }
 
 export interface EgressProxy {
@@ -59,223 +14,26 @@ export interface EgressProxy {
   close(): Promise<void>;
 }
 
-const MAX_REPORTS = 20;
-
-/**
- * Opens the only way out of a sandbox: an HTTP proxy that connects to allowed hosts at the ports 80 and 443. At port 443
- * a client must use TLS with the name of the host. At port 80 it must use HTTP with that name. TLS ends in the proxy only
- * for hosts that secrets are bound to.
- *
- * @see docs/guides/sandbox-network.md
- */
-export async function openEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
-  const proxy = new SandboxEgress(options);
-  await proxy.listen(options.socketPath);
-  return proxy;
-}
-
-class SandboxEgress implements EgressProxy {
-  private readonly options: EgressProxyOptions;
-  private readonly limits: EgressLimits;
-  private readonly isAllowed: (host: string) => boolean;
-  private readonly server: Server;
-  /** Connections of the sandbox. */
-  private readonly sockets = new Set<Socket>();
-  /** Tunnels to port 80, and those whose TLS ends here. Their requests come to the same server. */
-  private readonly openTunnels = new WeakMap<Duplex, EgressTarget>();
-  private readonly closing = new AbortController();
-  private readonly reported = new Set<string>();
-
-  constructor(options: EgressProxyOptions) {
-    this.options = options;
-    this.limits = { ...egressLimits, ...options.limits };
-    this.isAllowed = compileHostList(options.allowedDomains);
-    const { connections, headerBytes, beginMs, idleMs } = this.limits;
-    const server = createServer(
-      { maxHeaderSize: headerBytes, headersTimeout: beginMs, requestTimeout: 0, keepAliveTimeout: 5000 },
-      (request, response) => void this.forward(request, response),
-    );
-    server.maxConnections = connections;
-    server.timeout = idleMs;
-    server.on('connection', (socket: Socket) => this.watch(socket));
-    server.on('drop', () => options.counts.refused++);
-    server.on('connect', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-      void this.tunnel(request, socket, head);
-    });
-    this.server = server;
-  }
-
-  async listen(path: string): Promise<void> {
-    this.server.listen(path);
-    await once(this.server, 'listening');
-  }
-
-  async close(): Promise<void> {
-    if (this.closing.signal.aborted) return;
-    this.closing.abort(new Error('the sandbox has ended'));
-    const closed = once(this.server, 'close');
-    this.server.close();
-    for (const socket of this.sockets) socket.destroy();
-    await closed;
-  }
-
-  private watch(socket: Socket): void {
-    if (this.sockets.has(socket)) return; // a tunnel to port 80 arrives a second time
-    this.sockets.add(socket);
-    socket.on('error', () => {}); // a broken connection ends by itself
-    socket.once('close', () => this.sockets.delete(socket));
-  }
-
-  /** Serves `CONNECT host:port`. */
-  private async tunnel(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
-    const { counts, connect } = this.options;
-    let target: EgressTarget | undefined;
-    try {
-      if (this.openTunnels.has(socket)) throw new EgressRefusal(400, 'A tunnel in a tunnel is not allowed.');
-      target = await this.check(readTarget(request.url ?? ''));
-      if (target.port === 80) {
-        this.openTunnels.set(socket, target);
-        socket.write(ESTABLISHED);
-        socket.unshift(head);
-        this.server.emit('connection', socket);
-        return;
+/** Opens the only way out of a sandbox: an HTTP proxy on a Unix socket that only this sandbox can open. */
+export async function openEgressProxy({ socketPath, ...options }: EgressProxyOptions): Promise<EgressProxy> {
+  const server = createProxyServer({ ...egressLimits, ...options.limits });
+  const egress = new SandboxEgress(options, (connection) => server.emit('connection', connection));
+  server.on('connection', (socket: Socket) => void (egress.admit(socket) || socket.destroy()));
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => void egress.forward(request, response));
+  server.on('connect', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    void egress.tunnel(request, socket, head);
+  });
+  server.listen(socketPath);
+  await once(server, 'listening');
+  let closed: Promise<unknown> | undefined;
+  return {
+    async close() {
+      if (!closed) {
+        closed = once(server, 'close');
+        server.close();
+        egress.close();
       }
-      const { secrets } = this.options;
-      if (secrets && isIP(target.host) === 0 && (await isBoundHost(secrets, target.host))) {
-        return await this.terminate(secrets, target, socket, head);
-      }
-      const { idleMs, beginMs } = this.limits;
-      const upstream = await this.dial(connect, target, socket);
-      this.count(upstream);
-      socket.write(ESTABLISHED);
-      const problem = await joinTunnel(socket, upstream, { head, host: target.host, idleMs, beginMs });
-      if (problem === undefined) counts.served++;
-      else this.note(target, problem);
-    } catch (error) {
-      const { status, message } = this.explain(error, target);
-      if (socket.writable) socket.end(writeRefusal(status, message));
-      else socket.destroy();
-    }
-  }
-
-  /** Ends the TLS of a tunnel, so that its requests can get secrets. */
-  private async terminate(
-    { authority }: EgressSecrets,
-    target: EgressTarget,
-    socket: Socket,
-    head: Buffer,
-  ): Promise<void> {
-    const { host } = target;
-    const { beginMs } = this.limits;
-    socket.write(ESTABLISHED);
-    const begun = await beginTunnel(socket, { head, host, beginMs });
-    if (!('first' in begun)) {
-      if (begun.problem !== undefined) this.note(target, begun.problem);
-      return;
-    }
-    const secure = await terminateTls(socket, { first: begun.first, context: authority.certify(host), beginMs });
-    if ('problem' in secure) {
-      if (secure.problem !== undefined) this.note(target, secure.problem);
-      return;
-    }
-    this.openTunnels.set(secure, { ...target, authority: host });
-    this.server.emit('connection', secure);
-  }
-
-  /** Serves `GET http://host/…` and the like, and the requests in open tunnels. */
-  private async forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { counts, connect, secrets } = this.options;
-    const tunnel = this.openTunnels.get(request.socket);
-    let target: EgressTarget | undefined;
-    let upstream: Socket | undefined;
-    try {
-      const { path, isNamed, ...named } = readRequestTarget(request, tunnel);
-      target = await this.check(named);
-      const { host, authority, port } = target;
-      const isSecure = tunnel?.port === 443;
-      const places = { path, headers: removeHopHeaders(request.headersDistinct) };
-      const mayHave = isNamed && (isSecure || port === 80);
-      const put = secrets && mayHave ? await releaseInto(secrets, host, places) : { ...places, masked: [] };
-      upstream = await this.dial(connect, target, request.socket);
-      this.count(upstream);
-      const { idleMs, headerBytes, beginMs } = this.limits;
-      const authorities = secrets?.hostAuthorities;
-      if (isSecure) upstream = await secureUpstream(upstream, { host, beginMs, authorities });
-      await forwardRequest(request, response, { ...put, upstream, host: authority, idleMs, headerBytes });
-      counts.served++;
-    } catch (error) {
-      const { status, message } = this.explain(error, target);
-      upstream?.destroy();
-      if (response.headersSent || response.destroyed) return void request.socket.destroy();
-      response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' });
-      response.end(`${message}\n`);
-    }
-  }
-
-  /** A host that a secret is bound to needs no entry in the allowlist. @throws {EgressRefusal} */
-  private async check(target: EgressTarget): Promise<EgressTarget> {
-    const { host, port } = target;
-    if (port !== 80 && port !== 443) {
-      throw new EgressRefusal(403, `Port ${port} is closed. Only the ports 80 and 443 are open.`);
-    }
-    if (this.isAllowed(host)) return target;
-    const { secrets } = this.options;
-    if (secrets && isIP(host) === 0 && (await isBoundHost(secrets, host))) return target;
-    throw new EgressRefusal(403, `${host} is not among the allowed_domains of this container.`, target);
-  }
-
-  private async dial(
-    connect: EgressProxyOptions['connect'],
-    { host, port }: EgressTarget,
-    client: Socket,
-  ): Promise<Socket> {
-    const abandoned = new AbortController();
-    const abandon = (): void => abandoned.abort(new Error('the client has disconnected'));
-    client.once('close', abandon);
-    try {
-      return await connect(host, port, AbortSignal.any([this.closing.signal, abandoned.signal]));
-    } finally {
-      client.off('close', abandon);
-    }
-  }
-
-  private count(upstream: Socket): void {
-    const { counts } = this.options;
-    const destroy = (): void => void upstream.destroy();
-    this.closing.signal.addEventListener('abort', destroy, { once: true });
-    upstream.on('error', () => {}); // both ends of a tunnel, and requests, notice the end
-    upstream.once('close', () => {
-      this.closing.signal.removeEventListener('abort', destroy);
-      counts.sentBytes += upstream.bytesWritten;
-      counts.receivedBytes += upstream.bytesRead;
-    });
-  }
-
-  private explain(error: unknown, target: EgressTarget | undefined): { status: number; message: string } {
-    const { counts } = this.options;
-    const refusal =
-      error instanceof EgressRefusal
-        ? error
-        : error instanceof OutboundError && target
-          ? explainOutboundError(error, target)
-          : new EgressRefusal(502, 'The connection was interrupted.');
-    if (refusal.status >= 500) {
-      counts.failed++;
-      return refusal;
-    }
-    this.note(refusal.target ?? target, refusal.message);
-    return refusal;
-  }
-
-  private note(target: EgressTarget | undefined, reason: string): void {
-    const { counts, report } = this.options;
-    counts.refused++;
-    const { host, port } = target ?? { host: '', port: 0 };
-    const key = `${host}:${port} ${reason}`;
-    if (this.reported.has(key) || this.reported.size >= MAX_REPORTS) return;
-    this.reported.add(key);
-    report?.({ host, port, reason });
-  }
+      await closed;
+    },
+  };
 }
-
-const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n';
