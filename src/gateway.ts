@@ -273,6 +273,7 @@ async function assemble(
       driver: sandboxDriver,
       numbers: telemetry.sandboxes,
       cleans: !slot?.slot,
+      slot: slot?.slot ?? 0,
     },
     resources,
   );

@@ -31,8 +31,14 @@ export async function createSandboxDriver({
     }
     case 'kubernetes': {
       const { createKubernetesDriver } = await import('../platform/sandbox/kubernetes/kubernetes-driver.ts');
-      const { runtime_class: runtimeClass, home_medium: home, ...settings } = config.tools.sandbox.kubernetes;
-      const chosen = { ...settings, home, ...(runtimeClass !== undefined && { runtimeClass }) };
+      const { runtime_class: runtimeClass, home_medium: home, egress, ...settings } = config.tools.sandbox.kubernetes;
+      const { gateway_labels: labels, gateway_namespace: namespace } = egress ?? {};
+      const chosen = {
+        ...settings,
+        home,
+        ...(runtimeClass !== undefined && { runtimeClass }),
+        ...(labels && { gatewayPods: { labels, ...(namespace !== undefined && { namespace }) } }),
+      };
       return { driver: createKubernetesDriver(chosen, nameGateway(dataDir)) };
     }
     case 'off':

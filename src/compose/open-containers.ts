@@ -12,8 +12,9 @@ import type { SandboxDriver, SandboxLimits } from '../platform/sandbox/sandbox.t
 import type { ContainerStore } from '../platform/storage/ports/containers.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { SandboxNumbers } from '../platform/telemetry/sandbox-numbers.ts';
-import { createEgress } from './create-egress.ts';
+import { createEgress, type OpenProxy } from './create-egress.ts';
 import { createSandboxDriver } from './create-sandbox-driver.ts';
+import { createSocketProxies } from './create-socket-proxies.ts';
 
 /** The containers of workspaces, and what the runtime of interns shares with them. */
 export interface OpenedContainers {
@@ -38,6 +39,8 @@ export interface OpenContainersParts {
   driver: SandboxDriver | undefined;
   /** Whether it removes what is left of containers. One of several workers does so for all. */
   cleans: boolean;
+  /** Number of the worker; 0 without workers. */
+  slot: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -58,11 +61,8 @@ export async function openContainers(
     resources.defer(() => driver.close().catch((error: unknown) => log('sandbox stop failed', { err: error })));
     void driver.removeLeftovers().catch((error: unknown) => log('sandbox stop failed', { err: error }));
   }
-  // A simulated sandbox has no network.
-  const hasNetwork = driver !== undefined && driver.kind !== 'simulation';
-  const hasOtherUser = driver?.kind === 'bubblewrap';
-  const egress = { outbound, counts: numbers.egress, log, hasOtherUser };
-  const openEgress = hasNetwork ? createEgress(egress, resources) : undefined;
+  const openProxy = driver && (await chooseProxies(driver.kind, parts, resources));
+  const openEgress = openProxy && createEgress({ outbound, counts: numbers.egress, log, openProxy });
   const containers = createContainers({
     driver,
     store,
@@ -88,6 +88,20 @@ export async function openContainers(
     resources.defer(sweep.close);
   }
   return { containers, driver, problem, openEgress };
+}
+
+/** @returns undefined: sandboxes of this kind have no network */
+async function chooseProxies(
+  kind: SandboxDriver['kind'],
+  { config, slot, log }: OpenContainersParts,
+  resources: AsyncDisposableStack,
+): Promise<OpenProxy | undefined> {
+  if (kind === 'simulation') return undefined;
+  if (kind !== 'kubernetes') return createSocketProxies({ hasOtherUser: kind === 'bubblewrap' }, resources);
+  const { egress } = config().tools.sandbox.kubernetes;
+  if (!egress) return undefined;
+  const { openPodProxies } = await import('./open-pod-proxies.ts');
+  return await openPodProxies({ ...egress, port: egress.port + slot, log }, resources);
 }
 
 /** Returns the limits of sandboxes that start now. */

@@ -29,7 +29,9 @@ export function openRuntime(parts: OpenRuntimeParts, resources: AsyncDisposableS
   const { config, driver, problem, store, objects, bus, log, own } = parts;
   const openEgress: OpenInternEgress = async ({ intern, name, allowedDomains, connectGateway }) => {
     if (!parts.openEgress)
-      throw new Error('Interns need a sandbox with a network, which the simulation does not have.');
+      throw new Error(
+        'Interns need a sandbox with a network, which the driver does not have here. See docs/guides/sandbox-network.md.',
+      );
     const { workspaceId, vaultId, attachedVaultId } = intern;
     const release = createSecretRelease(parts.vault, { internId: intern.id, workspaceId, vaultId, attachedVaultId });
     const placeholders = await release.listPlaceholders();

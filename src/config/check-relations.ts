@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { MAX_PHRASE_BYTES } from '../domain/content-filter.ts';
 import { MAX_USD_PER_PIECE, MAX_USD_PER_TOKEN } from '../domain/endpoint.ts';
 import { findFusionSlug } from '../domain/fusion.ts';
@@ -25,6 +26,7 @@ export function checkRelations(config: Config): RelationProblem[] {
     ...checkHosts(config.outbound),
     ...checkMcp(config.mcp),
     ...checkRuntime(config.interns),
+    ...checkPodEgress(config.tools.sandbox.kubernetes.egress),
     ...checkMasterKeys(config.secrets),
     ...checkPhrases(config.guardrails.injection_allowlist),
     ...checkContents(config.io_logging),
@@ -53,6 +55,18 @@ function checkMasterKeys(secrets: Config['secrets']): RelationProblem[] {
     if (second === undefined) return [];
     return [{ path: ['secrets', second], message: `cannot be set beside ${first}; keep one of them` }];
   });
+}
+
+/** Pods connect to an address, because they have no DNS. A policy names pods by their labels. */
+function checkPodEgress(egress: Config['tools']['sandbox']['kubernetes']['egress']): RelationProblem[] {
+  const path = ['tools', 'sandbox', 'kubernetes', 'egress'];
+  const { address = '::', gateway_namespace: namespace, gateway_labels: labels } = egress ?? {};
+  return [
+    ...(isIP(address) === 0 ? [{ path: [...path, 'address'], message: 'must be an IP address' }] : []),
+    ...(namespace !== undefined && labels === undefined
+      ? [{ path: [...path, 'gateway_namespace'], message: 'needs gateway_labels' }]
+      : []),
+  ];
 }
 
 /** The agent of interns must be one of the configured ones. */

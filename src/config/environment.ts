@@ -112,7 +112,9 @@ function warnUnknown(name: string): string[] {
   const leaves = [...listLeaves(rootNode)];
   const sameKey = leaves.filter((path) => String(path.at(-1)).toUpperCase() === rest);
   const names = leaves.map(formatName);
-  const nearest = sameKey.length === 1 ? formatName(sameKey[0]!) : findNearestName(name, names);
+  const depth = Math.min(...sameKey.map((path) => path.length));
+  const [outermost, another] = sameKey.filter((path) => path.length === depth); // the port of the server before others
+  const nearest = outermost && !another ? formatName(outermost) : findNearestName(name, names);
   if (nearest !== undefined) return [`${name} sets nothing; the nearest name that does is ${nearest}.`];
   const isOurs = Object.keys(rootNode.properties ?? {}).some((key) => rest.startsWith(`${key.toUpperCase()}_`));
   return isOurs ? [`${name} sets nothing. See ${docsUrl('reference/configuration')}.`] : [];

@@ -255,6 +255,20 @@ describe('an invalid file', () => {
     expect(problemsOf(text)).toContain(problem);
   });
 
+  it('names what the egress proxy of pods lacks', () => {
+    const problems = (egress: string) => problemsOf(`tools: { sandbox: { kubernetes: { egress: ${egress} } } }`);
+    const at = '1: tools.sandbox.kubernetes.egress';
+    expect(problems('{ address: fd00::1, gateway_labels: { app: headgate }, gateway_namespace: n }')).toEqual([]);
+    expect(problems('{ port: 3128 }')).toEqual([`${at}.address: is missing`]);
+    expect(problems('{ address: gateway.example }')).toEqual([
+      `${at}.address: must be an IP address, got "gateway.example"`,
+    ]);
+    expect(problems('{ address: 10.0.0 }')).toEqual([`${at}.address: must be an IP address`]);
+    expect(problems('{ address: 10.0.0.1, gateway_namespace: n }')).toEqual([
+      `${at}.gateway_namespace: needs gateway_labels`,
+    ]);
+  });
+
   it('reports problems of every kind, from the top, without consequential ones', () => {
     const text = `
 server: { port: x }

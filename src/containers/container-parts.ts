@@ -19,7 +19,8 @@ export type OpenEgress = (sandbox: {
   ownHost?: { name: string; connect: () => Promise<Socket> };
 }) => Promise<OpenedEgress>;
 
-export interface OpenedEgress extends SandboxNetwork {
+export interface OpenedEgress {
+  network: SandboxNetwork;
   /** PEM. The certificates that programs in a sandbox with secrets must trust. `listTrustVariables` names their file. */
   trustBundle?: string | undefined;
   close(): Promise<void>;

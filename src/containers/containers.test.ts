@@ -341,7 +341,7 @@ describe('containers', () => {
     const egress: string[] = [];
     const { open, containers, driver } = openProcess({}, async ({ name, allowedDomains }) => {
       egress.push(`open ${allowedDomains.join(' ')}`);
-      return { proxySocket: `/proxy/${name}`, close: async () => void egress.push('close') };
+      return { network: { proxySocket: `/proxy/${name}` }, close: async () => void egress.push('close') };
     });
     const network = { allowedDomains: ['b.example', 'a.example'] };
     await open('c', { network });

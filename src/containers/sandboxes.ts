@@ -157,7 +157,7 @@ export class Sandboxes {
       egress = allowedDomains.length > 0 ? await openEgress?.({ name, workspaceId, allowedDomains }) : undefined;
       if (egress) cleanup.defer(egress.close);
       const { limits } = settings();
-      sandbox = await driver!.start({ name, limits, ...(egress && { network: { proxySocket: egress.proxySocket } }) });
+      sandbox = await driver!.start({ name, limits, ...(egress && { network: egress.network }) });
       cleanup.defer(() => sandbox.stop());
       home = new HomeSync({
         store,

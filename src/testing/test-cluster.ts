@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -15,7 +15,9 @@ export interface TestCluster {
   token: string;
   /** Pods as they were created, by name. */
   pods: Map<string, TestPod>;
-  policies: Map<string, unknown>;
+  policies: Map<string, TestPolicy>;
+  /** Whether pods have only the network that a policy permits. Pods with a network have that of the host. */
+  enforcesPolicies: boolean;
   /** Requests so far: method and path. */
   requests: string[];
   /** The status of pods that are created from now on, instead of running. */
@@ -29,11 +31,18 @@ interface TestPod {
   keeper?: ChildProcess;
   /** Process id of the first process in the pod. */
   first?: number;
+  hasNetwork: boolean;
+}
+
+interface TestPolicy {
+  metadata: { name: string; ownerReferences?: { uid: string }[] };
+  spec: { podSelector: { matchLabels: Record<string, string> }; egress?: unknown[]; ingress?: unknown[] };
 }
 
 interface PodBody {
   metadata: {
     name?: string;
+    uid?: string;
     generateName: string;
     labels: Record<string, string>;
     annotations: Record<string, string>;
@@ -46,8 +55,30 @@ interface PodBody {
 }
 
 const NAMESPACE = 'sandboxes';
+/** Of pods that may reach the egress proxy. */
+const NETWORK_LABEL = 'headgate.egress';
 const MAX_TRIES = 1000;
 const PROTOCOL = 'v5.channel.k8s.io';
+
+/** @returns why pods cannot run here */
+export function canRunPods({ hasNode = false } = {}): string | undefined {
+  const isolated = ['--unshare-all', '--unshare-user', '--ro-bind', '/', '/', 'nsenter', '--version'];
+  if (hasNode && !existsSync('/usr/bin/node'))
+    return 'The pods of the tests have the programs of this host, which has no /usr/bin/node.';
+  if (spawnSync('bwrap', isolated).status === 0) return undefined;
+  return 'The pods of the tests run with bwrap and nsenter, which do not work here.';
+}
+
+/** Writes a kubeconfig file for the cluster. @param user as YAML */
+export const writeKubeconfig = (
+  { url, token }: Pick<TestCluster, 'url' | 'token'>,
+  user = `token: ${token}`,
+): string => `
+current-context: test
+contexts: [{ name: test, context: { cluster: local, user: gateway, namespace: ${NAMESPACE} } }]
+clusters: [{ name: local, cluster: { server: ${url} } }]
+users: [{ name: gateway, user: { ${user} } }]
+`;
 
 export async function startTestCluster(): Promise<TestCluster> {
   const cluster: TestCluster = {
@@ -55,6 +86,7 @@ export async function startTestCluster(): Promise<TestCluster> {
     token: randomUUID(),
     pods: new Map(),
     policies: new Map(),
+    enforcesPolicies: true,
     requests: [],
     startStatus: undefined,
     async close() {
@@ -80,7 +112,7 @@ export async function startTestCluster(): Promise<TestCluster> {
       return;
     }
     const stream = acceptWebSocket(request, socket, PROTOCOL);
-    if (action === 'exec') runInPod(pod.first, url.searchParams.getAll('command'), stream);
+    if (action === 'exec') runInPod(pod, url.searchParams.getAll('command'), stream);
     else stream.onMessage((message) => pod.keeper!.stdin!.write(message.subarray(1)));
   });
   server.listen(0, '127.0.0.1');
@@ -107,8 +139,10 @@ async function respond(cluster: TestCluster, request: IncomingMessage): Promise<
       const policy = cluster.policies.get(name!);
       return policy ? { status: 200, body: policy } : fault(404, 'not found');
     }
-    const policy = (await json(request)) as { metadata: { name: string } };
+    const policy = (await json(request)) as TestPolicy;
+    if (cluster.policies.has(policy.metadata.name)) return fault(409, 'already exists');
     cluster.policies.set(policy.metadata.name, policy);
+    for (const pod of cluster.pods.values()) if (isPermitted(policy, pod)) void startPod(pod, true);
     return { status: 201, body: policy };
   }
   if (kind !== 'pods') return fault(404, 'the server could not find the requested resource');
@@ -124,6 +158,9 @@ async function respond(cluster: TestCluster, request: IncomingMessage): Promise<
   if (request.method === 'DELETE') {
     endPod(pod);
     cluster.pods.delete(name);
+    const isOwned = ({ metadata }: TestPolicy) =>
+      metadata.ownerReferences?.some(({ uid }) => uid === pod.body.metadata.uid) === true;
+    for (const [key, policy] of cluster.policies) if (isOwned(policy)) cluster.policies.delete(key);
   }
   return { status: 200, body: describePodState(pod) };
 }
@@ -132,14 +169,27 @@ const describePodState = ({ body, status }: TestPod) => ({ ...body, status });
 
 async function createPod(cluster: TestCluster, body: PodBody): Promise<unknown> {
   const name = body.metadata.generateName + randomUUID().slice(0, 8);
-  const pod: TestPod = { body: { ...body, metadata: { ...body.metadata, name } }, status: { phase: 'Pending' } };
+  const pod: TestPod = {
+    body: { ...body, metadata: { ...body.metadata, name, uid: randomUUID() } },
+    status: { phase: 'Pending' },
+    hasNetwork: false,
+  };
   cluster.pods.set(name, pod);
   if (cluster.startStatus) pod.status = cluster.startStatus as TestPod['status'];
-  else void startPod(pod);
+  else if (!cluster.enforcesPolicies) void startPod(pod, true);
+  else if (!body.metadata.labels[NETWORK_LABEL]) void startPod(pod, false); // others wait for their policy
   return describePodState(pod);
 }
 
-async function startPod(pod: TestPod): Promise<void> {
+/** Whether a policy lets a pod connect to something. */
+function isPermitted({ spec }: TestPolicy, { body, first }: TestPod): boolean {
+  const wanted = Object.entries(spec.podSelector.matchLabels);
+  const isSelected = wanted.every(([key, value]) => body.metadata.labels[key] === value);
+  return isSelected && first === undefined && (spec.egress ?? []).length > 0;
+}
+
+async function startPod(pod: TestPod, hasNetwork: boolean): Promise<void> {
+  pod.hasNetwork = hasNetwork;
   const { securityContext, containers, volumes } = pod.body.spec;
   const user = String(securityContext.runAsUser);
   const size = (name: string): string => volumes.find((each) => each.name === name)!.emptyDir.sizeLimit;
@@ -152,6 +202,7 @@ async function startPod(pod: TestPod): Promise<void> {
   const isolation = [
     '--unshare-all',
     '--unshare-user',
+    ...(hasNetwork ? ['--share-net'] : []),
     '--uid',
     user,
     '--gid',
@@ -188,8 +239,9 @@ function endPod({ keeper }: TestPod): void {
   keeper?.kill('SIGKILL');
 }
 
-function runInPod(first: number, command: string[], stream: ServerSocket): void {
-  const namespaces = ['--user', '--preserve-credentials', '--mount', '--pid', '--ipc', '--net', '--uts'];
+function runInPod({ first, hasNetwork }: TestPod, command: string[], stream: ServerSocket): void {
+  const namespaces = ['--user', '--preserve-credentials', '--mount', '--pid', '--ipc', '--uts'];
+  if (!hasNetwork) namespaces.push('--net');
   const child = spawn('nsenter', ['--target', String(first), ...namespaces, '--root', '--wd', '--', ...command], {
     stdio: 'pipe',
     env: { PATH: process.env.PATH },

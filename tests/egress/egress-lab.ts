@@ -134,8 +134,9 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function talk(socketPath: string, text = ''): Talk {
-  const socket = connect(socketPath);
+/** Connects to a proxy, and sends text. @param to path of a Unix socket, or a port of the loopback */
+export function talk(to: string | number, text = ''): Talk {
+  const socket = typeof to === 'number' ? connect(to, '127.0.0.1') : connect(to);
   let received = '';
   socket.on('error', () => {}); // `end` shows what was received
   socket.on('data', (bytes) => {

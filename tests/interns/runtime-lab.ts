@@ -4,7 +4,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
-import { createEgress } from '../../src/compose/create-egress.ts';
+import { createEgress, type OpenProxy } from '../../src/compose/create-egress.ts';
+import { createSocketProxies } from '../../src/compose/create-socket-proxies.ts';
 import type { Intern } from '../../src/domain/intern.ts';
 import type { AgentEvent } from '../../src/interns/agent/events.ts';
 import { createRuntime, type LocalRuntime } from '../../src/interns/runtime/create-runtime.ts';
@@ -21,7 +22,10 @@ import { testGateway } from '../../src/testing/test-gateway.ts';
 const workspaceId = '00000000-0000-4000-8000-0000000000a1';
 
 /** A gateway with the simulator, and runtimes of interns whose agents call it. */
-export async function openRuntimeLab(createDriver?: (folder: string) => SandboxDriver) {
+export async function openRuntimeLab(
+  createDriver?: (folder: string) => SandboxDriver,
+  chooseProxies?: (resources: AsyncDisposableStack) => Promise<OpenProxy>,
+) {
   const gate = await testGateway({
     interns: { enabled: false },
     bootstrap: { keys: [{ key: KEY_PLACEHOLDER, name: 'intern', workspace: 'main', member: 'ada' }] },
@@ -32,7 +36,8 @@ export async function openRuntimeLab(createDriver?: (folder: string) => SandboxD
   const driver = createDriver?.(folder) ?? new BubblewrapDriver({ folder, hidden: [] });
   const counts = { served: 0, refused: 0, failed: 0, sentBytes: 0, receivedBytes: 0 };
   const outbound = { connectTo: () => Promise.reject(new Error('no other host')) };
-  const openEgress = createEgress({ outbound, counts, log: () => {}, hasOtherUser: true }, resources);
+  const openProxy = (await chooseProxies?.(resources)) ?? createSocketProxies({ hasOtherUser: true }, resources);
+  const openEgress = createEgress({ outbound, counts, log: () => {}, openProxy });
   const logged: unknown[] = [];
 
   const createParts = (changed: Partial<RuntimeParts>): RuntimeParts => ({

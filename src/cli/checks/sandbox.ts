@@ -6,6 +6,7 @@ import { createSandboxDriver } from '../../compose/create-sandbox-driver.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { SandboxDriver } from '../../platform/sandbox/sandbox.ts';
 import type { Finding } from './finding.ts';
+import { checkPodNetwork, type PodEgress } from './pod-network.ts';
 
 const subject = 'sandbox';
 
@@ -18,7 +19,7 @@ const works: Record<SandboxDriver['kind'], string> = {
   simulation: 'a simulation, which runs no programs of this host',
 };
 
-/** Checks whether the driver of the configuration works. Starts a sandbox only if it is bubblewrap. */
+/** Checks whether the driver of the configuration works. Starts sandboxes only with bubblewrap, and for the network of pods. */
 export async function checkSandbox(loaded: Pick<LoadedConfig, 'config' | 'dataDir' | 'file'>): Promise<Finding> {
   const { driver: name } = loaded.config.tools.sandbox;
   if (name === 'off') return { status: 'ok', subject, says: 'off (tools.sandbox.driver), so models run no commands' };
@@ -31,15 +32,24 @@ export async function checkSandbox(loaded: Pick<LoadedConfig, 'config' | 'dataDi
       return finding.status === 'ok' ? { ...finding, says: `${finding.says}; ${driver.describeLimits()}` } : finding;
     }
     const chosen = await createSandboxDriver(loaded);
-    return 'problem' in chosen ? { status: 'fail', subject, says: chosen.problem } : await probe(chosen.driver, 'fail');
+    if ('problem' in chosen) return { status: 'fail', subject, says: chosen.problem };
+    const { egress } = loaded.config.tools.sandbox.kubernetes;
+    return await probe(chosen.driver, 'fail', name === 'kubernetes' ? egress : undefined);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function probe(driver: SandboxDriver, status: 'warn' | 'fail'): Promise<Finding> {
+async function probe(driver: SandboxDriver, status: 'warn' | 'fail', egress?: PodEgress): Promise<Finding> {
   try {
-    const problem = await driver.probe();
+    const problem = (await driver.probe()) ?? (egress && (await checkPodNetwork(driver, egress)));
+    if (problem === undefined && egress) {
+      return {
+        status: 'ok',
+        subject,
+        says: `${works[driver.kind]}, and only pods with a network reach the egress proxy`,
+      };
+    }
     return problem === undefined
       ? { status: 'ok', subject, says: works[driver.kind] }
       : { status, subject, says: problem, fix: remedy };

@@ -46,6 +46,51 @@ const sandboxImage = Type.String({
   restart: true,
 });
 
+/** The way out of pods. Without it they have none. */
+const podEgress = Type.Object({
+  host: Type.String({
+    description:
+      'Address on which this gateway serves the egress proxy of pods. Only sandboxes have credentials for it. `0.0.0.0`: all addresses.',
+    default: '0.0.0.0',
+    minLength: 1,
+    restart: true,
+  }),
+  port: Type.Integer({
+    description: 'Its port. With `workers`, worker n has the port plus n, from 0.',
+    default: 3128,
+    minimum: 1,
+    maximum: 65_000,
+    restart: true,
+  }),
+  address: Type.String({
+    description:
+      'IP address under which pods reach this process of the gateway. Pods have no DNS, so it cannot be a name. A gateway in a pod has that of the pod.',
+    pattern: '^[0-9A-Fa-f.:]{2,45}$',
+    says: 'must be an IP address',
+    restart: true,
+  }),
+  gateway_labels: Type.Optional(
+    Type.Record(
+      Type.String({ pattern: '^[A-Za-z0-9./_-]{1,317}$' }),
+      Type.String({ pattern: '^[A-Za-z0-9._-]{0,63}$' }),
+      {
+        description:
+          'Labels of the pods of the gateway, if it runs in the cluster: then the NetworkPolicy permits these pods, and not an address.',
+        minProperties: 1,
+        maxProperties: 20,
+        restart: true,
+      },
+    ),
+  ),
+  gateway_namespace: Type.Optional(
+    Type.String({
+      description: 'Namespace of the pods with `gateway_labels`. By default that of the sandboxes.',
+      minLength: 1,
+      restart: true,
+    }),
+  ),
+});
+
 /** Limits apply to sandboxes that start afterwards. */
 const sandbox = Type.Object({
   driver: Type.Enum(['auto', 'bubblewrap', 'docker', 'kubernetes', 'simulation', 'off'], {
@@ -138,6 +183,7 @@ const sandbox = Type.Object({
       default: 'disk',
       restart: true,
     }),
+    egress: Type.Optional(podEgress),
   }),
 });
 

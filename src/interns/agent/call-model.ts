@@ -96,12 +96,13 @@ function send(settings: AgentSettings, { input, instructions, tools, sessionId, 
   return new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing = request(
       {
-        host: proxy?.hostname ?? url.hostname,
-        port: proxy?.port ?? url.port,
+        host: (proxy ?? url).hostname.replace(/^\[|\]$/g, ''),
+        port: (proxy ?? url).port,
         path: proxy ? url.href : url.pathname,
         method: 'POST',
         headers: {
           host: url.host,
+          ...(proxy && authorizeProxy(proxy)),
           authorization: `Bearer ${settings.apiKey}`,
           'content-type': 'application/json',
           'content-length': body.length,
@@ -115,6 +116,12 @@ function send(settings: AgentSettings, { input, instructions, tools, sessionId, 
     outgoing.end(body);
   });
 }
+
+/** A proxy outside of the sandbox has credentials in its URL. */
+const authorizeProxy = ({ username, password }: URL): Record<string, string> =>
+  username === ''
+    ? {}
+    : { 'proxy-authorization': `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
 
 /** Reads server-sent events. */
 async function* readEvents(response: IncomingMessage): AsyncGenerator<Record<string, unknown>> {

@@ -98,7 +98,7 @@ async function awaitHealth(
 
 function explainExit(code: number, logs: LogRing): string {
   if (code === NO_NODE) {
-    return 'The image of the sandbox has no Node.js, which the agent needs. Set tools.sandbox.docker.image to an image with Node.js 20 or later.';
+    return 'The image of the sandbox has no Node.js, which the agent needs. Set tools.sandbox.docker.image or tools.sandbox.kubernetes.image to an image with Node.js 20 or later.';
   }
   const last = logs.text.trimEnd().split('\n').slice(-3).join(' | ').slice(-500);
   return `The agent ended with code ${code}${last === '' ? '.' : `: ${last}`}`;

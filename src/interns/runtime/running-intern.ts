@@ -162,8 +162,7 @@ export class RunningIntern {
       allowedDomains,
       connectGateway: () => connectGateway(credentials.apiKey),
     });
-    const { proxySocket } = this.egress;
-    this.sandbox = await driver.start({ name, limits, network: { proxySocket }, hasNode: true });
+    this.sandbox = await driver.start({ name, limits, network: this.egress.network, hasNode: true });
     signal.throwIfAborted();
     this.home = syncHome(this.parts, this.lease!, this.sandbox);
     const { version } = await openHome({ store: this.parts.store, now }, this.intern);

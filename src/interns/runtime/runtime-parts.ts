@@ -27,7 +27,8 @@ export interface RuntimeSettings {
 }
 
 /** The way out of one intern. */
-export interface InternEgress extends SandboxNetwork {
+export interface InternEgress {
+  network: SandboxNetwork;
   /** PEM. The certificates that programs must trust. Absent: those of the system. */
   trustBundle?: string | undefined;
   /** Variables with the placeholders of its secrets. */

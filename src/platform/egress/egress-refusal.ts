@@ -32,19 +32,21 @@ export function explainOutboundError({ reason }: OutboundError, { host }: Egress
 const phrases: Record<number, string> = {
   400: 'Bad Request',
   403: 'Forbidden',
+  407: 'Proxy Authentication Required',
   502: 'Bad Gateway',
   503: 'Service Unavailable',
   504: 'Gateway Timeout',
 };
 
 /** Writes a response to CONNECT. */
-export function writeRefusal(status: number, message: string): string {
+export function writeRefusal(status: number, message: string, headers: readonly string[] = []): string {
   const body = `${message}\n`;
   return [
     `HTTP/1.1 ${status} ${phrases[status] ?? 'Error'}`,
     'Content-Type: text/plain; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
+    ...headers,
     '',
     body,
   ].join('\r\n');

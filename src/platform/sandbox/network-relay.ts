@@ -1,22 +1,20 @@
 import { accessSync, constants } from 'node:fs';
 import { GATEWAY_NODE } from './sandbox.ts';
 
-/** Where programs in a sandbox find the egress proxy. */
-const PROXY_ADDRESS = '127.0.0.1:3128';
+/** Where programs in a sandbox find the relay to the egress proxy. */
+const RELAY_URL = 'http://127.0.0.1:3128';
 
 /** Path of the egress proxy's socket in the sandbox. */
 export const PROXY_SOCKET = '/run/headgate-proxy.sock';
 /** Exit code of a relay that cannot connect to the socket. */
 export const NO_PROXY_SOCKET = 3;
 
-/** Variables of commands in a sandbox with a network. */
-export const proxyEnvironment: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].map((name) => [name, `http://${PROXY_ADDRESS}`]),
-  ),
+/** Returns the variables of commands in a sandbox with a network. @param proxyUrl absent: that of the relay */
+export const writeProxyEnvironment = (proxyUrl: string = RELAY_URL): Record<string, string> => ({
+  ...Object.fromEntries(['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].map((name) => [name, proxyUrl])),
   ...Object.fromEntries(['NO_PROXY', 'no_proxy'].map((name) => [name, 'localhost,127.0.0.1,::1'])),
   NODE_USE_ENV_PROXY: '1',
-};
+});
 
 /**
  * Passes connections to port 3128 on to a Unix socket, whose path is the argument. Connects to it once, then says `ready`

@@ -33,10 +33,17 @@ export interface SandboxSpec {
 }
 
 /** The only way out of a sandbox: the gateway's egress proxy. */
-export interface SandboxNetwork {
-  /** Unix socket of the host on which the proxy listens for this sandbox alone. */
-  proxySocket: string;
-}
+export type SandboxNetwork =
+  | {
+      /** Unix socket of the host on which the proxy listens for this sandbox alone. */
+      proxySocket: string;
+      proxyUrl?: undefined;
+    }
+  | {
+      /** URL with an IP address, a port and the credentials of this sandbox alone. */
+      proxyUrl: string;
+      proxySocket?: undefined;
+    };
 
 export interface SandboxCommand {
   /** For `bash -c`. */

@@ -16,6 +16,7 @@ import {
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseNetworkRelay, type NetworkRelay } from '../network-relay.ts';
+import { readProxySocket } from '../read-proxy-socket.ts';
 import { type Sandbox, type SandboxDriver, SandboxError, type SandboxSpec } from '../sandbox.ts';
 import { writeAgent } from './agent.ts';
 import { awaitReady } from './await-ready.ts';
@@ -180,8 +181,9 @@ export class BubblewrapDriver implements SandboxDriver {
   }
 
   #spawn(spec: SandboxSpec, folders: { home: string; control: string; etc: string; empty: string }): ChildProcess {
-    const relay = spec.network && (this.#options.relay ?? chooseNetworkRelay());
-    if (spec.network && this.#owner !== undefined) chownSync(spec.network.proxySocket, this.#owner, this.#owner);
+    const proxySocket = readProxySocket(spec);
+    const relay = proxySocket === undefined ? undefined : (this.#options.relay ?? chooseNetworkRelay());
+    if (proxySocket !== undefined && this.#owner !== undefined) chownSync(proxySocket, this.#owner, this.#owner);
     const filter = openSync(join(this.#openInstance(), 'filter'), 'r');
     try {
       return spawn(
@@ -192,7 +194,7 @@ export class BubblewrapDriver implements SandboxDriver {
           temporaryBytes: spec.limits.temporaryBytes,
           descriptors: { filter: 3, info: 4, block: 5 },
           program: ['bash', '--norc', '--noprofile', '-c', writeAgent(spec.limits, relay)],
-          ...(spec.network && relay && { network: { ...spec.network, relay } }),
+          ...(proxySocket !== undefined && relay && { network: { proxySocket, relay } }),
           ...(spec.hasNode && { hasNode: true }),
         }),
         {

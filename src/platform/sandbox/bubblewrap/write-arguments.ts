@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type NetworkRelay, PROXY_SOCKET, proxyEnvironment } from '../network-relay.ts';
+import { type NetworkRelay, PROXY_SOCKET, writeProxyEnvironment } from '../network-relay.ts';
 import { GATEWAY_NODE, SANDBOX_HOME } from '../sandbox.ts';
 import type { HiddenPath } from './list-hidden-paths.ts';
 
@@ -36,11 +36,9 @@ export function writeArguments(parts: ArgumentParts): string[] {
     ...['--cap-drop', 'ALL', '--seccomp', String(descriptors.filter)],
     ...['--info-fd', String(descriptors.info), '--block-fd', String(descriptors.block)],
     '--clearenv',
-    ...Object.entries({ ...sandboxEnvironment, ...(parts.network && proxyEnvironment) }).flatMap(([name, value]) => [
-      '--setenv',
-      name,
-      value,
-    ]),
+    ...Object.entries({ ...sandboxEnvironment, ...(parts.network && writeProxyEnvironment()) }).flatMap(
+      ([name, value]) => ['--setenv', name, value],
+    ),
     ...['--ro-bind', '/usr', '/usr'],
     ...parts.hidden.flatMap(({ path, isFolder }) => ['--ro-bind', isFolder ? folders.empty : '/dev/null', path]),
     ...showTopFolders(),

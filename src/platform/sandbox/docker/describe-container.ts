@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { PROXY_SOCKET } from '../network-relay.ts';
 import { KEEPER } from '../remote/scripts.ts';
-import { SANDBOX_HOME, type SandboxLimits, type SandboxNetwork } from '../sandbox.ts';
+import { SANDBOX_HOME, type SandboxLimits } from '../sandbox.ts';
 
 /** How containers of sandboxes are created. */
 export interface DockerSettings {
@@ -27,13 +27,14 @@ const SMALL = 'rw,nosuid,nodev,noexec,size=1m';
 interface ContainerPlan {
   settings: DockerSettings;
   limits: SandboxLimits;
-  network: SandboxNetwork | undefined;
+  /** Undefined: it has no network. */
+  proxySocket: string | undefined;
   labels: Readonly<Record<string, string>>;
   isPodman: boolean;
 }
 
 /** Writes the body of a request that creates a container. */
-export function describeContainer({ settings, limits, network, labels, isPodman }: ContainerPlan): unknown {
+export function describeContainer({ settings, limits, proxySocket, labels, isPodman }: ContainerPlan): unknown {
   const { memoryBytes, diskBytes, temporaryBytes } = limits;
   // The home folder and /tmp are in memory, where the kernel limits their sizes, and count as memory: choice 530.
   const memory = memoryBytes + diskBytes + temporaryBytes;
@@ -57,7 +58,7 @@ export function describeContainer({ settings, limits, network, labels, isPodman 
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
       Privileged: false,
-      PidsLimit: limits.processes + OWN_PROCESSES + (network ? RELAY_PROCESSES : 0),
+      PidsLimit: limits.processes + OWN_PROCESSES + (proxySocket === undefined ? 0 : RELAY_PROCESSES),
       Memory: memory,
       MemorySwap: memory,
       NanoCpus: Math.round(limits.cpus * 1e9),
@@ -74,8 +75,8 @@ export function describeContainer({ settings, limits, network, labels, isPodman 
         '/var/tmp': `${SMALL},mode=1777`,
       },
       // Unlike `Binds`, it does not create what is missing.
-      ...(network && {
-        Mounts: [{ Type: 'bind', Source: network.proxySocket, Target: PROXY_SOCKET, ReadOnly: true }],
+      ...(proxySocket !== undefined && {
+        Mounts: [{ Type: 'bind', Source: proxySocket, Target: PROXY_SOCKET, ReadOnly: true }],
       }),
       ShmSize: 16 * MIB,
       IpcMode: 'private',

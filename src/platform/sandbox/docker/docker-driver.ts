@@ -1,9 +1,10 @@
 import { chmod } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { isProcessAlive } from '../is-process-alive.ts';
-import { proxyEnvironment } from '../network-relay.ts';
+import { writeProxyEnvironment } from '../network-relay.ts';
+import { readProxySocket } from '../read-proxy-socket.ts';
 import { RemoteSandbox } from '../remote/remote-sandbox.ts';
-import { type Sandbox, type SandboxDriver, SandboxError, type SandboxNetwork, type SandboxSpec } from '../sandbox.ts';
+import { type Sandbox, type SandboxDriver, SandboxError, type SandboxSpec } from '../sandbox.ts';
 import {
   type DockerSettings,
   describeContainer,
@@ -44,20 +45,21 @@ export function createDockerDriver(settings: DockerSettings, gateway: string): S
 
   const startContainer = async (spec: SandboxSpec): Promise<Sandbox> => {
     const labels = { [GATEWAY_LABEL]: gateway, [SANDBOX_LABEL]: spec.name, [OWNER_LABEL]: owner };
-    const { limits, network } = spec;
-    if (network) await openSocket(network);
-    const plan = { settings, limits, network, labels, isPodman: await isPodman() };
+    const { limits } = spec;
+    const proxySocket = readProxySocket(spec);
+    if (proxySocket !== undefined) await openSocket(proxySocket);
+    const plan = { settings, limits, proxySocket, labels, isPodman: await isPodman() };
     const created = (await client.call('POST', '/containers/create', describeContainer(plan))) as { Id: string }; // the API
     const container = new DockerContainer(client, created.Id);
     const sandbox = new RemoteSandbox(container, spec, {
       isHomeLimited: true,
-      ...(network && { environment: proxyEnvironment }),
+      ...(proxySocket !== undefined && { environment: writeProxyEnvironment() }),
     });
     running.add(sandbox);
     sandbox.ended.addEventListener('abort', () => running.delete(sandbox), { once: true });
     try {
       await container.run(() => void endSandbox(sandbox, container));
-      if (network) await startRelay(container, sandbox.ended);
+      if (proxySocket !== undefined) await startRelay(container, sandbox.ended);
       await sandbox.open();
       return sandbox;
     } catch (error) {
@@ -85,7 +87,8 @@ export function createDockerDriver(settings: DockerSettings, gateway: string): S
         return await startContainer(spec);
       } catch (error) {
         if (error instanceof SandboxError) throw error;
-        const isLost = spec.network && (error as Error).message.includes(spec.network.proxySocket);
+        const proxySocket = spec.network?.proxySocket;
+        const isLost = proxySocket !== undefined && (error as Error).message.includes(proxySocket);
         const message = isLost ? LOST_SOCKET : explainProblem(error as Error, settings);
         throw new SandboxError('unavailable', message, { cause: error });
       }
@@ -113,7 +116,7 @@ const LOST_SOCKET =
  * Lets every user connect, because a service can map the user of a container to any other one. Other users of the host
  * cannot enter the folder of the socket: choice 600.
  */
-async function openSocket({ proxySocket }: SandboxNetwork): Promise<void> {
+async function openSocket(proxySocket: string): Promise<void> {
   try {
     await chmod(proxySocket, 0o666);
   } catch (error) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EgressLab, type LabProxy, startEgressLab } from '../../../../tests/egress/egress-lab.ts';
 import { type ContainerService, startContainerService } from '../../../testing/container-service.ts';
-import { proxyEnvironment } from '../network-relay.ts';
+import { writeProxyEnvironment } from '../network-relay.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { runCommand, runShell, testLimits, testPort, testSandboxes } from '../contract.ts';
 import { createDockerDriver } from './docker-driver.ts';
@@ -176,7 +176,7 @@ function testNetwork({ socket, image, perlImage }: ContainerService): void {
     expect(await runShell(sandbox, 'ls /sys/class/net; grep -c . /proc/net/route')).toBe('lo\n1\n');
     host.close();
     expect(await runShell(sandbox, 'env | grep -i proxy | sort')).toBe(
-      `${Object.entries(proxyEnvironment)
+      `${Object.entries(writeProxyEnvironment())
         .map(([name, value]) => `${name}=${value}\n`)
         .sort()
         .join('')}`,

@@ -1,9 +1,9 @@
 import { NO_PROXY_SOCKET, nodeRelay, perlRelay, PROXY_SOCKET, pythonRelay } from '../network-relay.ts';
+import { readFirstLine } from '../remote/read-first-line.ts';
 import type { RemoteContainer } from '../remote/remote-process.ts';
 import { SandboxError } from '../sandbox.ts';
 
 const START_MS = 30_000;
-const MAX_OUTPUT = 1000;
 
 /** Runs the relay with the first of three programs that the image has: choice 601. Says the exit code if it fails. */
 const RELAY = `run() {
@@ -28,23 +28,9 @@ const explanations: Readonly<Record<string, string>> = {
  * @throws {SandboxError} that says what the image or the service needs
  */
 export async function startRelay(container: RemoteContainer, ended: AbortSignal): Promise<void> {
-  const said = Promise.withResolvers<string>();
-  let output = '';
-  const relay = await container.start(
-    ['bash', '-c', RELAY, 'headgate', PROXY_SOCKET, perlRelay, pythonRelay, nodeRelay],
-    {
-      output(stream, bytes) {
-        if (stream === 'stdout' && output.length < MAX_OUTPUT) output += bytes.toString('latin1');
-        if (output.endsWith('\n')) said.resolve(output.trim());
-      },
-      closed: () => said.resolve(output.trim()),
-    },
-  );
-  const timer = setTimeout(() => said.resolve(''), START_MS);
-  const close = (): void => relay.close();
+  const command = ['bash', '-c', RELAY, 'headgate', PROXY_SOCKET, perlRelay, pythonRelay, nodeRelay];
+  const { line: result, close } = await readFirstLine(container, command, START_MS);
   ended.addEventListener('abort', close, { once: true });
-  const result = await said.promise;
-  clearTimeout(timer);
   if (result === 'ready') return;
   close();
   const code = /^ended (\d+)$/.exec(result)?.[1] ?? '';

@@ -1,15 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { isProcessAlive } from '../is-process-alive.ts';
+import { writeProxyEnvironment } from '../network-relay.ts';
 import { RemoteSandbox } from '../remote/remote-sandbox.ts';
 import { type Sandbox, type SandboxDriver, SandboxError, type SandboxSpec } from '../sandbox.ts';
-import { DENY_ALL, describePod, GATEWAY_LABEL_KEY, OWNER_ANNOTATION, type PodSettings } from './describe-pod.ts';
+import { awaitRoute } from './await-route.ts';
+import { describePod, GATEWAY_LABEL_KEY, OWNER_ANNOTATION, type PodSettings } from './describe-pod.ts';
 import { ClusterError, type ClusterSettings, findCluster } from './find-cluster.ts';
 import { KubeClient, KubeError } from './kube-client.ts';
 import { KubernetesPod, type Pod, PodError, removePod } from './kubernetes-pod.ts';
+import { denyTraffic, EGRESS_LABEL, type GatewayPods, permitProxy, PolicyError } from './network-policy.ts';
 
-export type KubernetesSettings = ClusterSettings & PodSettings;
+export interface KubernetesSettings extends ClusterSettings, PodSettings {
+  /** The pods that sandboxes with a network may reach. Absent: the address of the proxy. */
+  gatewayPods?: GatewayPods;
+}
 
-const POLICIES = 'apis/networking.k8s.io/v1';
 /** Processes of the gateway in a pod. */
 const OWN_PROCESSES = 9;
 
@@ -29,27 +35,35 @@ export function createKubernetesDriver(
   let isClosed = false;
   let connecting: Promise<KubeClient> | undefined;
 
-  /** Connects, and forbids the pods all traffic. */
-  const connect = (): Promise<KubeClient> => {
-    connecting ??= openClient(settings, env).catch((error) => {
+  const connect = async (): Promise<KubeClient> => {
+    connecting ??= findCluster(settings, env).then((cluster) => new KubeClient(cluster));
+    connecting.catch(() => {
       connecting = undefined; // the next call tries again
-      throw error;
     });
-    return connecting;
+    return await connecting;
   };
 
   const startPod = async (spec: SandboxSpec): Promise<Sandbox> => {
+    const proxy = readProxy(spec);
     const client = await connect();
+    await denyTraffic(client);
     const { limits, name } = spec;
-    const described = describePod({ settings, limits, sandbox: name, gateway, owner });
-    const created = (await client.call('POST', 'pods', described)) as Pod; // the API
-    const pod = new KubernetesPod(client, created.metadata.name);
-    const processes = limits.processes + OWN_PROCESSES;
-    const sandbox = new RemoteSandbox(pod, spec, { isHomeLimited: settings.home === 'memory', processes });
+    const label = randomBytes(16).toString('hex');
+    const labels = proxy && { [EGRESS_LABEL]: label };
+    const described = describePod({ settings, limits, sandbox: name, gateway, owner, ...(labels && { labels }) });
+    const { metadata } = (await client.call('POST', 'pods', described)) as Pod; // the API
+    const pod = new KubernetesPod(client, metadata.name);
+    const sandbox = new RemoteSandbox(pod, spec, {
+      isHomeLimited: settings.home === 'memory',
+      processes: limits.processes + OWN_PROCESSES,
+      ...(proxy && { environment: writeProxyEnvironment(spec.network?.proxyUrl) }),
+    });
     running.add(sandbox);
     sandbox.ended.addEventListener('abort', () => running.delete(sandbox), { once: true });
     try {
+      if (proxy) await permitProxy(client, { pod: metadata, label, proxy, gatewayPods: settings.gatewayPods });
       await pod.run(() => void endSandbox(sandbox, pod));
+      if (proxy) await awaitRoute(pod, proxy);
       await sandbox.open();
       return sandbox;
     } catch (error) {
@@ -64,6 +78,7 @@ export function createKubernetesDriver(
     async probe() {
       try {
         const client = await connect();
+        await denyTraffic(client);
         await client.call('GET', 'pods?limit=1');
         return undefined;
       } catch (error) {
@@ -73,10 +88,6 @@ export function createKubernetesDriver(
 
     async start(spec) {
       if (isClosed) throw new SandboxError('unavailable', 'The gateway is shutting down.');
-      if (spec.network) {
-        const message = 'Sandboxes of the kubernetes driver have no network. Remove network_policy.';
-        throw new SandboxError('unavailable', message);
-      }
       try {
         return await startPod(spec);
       } catch (error) {
@@ -103,17 +114,11 @@ export function createKubernetesDriver(
   };
 }
 
-async function openClient(settings: KubernetesSettings, env: NodeJS.ProcessEnv): Promise<KubeClient> {
-  const client = new KubeClient(await findCluster(settings, env));
-  try {
-    await client.call('GET', `networkpolicies/${DENY_ALL.metadata.name}`, undefined, POLICIES);
-  } catch (error) {
-    if (!(error instanceof KubeError && error.status === 404)) throw error;
-    await client.call('POST', 'networkpolicies', DENY_ALL, POLICIES).catch((problem) => {
-      if (!(problem instanceof KubeError && problem.status === 409)) throw problem; // 409: another process was faster
-    });
-  }
-  return client;
+/** @returns undefined: the sandbox has no network @throws {SandboxError} if the proxy has no address */
+function readProxy({ network }: SandboxSpec): URL | undefined {
+  if (!network) return undefined;
+  if (network.proxyUrl !== undefined) return new URL(network.proxyUrl);
+  throw new SandboxError('unavailable', 'A pod cannot reach a Unix socket of the gateway.');
 }
 
 async function endSandbox(sandbox: RemoteSandbox, pod: KubernetesPod): Promise<void> {
@@ -132,7 +137,7 @@ function isLeftover({ status, metadata }: Pod): boolean {
 }
 
 function explainFault(error: unknown): string {
-  if (error instanceof ClusterError || error instanceof PodError) return error.message;
+  if (error instanceof ClusterError || error instanceof PodError || error instanceof PolicyError) return error.message;
   if (!(error instanceof KubeError)) return 'The pod of the sandbox did not start.';
   if (error.status === 401 || error.status === 403) {
     return `The cluster does not let the gateway run sandboxes: ${error.message} docs/guides/sandbox.md has the role that it needs.`;

@@ -19,7 +19,7 @@ const failures = [
 ];
 
 export interface Pod {
-  metadata: { name: string; annotations?: Record<string, string> };
+  metadata: { name: string; uid: string; annotations?: Record<string, string> };
   status?: {
     phase?: string;
     reason?: string;

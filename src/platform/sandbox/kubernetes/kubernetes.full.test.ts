@@ -1,23 +1,21 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { startTestCluster } from '../../../testing/test-cluster.ts';
+import { canRunPods, startTestCluster, writeKubeconfig } from '../../../testing/test-cluster.ts';
 import { runCommand, runShell, testLimits, testSandboxes } from '../contract.ts';
 import { createKubernetesDriver } from './kubernetes-driver.ts';
 
-const probe = spawnSync('bwrap', ['--unshare-all', '--unshare-user', '--ro-bind', '/', '/', 'nsenter', '--version']);
+const reason = canRunPods();
 
-if (probe.status !== 0) {
-  const reason = 'The pods of the tests run with bwrap and nsenter, which do not work here.';
+if (reason !== undefined) {
   process.stderr.write(`sandboxes: kubernetes: skipped. ${reason}\n`);
   describe.skip('sandboxes: kubernetes', () => it(reason, () => {}));
 } else {
   const cluster = await startTestCluster();
   const folder = mkdtempSync(join(tmpdir(), 'headgate-kubeconfig-'));
   const kubeconfig = join(folder, 'config');
-  writeFileSync(kubeconfig, writeKubeconfig(cluster.url, cluster.token));
+  writeFileSync(kubeconfig, writeKubeconfig(cluster));
   afterAll(async () => {
     await cluster.close();
     rmSync(folder, { recursive: true, force: true });
@@ -130,7 +128,7 @@ if (probe.status !== 0) {
       ['a program for credentials', { user: 'exec: { command: aws }' }, /gets its credentials from a program/],
     ])('says what is wrong: %s', async (_, { url = cluster.url, token = cluster.token, user }, message) => {
       const path = join(folder, 'other');
-      writeFileSync(path, writeKubeconfig(url, token, user));
+      writeFileSync(path, writeKubeconfig({ url, token }, user));
       const driver = createKubernetesDriver({ kubeconfig: path, image: 'x', home: 'disk' }, 'probe');
       expect(await driver.probe()).toMatch(message);
       await expect(driver.start({ name: 'c', limits: testLimits })).rejects.toMatchObject({ problem: 'unavailable' });
@@ -143,13 +141,4 @@ if (probe.status !== 0) {
       );
     });
   });
-}
-
-function writeKubeconfig(url: string, token: string, user = `token: ${token}`): string {
-  return `
-current-context: test
-contexts: [{ name: test, context: { cluster: local, user: gateway, namespace: sandboxes } }]
-clusters: [{ name: local, cluster: { server: ${url} } }]
-users: [{ name: gateway, user: { ${user} } }]
-`;
 }

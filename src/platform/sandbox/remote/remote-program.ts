@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream';
 import type { SandboxProcess, SandboxProgram } from '../sandbox.ts';
 import { MarkedOutput } from './marked-output.ts';
 import type { RemoteContainer, RemoteProcess } from './remote-process.ts';
-import { writeProgram } from './scripts.ts';
+import { READ_SCRIPT, writeProgram } from './scripts.ts';
 
 /** Output that waits for a slow reader, if the service cannot stop sending it. More ends the stream. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
@@ -49,8 +49,9 @@ export async function startProgram(program: SandboxProgram, parts: ProgramParts)
     if (remote?.setReading) remote.setReading(false);
     else if (stream.readableLength > MAX_WAITING_BYTES) stream.destroy(new Error('The output was not read.'));
   };
-  const command = writeProgram(marker, program.command, { ...parts.environment, ...program.environment });
-  remote = await parts.container.start(['bash', '-c', command], {
+  // Not as an argument: services log those, and the environment has credentials.
+  const script = writeProgram(marker, program.command, { ...parts.environment, ...program.environment });
+  remote = await parts.container.start(['bash', '-c', READ_SCRIPT, 'headgate', String(script.length)], {
     output: (name, bytes) => (name === 'stdout' ? push(Buffer.from(bytes)) : marks.push(bytes)),
     closed() {
       session.resolve(undefined);
@@ -58,6 +59,7 @@ export async function startProgram(program: SandboxProgram, parts: ProgramParts)
       if (!stream.destroyed) stream.push(null);
     },
   });
+  remote.write(script).catch(() => {}); // it has ended, which `closed` says
   const exited = exit.promise.then(async (code) => {
     if (code === undefined) await parts.checkEnd();
     return code ?? KILLED;

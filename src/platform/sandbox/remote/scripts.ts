@@ -96,6 +96,9 @@ while IFS= read -r size && ((size > 0)); do
   printf '%se%d\\n' "$mark" "$code" >&3
 done`;
 
+/** Runs the script of so many bytes that its standard input begins with. */
+export const READ_SCRIPT = 'eval "$(head -c "$1")"';
+
 /** Kills a session, until none of its processes is left. Starts no process, so it works when none can start. */
 const KILL_FUNCTION = `kill_session() {
   local session=$1 turn found file stat pid
@@ -207,7 +210,7 @@ export function writeCommand(marker: string, command: string, environment: Reado
  * Runs a process in a session of its own. Marks the id of the session and the exit code in its standard error, which is
  * only for that.
  */
-export function writeProgram(marker: string, command: string, environment: Readonly<Record<string, string>>): string {
+export function writeProgram(marker: string, command: string, environment: Readonly<Record<string, string>>): Buffer {
   const inner = `cd -- ${SANDBOX_HOME}; printf "%ss%d\\n" "$0" $$ >&3; exec 3>&- bash -c "$1"`;
   const variables = Object.entries(environment).flatMap(([name, value]) => [
     Buffer.from(' '),
@@ -217,5 +220,5 @@ export function writeProgram(marker: string, command: string, environment: Reado
     Buffer.from('exec 3>&2 2>/dev/null; setsid env -i'),
     ...variables,
     script` bash -c ${inner} ${marker} ${command} <&0 & exec </dev/null >/dev/null; wait $!; printf "%se%d\\n" ${marker} $? >&3`,
-  ]).toString();
+  ]);
 }
