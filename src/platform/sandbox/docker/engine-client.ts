@@ -1,22 +1,14 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
-import { buffer } from 'node:stream/consumers';
+import { readServiceBody, readServiceMessage, ServiceError } from '../remote/service-error.ts';
 
 /** Version of the API. Docker 20.10 and Podman 4 have it. */
 const VERSION = 'v1.41';
 const REQUEST_MS = 60_000;
-const MAX_BODY = 16 * 1024 * 1024;
 
 /** A refusal of the service, or no connection to it. */
-export class EngineError extends Error {
+export class EngineError extends ServiceError {
   override readonly name = 'EngineError';
-  /** HTTP status; undefined: there was no response. */
-  readonly status: number | undefined;
-
-  constructor(message: string, status?: number, options?: ErrorOptions) {
-    super(message, options);
-    this.status = status;
-  }
 }
 
 /** A client of the Docker Engine API over a Unix socket. Podman offers the same API. */
@@ -35,7 +27,7 @@ export class EngineClient {
     timeoutMs = REQUEST_MS,
   ): Promise<unknown> {
     const response = await this.send(method, path, body, timeoutMs);
-    const text = await readBody(response);
+    const text = await readServiceBody(response).catch((error: Error) => Promise.reject(this.explain(error)));
     if (response.statusCode! < 300 || response.statusCode === 304) return text === '' ? undefined : parseBody(text);
     throw new EngineError(readMessage(text), response.statusCode);
   }
@@ -50,7 +42,7 @@ export class EngineClient {
       stream.resolve({ socket: socket as Socket, head }); // over a Unix socket it is one
     });
     call.once('response', async (response) => {
-      const text = await readBody(response).catch(() => '');
+      const text = await readServiceBody(response).catch(() => '');
       stream.reject(new EngineError(readMessage(text), response.statusCode));
     });
     call.once('error', (error) => stream.reject(this.explain(error)));
@@ -89,15 +81,6 @@ export class EngineClient {
 
 const writeBody = (body: unknown): Buffer => Buffer.from(body === undefined ? '' : JSON.stringify(body));
 
-async function readBody(response: IncomingMessage): Promise<string> {
-  let bytes = 0;
-  response.on('data', (piece: Buffer) => {
-    bytes += piece.length;
-    if (bytes > MAX_BODY) response.destroy(new EngineError('The response of the container service is too large.'));
-  });
-  return (await buffer(response)).toString();
-}
-
 function parseBody(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -106,7 +89,4 @@ function parseBody(text: string): unknown {
   }
 }
 
-function readMessage(text: string): string {
-  const message = (parseBody(text) as { message?: unknown } | undefined)?.message; // of the API, if it is an object
-  return typeof message === 'string' ? message.slice(0, 500) : 'The container service rejected the request.';
-}
+const readMessage = (text: string): string => readServiceMessage(text) ?? 'The container service rejected the request.';

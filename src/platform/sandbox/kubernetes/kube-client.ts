@@ -1,19 +1,12 @@
 import { Agent, request, WebSocket } from 'undici';
+import { readServiceBody, readServiceMessage, ServiceError } from '../remote/service-error.ts';
 import type { Cluster } from './find-cluster.ts';
 
 const REQUEST_MS = 30_000;
-const MAX_BODY = 16 * 1024 * 1024;
 
 /** A refusal of the API of a cluster, or no connection to it. */
-export class KubeError extends Error {
+export class KubeError extends ServiceError {
   override readonly name = 'KubeError';
-  /** HTTP status; undefined: there was no response. */
-  readonly status: number | undefined;
-
-  constructor(message: string, status?: number, options?: ErrorOptions) {
-    super(message, options);
-    this.status = status;
-  }
 }
 
 /** A client of the Kubernetes API: what sandboxes need of it. */
@@ -45,7 +38,7 @@ export class KubeClient {
         bodyTimeout: REQUEST_MS,
       });
       status = response.statusCode;
-      text = await readText(response.body);
+      text = await readServiceBody(response.body);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       throw new KubeError(
@@ -56,7 +49,8 @@ export class KubeClient {
         },
       );
     }
-    if (status >= 300) throw new KubeError(readMessage(text, status), status);
+    if (status >= 300)
+      throw new KubeError(readServiceMessage(text) ?? `The API of the cluster returned ${status}.`, status);
     return JSON.parse(text);
   }
 
@@ -92,25 +86,4 @@ export class KubeClient {
     const token = await this.cluster.readToken();
     return token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
-}
-
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    bytes += piece.length;
-    if (bytes > MAX_BODY) throw new Error('The response is too large.');
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString();
-}
-
-function readMessage(text: string, status: number): string {
-  try {
-    const { message } = JSON.parse(text) as { message?: unknown };
-    if (typeof message === 'string') return message.slice(0, 500);
-  } catch {
-    // not a Status object
-  }
-  return `The API of the cluster returned ${status}.`;
 }
