@@ -1,13 +1,13 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
-import { readServiceBody, readServiceMessage, ServiceError } from '../remote/service-error.ts';
+import { readServiceBody, readServiceMessage, ContainerServiceError } from '../remote/container-service-error.ts';
 
 /** Version of the API. Docker 20.10 and Podman 4 have it. */
 const VERSION = 'v1.41';
 const REQUEST_MS = 60_000;
 
 /** A refusal of the service, or no connection to it. */
-export class EngineError extends ServiceError {
+export class EngineError extends ContainerServiceError {
   override readonly name = 'EngineError';
 }
 

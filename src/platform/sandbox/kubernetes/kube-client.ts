@@ -1,11 +1,11 @@
 import { Agent, request, WebSocket } from 'undici';
-import { readServiceBody, readServiceMessage, ServiceError } from '../remote/service-error.ts';
+import { readServiceBody, readServiceMessage, ContainerServiceError } from '../remote/container-service-error.ts';
 import type { Cluster } from './find-cluster.ts';
 
 const REQUEST_MS = 30_000;
 
 /** A refusal of the API of a cluster, or no connection to it. */
-export class KubeError extends ServiceError {
+export class KubeError extends ContainerServiceError {
   override readonly name = 'KubeError';
 }
 

@@ -2,7 +2,7 @@ const MAX_BODY = 16 * 1024 * 1024;
 const MAX_MESSAGE = 500;
 
 /** A refusal of a service that runs containers, or no connection to it. */
-export class ServiceError extends Error {
+export class ContainerServiceError extends Error {
   /** HTTP status; undefined: there was no response. */
   readonly status: number | undefined;
 
