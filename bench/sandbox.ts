@@ -1,13 +1,14 @@
 /**
  * Measures sandboxes of bubblewrap: starts, commands and stops one after another, then the latency of requests to a
- * gateway in the same process while a fork bomb, a memory bomb, a full disk and a flood of output run in four sandboxes.
+ * gateway in the same process while a fork bomb, a memory bomb, a full disk, small files without end and a flood of output
+ * run in five sandboxes.
  *
  *     node bench/sandbox.ts                 100 starts, 10 s of requests for each latency
  *     node bench/sandbox.ts --starts 20 --seconds 5
  *     node bench/sandbox.ts --starts 0 --rounds 3 --attacks 'fork bomb,disk fill'
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -99,17 +100,22 @@ async function measureLatency(): Promise<string> {
   return describe(values.slice(5).toSorted((a, b) => a - b));
 }
 
+/** How long the thread of the gateway was ready to run, but had no CPU. */
+const readWaitedMs = (): number => Number(readFileSync('/proc/self/schedstat', 'latin1').split(' ')[1]) / 1e6;
+
 /** Measures requests, and how long the event loop and the CPU of the gateway's process were busy. */
 async function report(name: string): Promise<void> {
   const delays = monitorEventLoopDelay({ resolution: 1 });
   delays.enable();
   const used = process.cpuUsage();
+  const waitedMs = readWaitedMs();
   const latency = await measureLatency();
   const { system, user } = process.cpuUsage(used);
   const delay = (part: number) => (delays.percentile(part) / 1e6 - 1).toFixed(1);
+  const waited = ((readWaitedMs() - waitedMs) / 10 / Number(options.seconds)).toFixed(1);
   const busy = ((system + user) / 1e4 / Number(options.seconds)).toFixed(0);
   console.log(
-    `requests ${name}: ${latency}; event loop late: p99 ${delay(99)} ms, max ${delay(100)} ms; CPU ${busy} %`,
+    `requests ${name}: ${latency}; event loop late: p99 ${delay(99)} ms, max ${delay(100)} ms; CPU ${busy} %, waited for one ${waited} %`,
   );
 }
 
@@ -118,10 +124,11 @@ const commands: Record<string, [command: string, own: Partial<SandboxLimits>]> =
   'fork bomb': ['bomb() { bomb | bomb & }; bomb; sleep 5', { processes: 256 }],
   'memory bomb': [`perl -e 'my @a; push @a, "x" x 1_000_000 while 1'`, { memoryBytes: 256 * MIB }],
   'disk fill': ['for i in $(seq 100000); do head -c 1000000 /dev/zero >f$i; done', {}],
+  'small files': ['for ((i = 0; ; i++)); do : >f$i; done', {}],
   'output flood': ['yes & cat /dev/zero >&2', {}],
   'endless loop': ['while :; do :; done', {}],
 };
-const names = options.attacks?.split(',') ?? ['fork bomb', 'memory bomb', 'disk fill', 'output flood'];
+const names = options.attacks?.split(',') ?? ['fork bomb', 'memory bomb', 'disk fill', 'small files', 'output flood'];
 
 /** Repeats an attack, in a new sandbox whenever one ends. */
 async function attack(name: string, over: AbortSignal): Promise<string> {

@@ -81,6 +81,12 @@ const processes: EscapeAttempt[] = [
     contained: /^exit=1\n.*not permitted/s,
   },
   {
+    name: 'use the CPU that the gateway has for itself',
+    command: perlCall(deniedSyscalls.sched_setaffinity, 0, 0, 0),
+    contained: EPERM,
+    outside: isNotDenied,
+  },
+  {
     name: 'raise its limits',
     command: 'ulimit -Hn 100000; ulimit -Hu unlimited; ulimit -Hf unlimited; ulimit -Hn',
     contained: /^exit=0\n1024\n.*(cannot modify limit.*){3}/s,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { SandboxError } from '../sandbox.ts';
-import type { ControlGroup } from './control-groups.ts';
+import { ControlGroup } from './control-groups.ts';
 import { explainFailure } from './explain-failure.ts';
 import { NICENESS } from './session-priority.ts';
 
@@ -12,10 +12,11 @@ const START_MS = 30_000;
 /**
  * Waits until a sandbox can run commands.
  *
+ * @param group folder of its cgroup
  * @returns the id of process 1 on the host, with the limits of the group
  * @throws {SandboxError} that says what to install or change
  */
-export async function awaitReady(child: ChildProcess, group: ControlGroup | undefined): Promise<number> {
+export async function awaitReady(child: ChildProcess, group: string | undefined): Promise<number> {
   const [, stdout, stderr, , facts, block] = child.stdio as NodeJS.ReadableStream[];
   for (const stream of child.stdio) stream?.on('error', () => {}); // the end of the process says more
   let complaint = '';
@@ -40,7 +41,7 @@ export async function awaitReady(child: ChildProcess, group: ControlGroup | unde
       });
     });
     setPriority(root, NICENESS);
-    await group?.add(root); // before it runs anything
+    if (group !== undefined) await new ControlGroup(group).add(root); // before it runs anything
     writeFileSync(`/proc/${root}/oom_score_adj`, '1000'); // as root, commands cannot lower it again
     (block as unknown as NodeJS.WritableStream).end('x');
     await once(stdout!, 'data');

@@ -1,14 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
-  closeSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
   readdirSync,
   readFileSync,
   writeFileSync,
@@ -19,18 +15,17 @@ import { chooseNetworkRelay, type NetworkRelay } from '../network-relay.ts';
 import { readProxySocket } from '../read-proxy-socket.ts';
 import { type Sandbox, type SandboxDriver, SandboxError, type SandboxSpec } from '../sandbox.ts';
 import { writeAgent } from './agent.ts';
-import { awaitReady } from './await-ready.ts';
-import { callHost } from './call-host.ts';
+import { BubblewrapProcess } from './bubblewrap-process.ts';
 import { BubblewrapSandbox } from './bubblewrap-sandbox.ts';
 import { buildSeccompFilter } from './build-seccomp-filter.ts';
+import { callHost } from './call-host.ts';
 import { type ControlGroup, type ControlGroupPlace, type ControlGroups, openControlGroups } from './control-groups.ts';
 import { HomeFolder } from './home-folder.ts';
-import { listHiddenPaths } from './list-hidden-paths.ts';
 import { NamedPipes } from './named-pipes.ts';
 import { PipeStock } from './pipe-stock.ts';
 import { readStartTime } from './process-tree.ts';
 import { SESSION_SCRIPT, sessionScript } from './session-priority.ts';
-import { writeArguments, writeEtc } from './write-arguments.ts';
+import { writeEtc } from './write-arguments.ts';
 
 /**
  * Processes of sandboxes have this user and group on the host if the gateway runs as root, which most limits of the kernel
@@ -123,7 +118,6 @@ export class BubblewrapDriver implements SandboxDriver {
     const folder = join(instance, spec.name);
     const folders = { home: join(folder, 'home'), control: join(folder, 'control') };
     const remove = () => this.#discard(folder);
-    let child: ChildProcess | undefined;
     let home: HomeFolder | undefined;
     let group: ControlGroup | undefined;
     try {
@@ -140,12 +134,13 @@ export class BubblewrapDriver implements SandboxDriver {
       home = new HomeFolder(folders.home, this.#owner);
       writeFileSync(join(folders.control, SESSION_SCRIPT), sessionScript, { mode: 0o644 });
       const pipes = new NamedPipes(folders.control, this.#pipes!);
-      child = this.#spawn(spec, { ...folders, etc: join(instance, 'etc'), empty: join(instance, 'empty') });
-      const root = await awaitReady(child, group);
+      const places = { ...folders, etc: join(instance, 'etc'), empty: join(instance, 'empty') };
+      const { id, root } = await this.#startProcess(spec, places, group?.folder);
+      const monitor = new BubblewrapProcess(id);
       return new BubblewrapSandbox({
         name: spec.name,
         limits: spec.limits,
-        child,
+        monitor,
         root,
         folders,
         home,
@@ -155,10 +150,6 @@ export class BubblewrapDriver implements SandboxDriver {
         readProblem: () => (group?.wasOutOfMemory() ? 'memory' : undefined),
       });
     } catch (error) {
-      if (child && child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
-        child.kill('SIGKILL');
-        await once(child, 'exit');
-      }
       home?.close();
       await Promise.all([group?.remove(), remove()]);
       throw error;
@@ -180,34 +171,32 @@ export class BubblewrapDriver implements SandboxDriver {
     return this.#groups;
   }
 
-  #spawn(spec: SandboxSpec, folders: { home: string; control: string; etc: string; empty: string }): ChildProcess {
+  /** @throws {SandboxError} if it does not start */
+  async #startProcess(
+    spec: SandboxSpec,
+    folders: { home: string; control: string; etc: string; empty: string },
+    group: string | undefined,
+  ): Promise<{ id: string; root: number }> {
     const proxySocket = readProxySocket(spec);
     const relay = proxySocket === undefined ? undefined : (this.#options.relay ?? chooseNetworkRelay());
     if (proxySocket !== undefined && this.#owner !== undefined) chownSync(proxySocket, this.#owner, this.#owner);
-    const filter = openSync(join(this.#openInstance(), 'filter'), 'r');
-    try {
-      return spawn(
-        'bwrap',
-        writeArguments({
-          folders,
-          hidden: listHiddenPaths(['/usr/local/etc', ...this.#options.hidden]),
-          temporaryBytes: spec.limits.temporaryBytes,
-          descriptors: { filter: 3, info: 4, block: 5 },
-          program: ['bash', '--norc', '--noprofile', '-c', writeAgent(spec.limits, relay)],
-          ...(proxySocket !== undefined && relay && { network: { proxySocket, relay } }),
-          ...(spec.hasNode && { hasNode: true }),
-        }),
-        {
-          cwd: '/',
-          detached: true, // SIGINT of the terminal would end it before the last save
-          env: { PATH: this.#options.searchPath ?? '/usr/local/bin:/usr/bin:/bin' },
-          stdio: ['pipe', 'pipe', 'pipe', filter, 'pipe', 'pipe'],
-          ...(this.#owner === undefined ? undefined : { uid: this.#owner, gid: this.#owner }),
-        },
-      );
-    } finally {
-      closeSync(filter);
-    }
+    const id = randomUUID();
+    const outcome = await callHost('startBubblewrap', id, {
+      parts: {
+        folders,
+        temporaryBytes: spec.limits.temporaryBytes,
+        program: ['bash', '--norc', '--noprofile', '-c', writeAgent(spec.limits, relay)],
+        ...(proxySocket !== undefined && relay && { network: { proxySocket, relay } }),
+        ...(spec.hasNode && { hasNode: true }),
+      },
+      hidden: ['/usr/local/etc', ...this.#options.hidden],
+      filter: join(this.#openInstance(), 'filter'),
+      searchPath: this.#options.searchPath ?? '/usr/local/bin:/usr/bin:/bin',
+      owner: this.#owner,
+      group,
+    });
+    if ('root' in outcome) return { id, root: outcome.root };
+    throw new SandboxError(outcome.problem, outcome.message);
   }
 
   /** Creates the folder of this driver, which other processes remove when this process has ended. */

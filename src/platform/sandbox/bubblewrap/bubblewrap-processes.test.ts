@@ -17,7 +17,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runCommand, runShell, testLimits } from '../contract.ts';
 import { BubblewrapDriver } from './bubblewrap-driver.ts';
+import { BubblewrapProcess } from './bubblewrap-process.ts';
 import { chooseSandboxFolder } from './choose-folder.ts';
+import { listSandboxCpus, readCpus } from './sandbox-cpus.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -167,6 +169,23 @@ describe.skipIf(problem !== undefined)(`bubblewrap${problem === undefined ? '' :
       await driver.close();
     },
   );
+
+  it.skipIf(!existsSync('/usr/bin/taskset'))('leaves a CPU to the gateway, unless it is the only one', async () => {
+    const driver = open();
+    const sandbox = await driver.start({ name: 'one', limits: testLimits });
+    const own = readCpus(readFileSync('/proc/self/status', 'latin1'));
+    const inside = readCpus(await runShell(sandbox, 'cat /proc/self/status'));
+    expect(inside.join(',')).toBe(listSandboxCpus(own) ?? own.join(','));
+    await driver.close();
+  });
+
+  it('has ended if its thread does not know it', async () => {
+    const ended = new BubblewrapProcess('unknown');
+    ended.runScript(1);
+    ended.kill();
+    await ended.exited;
+    expect(ended.hasExited).toBe(true);
+  });
 
   it('rejects a folder that another user can change, and a link', async () => {
     mkdirSync(join(folder, 'sandboxes'));

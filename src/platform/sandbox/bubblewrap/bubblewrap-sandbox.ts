@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -17,6 +16,7 @@ import {
   type SandboxProblem,
 } from '../sandbox.ts';
 import { pipeNames, scriptName, writeScript } from './agent.ts';
+import type { BubblewrapProcess } from './bubblewrap-process.ts';
 import { callHost } from './call-host.ts';
 import type { HomeFolder } from './home-folder.ts';
 import type { NamedPipes } from './named-pipes.ts';
@@ -39,8 +39,8 @@ const KILLED = 137;
 export interface SandboxParts {
   name: string;
   limits: SandboxLimits;
-  /** The monitor of the sandbox, which ends with it. */
-  child: ChildProcess;
+  /** It ends with the sandbox. */
+  monitor: BubblewrapProcess;
   /** Process 1, by its id on the host. */
   root: number;
   folders: { control: string };
@@ -59,7 +59,6 @@ export class BubblewrapSandbox implements Sandbox {
   readonly #startTime: string | undefined;
   readonly #ending = new AbortController();
   readonly #supervisor: Supervisor;
-  readonly #exited: Promise<void>;
   readonly #outputs: PipeReader[] = [];
   #running = 0;
   #stopped: Promise<void> | undefined;
@@ -68,11 +67,7 @@ export class BubblewrapSandbox implements Sandbox {
     this.name = parts.name;
     this.#parts = parts;
     this.#startTime = readStartTime(parts.root);
-    this.#exited = new Promise((resolve) => {
-      if (parts.child.exitCode !== null || parts.child.signalCode !== null) resolve();
-      else parts.child.once('exit', () => resolve());
-    });
-    void this.#exited.then(() => {
+    void parts.monitor.exited.then(() => {
       const problem = parts.readProblem() ?? 'crashed';
       this.#end(
         problem,
@@ -113,14 +108,14 @@ export class BubblewrapSandbox implements Sandbox {
 
   async start({ command, environment = {} }: SandboxProgram): Promise<SandboxProcess> {
     this.#check();
-    const { pipes, child, folders } = this.#parts;
+    const { pipes, monitor, folders } = this.#parts;
     const number = await pipes.take();
     await pipes.createInput(number);
     this.#check();
     const status = new StatusReader(join(folders.control, pipeNames(number).status));
     const stream = openProcessPipes(folders.control, number);
     writeControlFile(join(folders.control, scriptName(number)), writeScript(number, command, environment, true));
-    child.stdin!.write(`${number}\n`);
+    monitor.runScript(number);
     this.ended.addEventListener('abort', () => stream.destroy(), { once: true });
     const exited = this.#awaitExit(status).finally(() => {
       status.close();
@@ -162,7 +157,7 @@ export class BubblewrapSandbox implements Sandbox {
         join(control, scriptName(number)),
         writeScript(number, command.command, command.environment ?? {}),
       );
-      this.#parts.child.stdin!.write(`${number}\n`);
+      this.#parts.monitor.runScript(number);
       const end = await this.#awaitEnd(status, command);
       for (const output of Object.values(outputs)) output.drain();
       if (end === 'cancelled') throw command.signal.reason;
@@ -212,7 +207,7 @@ export class BubblewrapSandbox implements Sandbox {
   /** The script of a command was killed: by a command, or because the whole sandbox ends. */
   async #explainKill(): Promise<number> {
     if (isRunning(this.#parts.root, this.#startTime)) return KILLED;
-    await this.#exited;
+    await this.#parts.monitor.exited;
     throw this.ended.reason;
   }
 
@@ -305,12 +300,11 @@ export class BubblewrapSandbox implements Sandbox {
 
   async #stop(): Promise<void> {
     this.#supervisor?.close();
-    const { child, home, remove, root } = this.#parts;
-    const hasChild = child.exitCode === null && child.signalCode === null;
+    const { monitor, home, remove, root } = this.#parts;
     // The end of process 1 is the end of all, and the monitor ends after them.
-    if (hasChild && readStartTime(root) === this.#startTime) sendSignal(root, 'SIGKILL');
-    const timer = setTimeout(() => child.kill('SIGKILL'), KILL_GRACE_MS);
-    await this.#exited;
+    if (!monitor.hasExited && readStartTime(root) === this.#startTime) sendSignal(root, 'SIGKILL');
+    const timer = setTimeout(() => monitor.kill(), KILL_GRACE_MS);
+    await monitor.exited;
     clearTimeout(timer);
     for (const output of this.#outputs.splice(0)) output.close();
     home.close();

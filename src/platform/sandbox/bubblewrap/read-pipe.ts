@@ -54,9 +54,9 @@ export class PipeReader {
     return this.#dropped;
   }
 
-  /** Reads what is in the pipe now. */
+  /** Reads what is in the pipe now, and what the socket had read before its pause. */
   drain(): void {
-    while (this.#isOpen && this.#socket.read() !== null); // what came during a pause is given to #take
+    while (this.#isOpen && this.#socket.read() !== null); // given to #take
     this.#readUpTo(MAX_PIPE_BYTES);
   }
 
@@ -98,10 +98,12 @@ export class PipeReader {
   #pollAfter(delayMs: number): void {
     this.#poll = setTimeout(() => {
       if (!this.#isOpen) return;
-      while (this.#socket.read() !== null); // what it had read before the pause
+      // The socket is not read here: it would fill again, and each of its buffers is 64 KiB of garbage.
       const state = this.#readUpTo(DROPPED_PER_PAUSE);
-      if (state === 'end') this.#finish();
-      else this.#pollAfter(state === 'more' ? PAUSE_MS : IDLE_PAUSE_MS);
+      if (state === 'end') {
+        this.drain();
+        this.#finish();
+      } else this.#pollAfter(state === 'more' ? PAUSE_MS : IDLE_PAUSE_MS);
     }, delayMs);
   }
 

@@ -6,7 +6,10 @@ interface SyscallNumbers {
 
 const on = (x64: number, arm64: number): SyscallNumbers => ({ x64, arm64 });
 
-/** Calls that fail with EPERM: they reach other processes, the kernel itself, mounts, namespaces or devices. */
+/**
+ * Calls that fail with EPERM: they reach other processes, the kernel itself, mounts, namespaces, devices, or the CPU that
+ * the gateway has for itself.
+ */
 export const deniedSyscalls = {
   acct: on(163, 89),
   add_key: on(248, 217),
@@ -63,6 +66,7 @@ export const deniedSyscalls = {
   quotactl_fd: on(443, 443),
   reboot: on(169, 142),
   request_key: on(249, 218),
+  sched_setaffinity: on(203, 122),
   security: on(185, -1),
   set_mempolicy: on(238, 237),
   set_mempolicy_home_node: on(450, 450),
