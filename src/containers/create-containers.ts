@@ -120,6 +120,7 @@ export function createContainers(parts: ContainersParts): RunningContainers {
       return found.flat();
     },
     async findConflict({ workspaceId }, { id, compute, network }) {
+      checkDriver().catch(() => {}); // so that it is ready when the model calls the tool; the call reports it // choice 756
       const running = await callStore(async () => {
         const container = await store.findContainer(workspaceId, id);
         const leases = container ? await store.listLeases(container.key, now()) : [];
