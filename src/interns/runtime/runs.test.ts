@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { AgentEvent } from '../agent/events.ts';
+import { AgentError } from './agent-client.ts';
 import { readAgentEvent } from './read-agent-event.ts';
 import type { RunError } from './run-error.ts';
 import { InternRuns, type RunReader } from './runs.ts';
@@ -8,11 +9,13 @@ import type { RunningIntern } from './running-intern.ts';
 /** An agent whose events a test sends. */
 function createRuns(interactionMs = 60_000) {
   let emit: (event: AgentEvent) => void = () => {};
+  let sever: () => void = () => {};
   const answers: unknown[] = [];
   const agent = {
     async openRun(_: unknown, signal: AbortSignal) {
       let next = Promise.withResolvers<AgentEvent>();
       emit = (event) => next.resolve(event);
+      sever = () => next.reject(new AgentError('unreachable', 'The connection was reset.'));
       const stopped = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
       stopped.catch(() => {});
       return (async function* () {
@@ -46,6 +49,7 @@ function createRuns(interactionMs = 60_000) {
     start,
     reader,
     emit: (event: AgentEvent) => emit(event),
+    sever: () => sever(),
     ignoreAnswers: () => (isDeaf = true),
   };
 }
@@ -110,6 +114,10 @@ describe('the runs of an intern', () => {
     await second.start();
     second.runs.fail();
     expect(second.failures).toMatchObject([{ problem: 'stream_severed', retryable: true }]);
+    const third = createRuns();
+    await third.start();
+    third.sever(); // the connection ends before the end of the process is noticed
+    await vi.waitFor(() => expect(third.failures).toMatchObject([{ problem: 'stream_severed', retryable: true }]));
   });
 
   it('end when the agent asks two questions at once, or an answer does not reach it', async () => {

@@ -154,11 +154,7 @@ export class InternRuns {
   /** Ends the run because its agent has ended. */
   fail(): void {
     const { current } = this;
-    if (current)
-      this.endRun(
-        current,
-        new RunError('stream_severed', 'The agent of the intern ended during the run.', { retryable: true }),
-      );
+    if (current) this.endRun(current, createSeveredError());
   }
 
   close(): void {
@@ -174,9 +170,11 @@ export class InternRuns {
   }
 
   private async follow(run: OpenRun, accepted: PromiseWithResolvers<void>, request: RunRequest): Promise<void> {
+    let isAccepted = false;
     try {
       let end: AgentEvent | undefined;
       const events = await this.running.agent.openRun(request, run.cancellation.signal);
+      isAccepted = true;
       accepted.resolve();
       for await (const event of events) {
         if (run.isOver) return;
@@ -189,7 +187,7 @@ export class InternRuns {
     } catch (error) {
       const failure = explainFailure(error);
       accepted.reject(failure);
-      this.endRun(run, failure);
+      this.endRun(run, isAccepted && failure.problem === 'intern_unreachable' ? createSeveredError(error) : failure);
     } finally {
       void this.running.save().catch(() => {}); // reported by `save`
     }
@@ -274,6 +272,9 @@ export class InternRuns {
 
 const createLostOutputError = (): RunError =>
   new RunError('attachment_failed', 'The run produced more output than is kept without a client, and was ended.');
+
+const createSeveredError = (cause?: unknown): RunError =>
+  new RunError('stream_severed', 'The agent of the intern ended during the run.', { retryable: true, cause });
 
 function explainFailure(error: unknown): RunError {
   if (error instanceof RunError) return error;
