@@ -219,7 +219,7 @@ describe.skipIf(problem !== undefined)('the chat API of interns', () => {
   it('reports failures of a run before its stream as statuses, and then as chunks', async () => {
     expect(await readError(await start(['no event\n']))).toEqual([502, 'intern_rejected', false]);
     expect(await readError(await start([{ reject: 500 }]))).toEqual([502, 'intern_rejected', false]);
-    expect(await readError(await start([]))).toEqual([502, 'intern_unreachable', true]); // it ends without a result
+    expect(await readError(await start([]))).toEqual([502, 'stream_severed', true]); // it ends without a result
     const failed = (error: object) => ({ type: 'end', status: 'failed', error });
     for (const retryable of [true, false]) {
       expect(errorOf(await chat([failed({ message: 'Too bad.', retryable })]))).toEqual({

@@ -32,7 +32,7 @@ const reasons: Record<ChatReason, { status: number; kind: ErrorKind; retryable: 
   timeout: { status: 504, kind: 'upstream_timeout', retryable: true },
 };
 
-/** Seconds after which a busy intern can be tried again. */
+/** Seconds after which a request that failed can be retried, unless the error says more. */
 const RETRY_AFTER = 5;
 
 export interface ChatErrorOptions extends Pick<GatewayErrorOptions, 'retryAfterSeconds' | 'loggedMessage' | 'cause'> {
@@ -111,7 +111,7 @@ export const writeInternChatError: ErrorDialect = (thrown) => {
   const error = asGatewayError(thrown);
   const failure = describeChatFailure(error);
   const headers: Record<string, string> = {};
-  const retryAfter = error.retryAfterSeconds ?? (failure.metadata?.reason === 'busy' ? RETRY_AFTER : undefined);
+  const retryAfter = error.retryAfterSeconds ?? (failure.metadata?.retryable ? RETRY_AFTER : undefined);
   if (retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfter)));
   return { status: failure.code, headers, body: { error: failure } };
 };
