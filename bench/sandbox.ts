@@ -88,7 +88,7 @@ while (performance.now() < end) {
   await new Promise((resolve) => setTimeout(resolve, 50));
 }
 process.stdout.write(JSON.stringify(times));`;
-async function measureLatency(): Promise<string> {
+async function measureLatency(): Promise<number[]> {
   const child = spawn(
     process.execPath,
     ['--input-type=module', '--eval', client, gateway.url, gateway.key, options.seconds],
@@ -97,14 +97,14 @@ async function measureLatency(): Promise<string> {
     },
   );
   const values = JSON.parse(await text(child.stdout)) as number[];
-  return describe(values.slice(5).toSorted((a, b) => a - b));
+  return values.slice(5).toSorted((a, b) => a - b);
 }
 
 /** How long the thread of the gateway was ready to run, but had no CPU. */
 const readWaitedMs = (): number => Number(readFileSync('/proc/self/schedstat', 'latin1').split(' ')[1]) / 1e6;
 
 /** Measures requests, and how long the event loop and the CPU of the gateway's process were busy. */
-async function report(name: string): Promise<void> {
+async function report(name: string): Promise<number[]> {
   const delays = monitorEventLoopDelay({ resolution: 1 });
   delays.enable();
   const used = process.cpuUsage();
@@ -115,8 +115,9 @@ async function report(name: string): Promise<void> {
   const waited = ((readWaitedMs() - waitedMs) / 10 / Number(options.seconds)).toFixed(1);
   const busy = ((system + user) / 1e4 / Number(options.seconds)).toFixed(0);
   console.log(
-    `requests ${name}: ${latency}; event loop late: p99 ${delay(99)} ms, max ${delay(100)} ms; CPU ${busy} %, waited for one ${waited} %`,
+    `requests ${name}: ${describe(latency)}; event loop late: p99 ${delay(99)} ms, max ${delay(100)} ms; CPU ${busy} %, waited for one ${waited} %`,
   );
+  return latency;
 }
 
 /** Commands that exhaust something, with their limits. */
@@ -143,14 +144,17 @@ async function attack(name: string, over: AbortSignal): Promise<string> {
   return `${name}: ${attacks} sandboxes`;
 }
 
+const latencies: { idle: number[]; attacked: number[] } = { idle: [], attacked: [] };
 for (let round = 0; round < Number(options.rounds); round++) {
-  await report('while idle');
+  latencies.idle.push(...(await report('while idle')));
   const over = new AbortController();
   const attacks = names.map((name) => attack(name, over.signal));
-  await report('during attacks');
+  latencies.attacked.push(...(await report('during attacks')));
   over.abort();
   console.log((await Promise.all(attacks)).join(', '));
 }
+for (const [name, values] of Object.entries(latencies))
+  console.log(`all rounds, ${name}: ${describe(values.toSorted((a, b) => a - b))}`);
 await driver.close();
 await gateway.close();
 rmSync(dataDir, { recursive: true, force: true });
