@@ -45,9 +45,13 @@ parents() {
   done
 }
 open_file() {
-  parents "$1" && [[ -f ./$1 && ! -L ./$1 ]] || return ${NO_SUCH_FILE}
-  [[ -r ./$1 ]] || chmod u+r -- "./$1" || return 1
-  exec {opened}<"./$1"
+  local try
+  for try in 1 2 3 4 5; do # a command can replace the file between two of these steps
+    parents "$1" && [[ -f ./$1 && ! -L ./$1 ]] || return ${NO_SUCH_FILE}
+    [[ -r ./$1 ]] || chmod u+r -- "./$1" || continue
+    exec {opened}<"./$1" && return
+  done
+  return 1
 }
 remove() {
   parents "$1" || return 0
