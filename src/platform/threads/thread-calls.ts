@@ -1,4 +1,11 @@
-import { MessagePort, type Worker } from 'node:worker_threads';
+import { MessagePort } from 'node:worker_threads';
+
+/** One end of a connection to another thread or process. */
+export interface CallPort {
+  // biome-ignore lint/suspicious/noExplicitAny: as in Node
+  on(event: 'message', listener: (message: any) => void): unknown;
+  postMessage(message: unknown, transfer: MessagePort[]): void;
+}
 
 /** The functions that a thread offers to another one. Arguments and results are cloned. */
 // biome-ignore lint/suspicious/noExplicitAny: `CallThread` has the types of a table; the side that responds has none
@@ -18,7 +25,7 @@ export type CallThread<Functions> = <Name extends keyof Functions & string>(
   ...parameters: Functions[Name] extends (...all: infer Parameters extends unknown[]) => unknown ? Parameters : never
 ) => Promise<Functions[Name] extends (...all: never) => infer Result ? Awaited<Result> : never>;
 
-export function serveThread(port: MessagePort | Worker, functions: ThreadFunctions): void {
+export function serveCalls(port: CallPort, functions: ThreadFunctions): void {
   port.on('message', ({ id, name, parameters }: Call) => {
     const respond = (outcome: Outcome): void => port.postMessage(outcome, []);
     const fail = (error: unknown): void => {
@@ -36,7 +43,7 @@ export function serveThread(port: MessagePort | Worker, functions: ThreadFunctio
 }
 
 /** @returns the calls, and a function that rejects those in flight and all later ones */
-export function callThread<Functions>(port: MessagePort | Worker): {
+export function openCalls<Functions>(port: CallPort): {
   call: CallThread<Functions>;
   fail: (error: Error) => void;
 } {

@@ -1,6 +1,6 @@
 import { callHost } from './call-host.ts';
 
-/** The process of bubblewrap that watches a sandbox, which ends with it. It belongs to the thread of the sandboxes. */
+/** The process of bubblewrap that watches a sandbox, which ends with it. It belongs to the process of the sandboxes. */
 export class BubblewrapProcess {
   readonly #id: string;
   readonly exited: Promise<void>;
@@ -9,7 +9,7 @@ export class BubblewrapProcess {
   /** @param id of a process that has started */
   constructor(id: string) {
     this.#id = id;
-    // The end of the thread ends its processes, too.
+    // The end of the process of the sandboxes ends this one, too.
     this.exited = callHost('awaitBubblewrapExit', id)
       .catch(() => {})
       .then(() => {
@@ -23,10 +23,10 @@ export class BubblewrapProcess {
 
   /** Runs the script of a command, unless the sandbox has ended. */
   runScript(number: number): void {
-    callHost('runScript', this.#id, number).catch(() => {}); // it has ended with the thread
+    callHost('runScript', this.#id, number).catch(() => {}); // it has ended with its parent
   }
 
   kill(): void {
-    callHost('killBubblewrap', this.#id).catch(() => {}); // it has ended with the thread
+    callHost('killBubblewrap', this.#id).catch(() => {}); // it has ended with its parent
   }
 }

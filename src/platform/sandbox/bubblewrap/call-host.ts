@@ -1,40 +1,60 @@
-import { Worker } from 'node:worker_threads';
-import { type CallThread, callThread } from '../../threads/thread-calls.ts';
-import type { HostFunctions } from './host-thread.ts';
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type CallThread, openCalls } from '../../threads/thread-calls.ts';
+import type { HostFunctions } from './host-process.ts';
 
-const entry = new URL(`./host-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+const entry = fileURLToPath(
+  new URL(`./host-process${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
+);
 
-interface HostThread {
-  worker: Worker;
+interface HostProcess {
+  child: ChildProcess;
   call: CallThread<HostFunctions>;
-  /** Calls in flight. The process lives until they end. */
+  /** Calls in flight. The gateway lives until they end. */
   calls: number;
 }
 
-let running: HostThread | undefined;
+let running: HostProcess | undefined;
+process.on('exit', () => running?.child.kill('SIGKILL'));
 
-/** Calls a function of `host-thread.ts`, which all sandboxes of a process share. */
+/** Calls a function of `host-process.ts`, which all sandboxes of this process share. */
 export const callHost: CallThread<HostFunctions> = async (name, ...parameters) => {
-  running ??= openThread();
-  const thread = running;
-  if (thread.calls++ === 0) thread.worker.ref();
+  running ??= startHost();
+  const host = running;
+  if (host.calls++ === 0) setReferenced(host.child, true);
   try {
-    return await thread.call(name, ...parameters);
+    return await host.call(name, ...parameters);
   } finally {
-    if (--thread.calls === 0) thread.worker.unref();
+    if (--host.calls === 0) setReferenced(host.child, false);
   }
 };
 
-function openThread(): HostThread {
-  const worker = new Worker(entry, { env: {}, execArgv: [] });
-  const { call, fail } = callThread<HostFunctions>(worker);
-  const thread = { worker, call, calls: 0 };
+function startHost(): HostProcess {
+  const child = fork(entry, [], {
+    detached: true, // SIGINT of the terminal would end it before the last save
+    env: {},
+    execArgv: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const { call, fail } = openCalls<HostFunctions>({
+    on: (_, listener) => child.on('message', listener),
+    postMessage: (message) => void child.send(message as object, () => {}), // its end is reported below
+  });
+  const host = { child, call, calls: 0 };
   const end = (error: Error): void => {
-    if (running === thread) running = undefined; // the next call starts another one
+    if (running === host) running = undefined; // the next call starts another one
     fail(error);
   };
-  worker.on('error', (error) => end(error as Error));
-  worker.on('exit', () => end(new Error('The thread of the sandboxes has ended.')));
-  worker.unref();
-  return thread;
+  child.on('error', end);
+  child.on('exit', () => end(new Error('The process of the sandboxes has ended.')));
+  setReferenced(child, false);
+  return host;
+}
+
+/** Whether this process lives as long as the other one. */
+function setReferenced(child: ChildProcess, isReferenced: boolean): void {
+  const change = isReferenced ? 'ref' : 'unref';
+  child[change]();
+  child.channel?.[change]();
 }

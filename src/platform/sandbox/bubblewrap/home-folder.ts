@@ -99,7 +99,7 @@ export class HomeFolder {
       if (isExceeded || unreadable.length === 0 || this.#owner !== undefined) return size;
       for (const path of unreadable) {
         if (turn.isOver) await turn.next();
-        const folder = this.#openFolder(splitPath(Buffer.from(path)), false); // a copy from another thread is no buffer
+        const folder = this.#openFolder(splitPath(Buffer.from(path)), false); // a copy from another process is no buffer
         if (folder !== undefined) closeSync(folder);
       }
     }

@@ -6,7 +6,7 @@ import { awaitReady } from './await-ready.ts';
 import { listHiddenPaths } from './list-hidden-paths.ts';
 import { type ArgumentParts, writeArguments } from './write-arguments.ts';
 
-/** A sandbox to start. It is sent to another thread. */
+/** A sandbox to start. It is sent to another process. */
 export interface BubblewrapStart {
   parts: Omit<ArgumentParts, 'descriptors' | 'hidden'>;
   /** Files and folders that sandboxes must not see. */

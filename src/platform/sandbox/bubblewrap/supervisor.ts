@@ -77,7 +77,7 @@ export class Supervisor {
   async #watchMemory(): Promise<void> {
     const { limits, root, hasMemoryLimit, isBusy } = this.#of;
     const use = await callHost('checkProcesses', root, hasMemoryLimit ? undefined : limits.memoryBytes).catch(
-      () => undefined, // the thread has ended; the next check starts another one
+      () => undefined, // the process of the sandboxes has ended; the next check starts another one
     );
     if (use && use.memoryBytes > limits.memoryBytes) {
       this.#end('memory', `The sandbox used more than ${limits.memoryBytes} bytes of memory.`);

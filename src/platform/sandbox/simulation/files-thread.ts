@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { EntryToWrite, SandboxLimits } from '../sandbox.ts';
 import { HomeAccess } from './home-access.ts';
 import { SimulatedFiles } from './simulated-files.ts';
-import { serveThread } from '../../threads/thread-calls.ts';
+import { serveCalls } from '../../threads/thread-calls.ts';
 
 /*
  * The thread that has the files of a simulated sandbox. The shells are in threads of their own, because the only way to
@@ -35,7 +35,7 @@ const forShells = {
 };
 
 const forDriver = {
-  connect: (port: MessagePort) => serveThread(port, forShells),
+  connect: (port: MessagePort) => serveCalls(port, forShells),
   startList: () => home.startList(),
   continueList: (handle: number) => home.continueList(handle),
   openRead: (path: Uint8Array) => home.openRead(path),
@@ -49,4 +49,4 @@ const forDriver = {
 export type ShellFiles = typeof forShells;
 export type DriverFiles = typeof forDriver;
 
-serveThread(parentPort!, forDriver); // this module is the entry of a worker
+serveCalls(parentPort!, forDriver); // this module is the entry of a worker

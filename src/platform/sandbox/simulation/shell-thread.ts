@@ -3,7 +3,7 @@ import { Bash, type CommandName, getCommandNames } from 'just-bash';
 import { SANDBOX_HOME } from '../sandbox.ts';
 import type { ShellFiles } from './files-thread.ts';
 import { ShellFileSystem } from './shell-files.ts';
-import { callThread, serveThread } from '../../threads/thread-calls.ts';
+import { openCalls, serveCalls } from '../../threads/thread-calls.ts';
 
 export interface ShellData {
   files: MessagePort;
@@ -24,7 +24,7 @@ export interface ShellResult {
 }
 
 const { files, memoryBytes } = workerData as ShellData; // from simulated-sandbox.ts
-const { call } = callThread<ShellFiles>(files);
+const { call } = openCalls<ShellFiles>(files);
 const fileSystem = new ShellFileSystem(call);
 
 /** `sqlite3` has a memory of its own, which no limit of a thread covers. */
@@ -57,4 +57,4 @@ const functions = {
 
 export type ShellFunctions = typeof functions;
 
-serveThread(parentPort!, functions); // this module is the entry of a worker
+serveCalls(parentPort!, functions); // this module is the entry of a worker

@@ -13,7 +13,7 @@ import {
 } from '../sandbox.ts';
 import type { DriverFiles } from './files-thread.ts';
 import type { ShellData, ShellFunctions, ShellResult } from './shell-thread.ts';
-import { type CallThread, callThread } from '../../threads/thread-calls.ts';
+import { type CallThread, openCalls } from '../../threads/thread-calls.ts';
 
 const MIB = 1024 * 1024;
 const PIECE_BYTES = MIB;
@@ -63,7 +63,7 @@ export class SimulatedSandbox implements Sandbox {
     );
     this.shellBytes = Math.max(MIN_SHELL_BYTES, Math.floor(limits.memoryBytes / this.maxShells));
     this.files = startThread('files-thread', limits, MIN_SHELL_BYTES * 4);
-    const { call, fail } = callThread<DriverFiles>(this.files);
+    const { call, fail } = openCalls<DriverFiles>(this.files);
     this.call = call;
     this.failCalls = fail;
     const crashed = (): void => this.end(new SandboxError('crashed', 'The simulated sandbox has crashed.'));
@@ -234,7 +234,7 @@ export class SimulatedSandbox implements Sandbox {
     this.call('connect', port1).catch(() => {}); // the sandbox has ended
     const data: ShellData = { files: port2, memoryBytes: this.shellBytes };
     const worker = startThread('shell-thread', data, this.shellBytes, [port2]);
-    const shell = { worker, call: callThread<ShellFunctions>(worker).call };
+    const shell = { worker, call: openCalls<ShellFunctions>(worker).call };
     worker.once('exit', () => this.shells.delete(shell));
     this.shells.add(shell);
     return shell;

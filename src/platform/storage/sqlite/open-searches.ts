@@ -8,7 +8,7 @@ import {
   SqliteQueryCompiler,
   type QueryResult,
 } from 'kysely';
-import { type CallThread, callThread } from '../../threads/thread-calls.ts';
+import { type CallThread, openCalls } from '../../threads/thread-calls.ts';
 import type { Tables } from '../tables/database.ts';
 import type { SearchFunctions } from './search-thread.ts';
 
@@ -94,7 +94,7 @@ class SearchThread {
 
   #open(): RunningThread {
     const worker = new Worker(entry, { env: {}, execArgv: [], workerData: this.#path });
-    const { call, fail } = callThread<SearchFunctions>(worker);
+    const { call, fail } = openCalls<SearchFunctions>(worker);
     const thread = { worker, call, calls: 0 };
     const end = (error: Error): void => {
       if (this.#running === thread) this.#running = undefined; // the next search starts another one

@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { serveThread } from '../../threads/thread-calls.ts';
+import { serveCalls } from '../../threads/thread-calls.ts';
 import { busyTimeoutMs } from './wait-while-busy.ts';
 
 /*
@@ -22,4 +22,4 @@ const functions = {
 
 export type SearchFunctions = typeof functions;
 
-serveThread(parentPort!, functions); // this module is the entry of a worker
+serveCalls(parentPort!, functions); // this module is the entry of a worker

@@ -1,5 +1,4 @@
-import { parentPort } from 'node:worker_threads';
-import { serveThread } from '../../threads/thread-calls.ts';
+import { serveCalls } from '../../threads/thread-calls.ts';
 import { checkProcesses } from './check-processes.ts';
 import { measureTree } from './find-entries.ts';
 import { createPipes, removeFolder } from './host-programs.ts';
@@ -8,8 +7,9 @@ import { awaitBubblewrapExit, killBubblewrap, runScript, startBubblewrap } from 
 import { useSandboxCpus } from './sandbox-cpus.ts';
 
 /*
- * The thread for work on the host that takes long while commands use the CPU: the start of a program waits until the
- * program has the CPU, and the processes of a fork bomb are many. It leaves a CPU to the thread that serves requests.
+ * The process that starts and watches sandboxes. It shares the CPUs of their commands, so its work can take long. A thread
+ * of the gateway would hold locks meanwhile that the gateway needs: of its allocator, and of its memory map when it starts
+ * a program. // choice 780
  */
 
 const functions = {
@@ -26,5 +26,9 @@ const functions = {
 
 export type HostFunctions = typeof functions;
 
+process.on('disconnect', () => process.exit()); // the gateway has ended, and all sandboxes end with this process
 await useSandboxCpus(); // before it starts a program
-serveThread(parentPort!, functions); // this module is the entry of a worker
+serveCalls(
+  { on: (_, listener) => process.on('message', listener), postMessage: (message) => process.send!(message) },
+  functions,
+);
