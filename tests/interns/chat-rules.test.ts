@@ -223,7 +223,9 @@ describe.skipIf(problem !== undefined)('the chat API of interns', () => {
     const failed = (error: object) => ({ type: 'end', status: 'failed', error });
     for (const retryable of [true, false]) {
       expect(errorOf(await chat([failed({ message: 'Too bad.', retryable })]))).toEqual({
-        ...{ code: 502, message: 'Too bad.', metadata: { reason: 'turn_failed', retryable } },
+        code: 502,
+        message: 'Too bad.',
+        metadata: { reason: 'turn_failed', retryable },
       });
     }
     const cancelled = await chat([says('a'), { type: 'end', status: 'cancelled' }]);

@@ -86,7 +86,9 @@ export function readChatSeen(body: string, isStreamed: boolean): Seen {
     reasoning: message.reasoning ?? '',
     opaque: details.flatMap(({ signature, data }) => [signature, data].filter(Boolean)),
     calls: (message.tool_calls ?? []).map((call: Json) => ({
-      ...{ id: call.id, name: call.function.name, input: parseInput(call.function.arguments) },
+      id: call.id,
+      name: call.function.name,
+      input: parseInput(call.function.arguments),
     })),
     images: (message.images ?? []).map((image: Json) => image.image_url.url.replace(/^data:[^,]*,/, '')),
     cited: [

@@ -90,7 +90,10 @@ export const responsesApi: Api = {
     }),
     ...(tools && {
       tools: tools.map(({ name, description, schema }) => ({
-        ...{ type: 'function', name, description, parameters: schema },
+        type: 'function',
+        name,
+        description,
+        parameters: schema,
       })),
     }),
     ...(needsOneCall && { tool_choice: 'required', parallel_tool_calls: false }),
@@ -145,7 +148,8 @@ export const chatApi: Api = {
     }),
     ...(tools && {
       tools: tools.map(({ name, description, schema }) => ({
-        ...{ type: 'function', function: { name, description, parameters: schema } },
+        type: 'function',
+        function: { name, description, parameters: schema },
       })),
     }),
     ...(needsOneCall && { tool_choice: 'required', parallel_tool_calls: false }),
