@@ -144,21 +144,26 @@ function serve(headers: readonly string[], index: number, last: Step): MaybeProm
   if (last === 'keys') return;
   const id = createTimedId('gen-');
   const ticket = limits.admit(caller, request, id);
-  let reservation: CostReservation | undefined;
-  let recorded: MaybePromise<void> = undefined;
-  if (last !== 'limits') {
-    reservation = spending.reserve(caller, id, { nanoUsd: 8_300_000n, sharedNanoUsd: 8_300_000n }) as CostReservation;
-    const entry = makeEntry(caller, id);
-    if (last === 'ledger' || last === 'strict') {
-      durability = last === 'strict' ? 'strict' : 'standard';
-      const begun = ledger.begin(entry); // before it is sent, so that a kill -9 loses nothing
-      recorded = ledger.record(entry, begun);
-    }
-    reservation.settle(entry);
-  }
   if (ticket instanceof Promise) throw new Error('Counters in memory must be synchronous.');
+  const recorded = last === 'limits' ? undefined : spend(caller, id, last);
   ticket?.end(600, false);
   return recorded;
+}
+
+/** Reserves the cost of a request, records the request if the step includes the ledger, and settles the cost. */
+function spend(caller: Caller, id: string, last: Step): MaybePromise<void> {
+  const costs = { nanoUsd: 8_300_000n, sharedNanoUsd: 8_300_000n };
+  const reservation = spending.reserve(caller, id, costs) as CostReservation;
+  const entry = makeEntry(caller, id);
+  const recorded = last === 'budgets' ? undefined : record(entry, last === 'strict' ? 'strict' : 'standard');
+  reservation.settle(entry);
+  return recorded;
+}
+
+function record(entry: LedgerEntry, how: typeof durability): MaybePromise<void> {
+  durability = how;
+  const begun = ledger.begin(entry); // before it is sent, so that a kill -9 loses nothing
+  return ledger.record(entry, begun);
 }
 
 const headers = keys.map((text) => `Bearer ${text}`);
