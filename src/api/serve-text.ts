@@ -73,7 +73,7 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
           request: settings,
           returnsReasoning: accepted.returnsReasoning,
           source,
-          within: findServedTools(headers),
+          servedTools: findServedTools(headers),
           memory: bodyShare,
         }),
       respond: (run, begun) =>

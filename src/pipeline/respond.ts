@@ -20,7 +20,7 @@ export interface InnerRequest {
   /** Cancels it. Absent: the cancellation of the parent. */
   cancellation?: RunBase['cancellation'];
   /** The server tool that sends it, if the tool must not be available in it. */
-  within?: string | undefined;
+  servedTool?: string | undefined;
   /** Whether its input can contain texts that guardrails have not inspected, such as those that a model has written. */
   isNew?: boolean;
   /** Whether the response of the parent adds its tokens. Its cost is always added. */
@@ -44,7 +44,7 @@ export async function respond(
     request,
     timeoutMs,
     parent,
-    within,
+    servedTool,
     cancellation: outer = parent.cancellation,
     isNew = false,
     addsUsage = false,
@@ -69,7 +69,7 @@ export async function respond(
     clamped: [],
     modelLimits,
     parent: { generationId: parent.generationId, depth, isInspected: !isNew },
-    within: within === undefined ? parent.within : [...(parent.within ?? []), within],
+    servedTools: servedTool === undefined ? parent.servedTools : [...(parent.servedTools ?? []), servedTool],
   });
   try {
     await createResponse(pipeline, run, sink);

@@ -145,10 +145,10 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
   private body: UpstreamBody | undefined;
   private controller: Dispatcher.DispatchController | undefined;
   private stopped: Error | undefined;
-  private isAnswered = false;
+  private hasResponse = false;
   private isOver = false;
   private releasedBytes: number | undefined;
-  private resolve: ((answer: UpstreamResponse) => void) | undefined;
+  private resolve: ((response: UpstreamResponse) => void) | undefined;
   private reject: ((reason: unknown) => void) | undefined;
 
   constructor(name: string, timeouts: UpstreamTimeouts, cancellation: Cancellation) {
@@ -197,7 +197,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
   }
 
   onResponseStarted(): void {
-    this.isAnswered = true;
+    this.hasResponse = true;
   }
 
   onResponseStart(
@@ -231,7 +231,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.settle();
-    if (!this.stopped && !this.isAnswered) {
+    if (!this.stopped && !this.hasResponse) {
       this.networkError = error;
       this.waitedMs = performance.now() - this.sentAt;
     }

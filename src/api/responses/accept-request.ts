@@ -12,18 +12,18 @@ import { rejectUnsupportedFeatures } from '../../requests/responses/unsupported-
  *
  * @throws {GatewayError} `invalid_request` and `unprocessable`, with the problems in `metadata.issues`
  */
-export const acceptRequest = (body: unknown, beside: RequestHints): ParsedRequest =>
-  checkAccepted(readRequest(body, beside), beside);
+export const acceptRequest = (body: unknown, hints: RequestHints): ParsedRequest =>
+  checkAccepted(readRequest(body, hints), hints);
 
 /**
  * Rejects a request that contradicts itself or requests an unsupported feature. Every API of texts calls it.
  *
  * @throws {GatewayError} `invalid_request` and `unprocessable`, with the problems in `metadata.issues`
  */
-export function checkAccepted(read: ParsedRequest, beside: RequestHints): ParsedRequest {
+export function checkAccepted(read: ParsedRequest, hints: RequestHints): ParsedRequest {
   try {
     checkMeaning(read.request);
-    if (beside.disabledTools) rejectDisabledTools(read.request, beside.disabledTools);
+    if (hints.disabledTools) rejectDisabledTools(read.request, hints.disabledTools);
     rejectUnsupportedFeatures(read.request);
     joinLateTools(read);
   } catch (error) {

@@ -8,7 +8,7 @@ import type { TextAttempt } from '../run/attempt.ts';
 import { AttemptNotes } from './attempt-notes.ts';
 import { dispatch, receive, takeKey, upstreamOf } from './exchange.ts';
 import { KeptSize } from '../events/kept-size.ts';
-import { readInside } from './read-response.ts';
+import { readLocalFrames } from './read-response.ts';
 import type { Run } from '../run/run.ts';
 
 /** Replaces a body once it is serialized, so that it is not in memory twice. */
@@ -43,27 +43,27 @@ async function exchange(
   const { name } = provider;
   const { cancellation } = run;
   const stream = run.request.stream === true;
-  const broken = (counted: Usage | undefined): void => {
+  const onInterrupted = (counted: Usage | undefined): void => {
     attempt.counted = counted;
   };
   const kept = new KeptSize(run.steps.at(-2)?.committed?.kept);
   attempt.kept = kept;
   if (text.send) {
     const frames = text.send(written, cancellation.signal);
-    const how = { name, limitBytes, cancellation, broken, kept };
-    return readInside(text.createReader(written.readerContext), frames, how, out);
+    const how = { name, limitBytes, cancellation, onInterrupted, kept };
+    return readLocalFrames(text.createReader(written.readerContext), frames, how, out);
   }
   const upstream = upstreamOf(provider);
   const headers = provider.headersFor(takeKey(attempt), stream);
   let all = written.headers ? replaceHeaders(headers, written.headers) : headers;
-  if (run.within && wire.reachesGateways) all = all.concat(listDepthHeaders(run.within));
+  if (run.servedTools && wire.reachesGateways) all = all.concat(listDepthHeaders(run.servedTools));
   const json = JSON.stringify(written.body);
   const body = run.steps.length === 1 ? Buffer.from(json) : encodeApart(json);
   written.body = sent;
   run.input.park();
   const response = await upstream.send(written.path, all, body, cancellation);
   const { readerContext } = written;
-  const how = { wire: text, readerContext, name, limitBytes, isBuffered: !stream, broken, kept };
+  const how = { wire: text, readerContext, name, limitBytes, isBuffered: !stream, onInterrupted, kept };
   await receive(response, how, wire.readError, out);
 }
 

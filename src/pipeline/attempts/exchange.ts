@@ -24,7 +24,7 @@ export async function dispatch(attempt: Attempt, exchange: () => Promise<void>):
   }
 }
 
-/** Returns the address of the provider. @throws {GatewayError} `internal` if it has no address */
+/** Returns the connections to the provider. @throws {GatewayError} `internal` if it has no address */
 export function upstreamOf({ id, upstream }: Provider): Upstream {
   if (!upstream) throw new GatewayError('internal', `The provider ${id} has no address.`);
   return upstream;

@@ -17,7 +17,7 @@ export interface ResponseReader<C> {
   countWhole?(body: unknown): Usage | undefined;
 }
 
-interface AnswerLimit {
+interface ResponseLimit {
   /** The display name of the provider, for messages. */
   name: string;
   /** Maximum size of a whole response, of a stream event, and of the retained parts of a stream, in bytes. */
@@ -33,7 +33,7 @@ export interface SizeMeter<C> {
   isMoreThan(limit: number): boolean;
 }
 
-export interface ReadResponseOptions<C> extends AnswerLimit {
+export interface ReadResponseOptions<C> extends ResponseLimit {
   wire: ResponseReader<C>;
   /** The context that `writeRequest` returned. */
   readerContext: unknown;
@@ -44,13 +44,13 @@ export interface ReadResponseOptions<C> extends AnswerLimit {
   /** Absent: another part bounds the retained data. */
   kept?: SizeMeter<C>;
   /** Called with the number of buffered bytes. A returned promise pauses reading. */
-  hold?: (bytes: number) => Promise<void> | undefined;
+  onBuffered?: (bytes: number) => Promise<void> | undefined;
   /** Called with the provider's counts so far if the response is interrupted. */
-  broken?: (counted: Usage | undefined) => void;
+  onInterrupted?: (counted: Usage | undefined) => void;
   /** Reduces the size of a whole response before it is parsed. */
   lift?: (pieces: readonly Buffer[]) => Buffer;
   /** Called when the buffered frames have been passed on. */
-  passed?: () => void;
+  onPassed?: () => void;
 }
 
 /**
@@ -61,23 +61,23 @@ export interface ReadResponseOptions<C> extends AnswerLimit {
  * @throws {GatewayError} if the response is invalid, too large, interrupted, or reports a failure of the provider
  */
 export async function readResponse<C extends { type: string }>(
-  answer: UpstreamResponse,
+  response: UpstreamResponse,
   how: ReadResponseOptions<C>,
   out: Sink<C>,
 ): Promise<void> {
   const pass = new ChunkPass(out, how);
-  const readerContext = new BodyReading(answer, how, pass);
+  const reading = new BodyReading(response, how, pass);
   try {
-    await answer.each(readerContext);
-    const ended = pass.isFinished ? undefined : readerContext.end();
+    await response.each(reading);
+    const ended = pass.isFinished ? undefined : reading.end();
     if (ended) await ended;
     pass.end();
   } catch (error) {
-    if (isOfProvider(error) && (await readerContext.endEarly())) return;
-    how.broken?.(readerContext.counted());
+    if (isOfProvider(error) && (await reading.endEarly())) return;
+    how.onInterrupted?.(reading.counted());
     throw error;
   } finally {
-    answer.release();
+    response.release();
   }
 }
 
@@ -85,14 +85,14 @@ const isOfProvider = (error: unknown): boolean =>
   error instanceof GatewayError && (error.kind === 'upstream_failed' || error.kind === 'upstream_timeout');
 
 /**
- * The pieces of a body as they arrive.
+ * Collects the pieces of a body.
  *
- * @param onSize is called with the bytes so far; it may release the response, or throw
+ * @param onSize called after each batch with the bytes so far; may release the response, or throw
  */
-export async function readPieces(answer: UpstreamResponse, onSize: (bytes: number) => void): Promise<Buffer[]> {
+export async function readPieces(response: UpstreamResponse, onSize: (bytes: number) => void): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  await answer.each({
+  await response.each({
     write(batch) {
       for (const piece of batch) {
         pieces.push(piece);
@@ -106,9 +106,9 @@ export async function readPieces(answer: UpstreamResponse, onSize: (bytes: numbe
 }
 
 /** Reads the body of a response with another status: parsed JSON, or the text if it is not JSON. */
-export async function readErrorBody(answer: UpstreamResponse): Promise<unknown> {
-  const pieces = await readPieces(answer, (bytes) => {
-    if (bytes > ERROR_BODY_BYTES) answer.release();
+export async function readErrorBody(response: UpstreamResponse): Promise<unknown> {
+  const pieces = await readPieces(response, (bytes) => {
+    if (bytes > ERROR_BODY_BYTES) response.release();
   });
   const text = textOf(pieces);
   try {
@@ -119,10 +119,10 @@ export async function readErrorBody(answer: UpstreamResponse): Promise<unknown> 
 }
 
 /** Reads frames that this process creates. @see readResponse */
-export async function readInside<C extends { type: string }>(
+export async function readLocalFrames<C extends { type: string }>(
   reader: Reader<C>,
   frames: AsyncIterable<Frame[]>,
-  how: AnswerLimit & Pick<ReadResponseOptions<C>, 'broken' | 'kept'> & { cancellation: Cancellation },
+  how: ResponseLimit & Pick<ReadResponseOptions<C>, 'onInterrupted' | 'kept'> & { cancellation: Cancellation },
   out: Sink<C>,
 ): Promise<void> {
   const pass = new ChunkPass(out, how);
@@ -135,7 +135,7 @@ export async function readInside<C extends { type: string }>(
     await pass.readEnd(reader);
     pass.end();
   } catch (error) {
-    how.broken?.(reader.counted?.());
+    how.onInterrupted?.(reader.counted?.());
     throw error;
   }
 }
@@ -144,14 +144,14 @@ export async function readInside<C extends { type: string }>(
 class ChunkPass<C extends { type: string }> {
   isFinished = false;
   private readonly out: Sink<C>;
-  private readonly how: AnswerLimit & Pick<ReadResponseOptions<C>, 'kept'>;
+  private readonly how: ResponseLimit & Pick<ReadResponseOptions<C>, 'kept'>;
 
-  constructor(out: Sink<C>, how: AnswerLimit & Pick<ReadResponseOptions<C>, 'kept'>) {
+  constructor(out: Sink<C>, how: ResponseLimit & Pick<ReadResponseOptions<C>, 'kept'>) {
     this.out = out;
     this.how = how;
   }
 
-  give(chunks: C[]): Promise<void> | undefined {
+  passOn(chunks: C[]): Promise<void> | undefined {
     if (this.isFinished) return undefined;
     for (let index = 0; index < chunks.length; index++) {
       if (chunks[index]!.type !== 'finish') continue;
@@ -173,16 +173,16 @@ class ChunkPass<C extends { type: string }> {
       }
     } catch (error) {
       this.checkKept(reader);
-      const given = this.give(chunks);
-      if (this.isFinished) return given;
+      const passing = this.passOn(chunks);
+      if (this.isFinished) return passing;
       const failure = blameProvider(name, error);
-      if (!given) throw failure;
-      return given.then(() => {
+      if (!passing) throw failure;
+      return passing.then(() => {
         throw failure; // after the earlier chunks, because the failure starts another attempt
       });
     }
     this.checkKept(reader);
-    return this.give(chunks);
+    return this.passOn(chunks);
   }
 
   /** @param length of the body, in UTF-16 units; absent for the chunks that the end of a stream releases */
@@ -190,7 +190,7 @@ class ChunkPass<C extends { type: string }> {
     const chunks = blamingProvider(this.how.name, read);
     this.how.kept?.add(chunks, length);
     this.checkKept();
-    return this.give(chunks);
+    return this.passOn(chunks);
   }
 
   readEnd(reader: Reader<C>): Promise<void> | undefined {
@@ -201,7 +201,7 @@ class ChunkPass<C extends { type: string }> {
   private checkKept(reader?: Reader<C>): void {
     const { kept, limitBytes } = this.how;
     if (!kept) return;
-    if (kept.isMoreThan(limitBytes - (reader?.keptLength?.() ?? 0))) throw tooMuch(this.how);
+    if (kept.isMoreThan(limitBytes - (reader?.keptLength?.() ?? 0))) throw tooMuchOutput(this.how);
   }
 
   /** @throws {GatewayError} if there was no `finish`: an incomplete response must not look complete */
@@ -216,10 +216,10 @@ class ChunkPass<C extends { type: string }> {
 
 /** The body of one response on its way through decoder and reader. */
 class BodyReading<C extends { type: string }> implements Sink<Buffer> {
-  private readonly answer: UpstreamResponse;
+  private readonly response: UpstreamResponse;
   private readonly how: ReadResponseOptions<C>;
   private readonly pass: ChunkPass<C>;
-  private readonly saysStream: boolean;
+  private readonly hasStreamType: boolean;
   /** Pieces of a whole response, or of a stream without a frame so far. */
   private pieces: Buffer[] = [];
   private bytes = 0;
@@ -229,50 +229,50 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
   /** A whole response. */
   private body: unknown;
   /** Whether an error is about the content and not about the connection. */
-  private isTaking = false;
+  private isProcessing = false;
 
-  constructor(answer: UpstreamResponse, how: ReadResponseOptions<C>, pass: ChunkPass<C>) {
-    this.answer = answer;
+  constructor(response: UpstreamResponse, how: ReadResponseOptions<C>, pass: ChunkPass<C>) {
+    this.response = response;
     this.how = how;
     this.pass = pass;
-    const type = String(answer.headers['content-type'] ?? '').toLowerCase();
-    this.saysStream = type.startsWith('text/event-stream');
+    const type = String(response.headers['content-type'] ?? '').toLowerCase();
+    this.hasStreamType = type.startsWith('text/event-stream');
   }
 
   write(batch: Buffer[]): Promise<void> | undefined {
-    this.isTaking = true;
-    const held = this.takeBatch(batch);
-    if (!held) {
-      this.isTaking = false;
+    this.isProcessing = true;
+    const passing = this.addBatch(batch);
+    if (!passing) {
+      this.isProcessing = false;
       return undefined;
     }
-    return held.then(() => {
-      this.isTaking = false;
+    return passing.then(() => {
+      this.isProcessing = false;
     });
   }
 
-  private takeBatch(batch: Buffer[]): Promise<void> | undefined {
+  private addBatch(batch: Buffer[]): Promise<void> | undefined {
     for (const piece of batch) this.bytes += piece.length;
-    if (this.kind === 'stream') return this.takeFrames(batch);
+    if (this.kind === 'stream') return this.passFrames(batch);
     for (const piece of batch) this.pieces.push(piece);
     if (this.kind === 'unknown' && this.decide(batch) === 'stream') {
-      const held = this.pieces;
+      const { pieces } = this;
       this.pieces = [];
-      return this.takeFrames(held);
+      return this.passFrames(pieces);
     }
     if (this.bytes > this.how.limitBytes) throw tooLarge(this.how);
-    return this.how.hold?.(this.bytes);
+    return this.how.onBuffered?.(this.bytes);
   }
 
   /** The body has ended regularly. */
   end(): Promise<void> | undefined {
-    this.isTaking = true;
+    this.isProcessing = true;
     const { wire, readerContext, name, lift } = this.how;
-    if (this.kind === 'unknown') this.begin(this.saysStream);
+    if (this.kind === 'unknown') this.begin(this.hasStreamType);
     const { reader, cutter, pass } = this;
     if (reader && cutter) {
-      const held = pass.readFrames(reader, cutter.end());
-      return held ? held.then(() => pass.readEnd(reader)) : pass.readEnd(reader);
+      const passing = pass.readFrames(reader, cutter.end());
+      return passing ? passing.then(() => pass.readEnd(reader)) : pass.readEnd(reader);
     }
     const pieces = lift ? [lift(this.pieces)] : this.pieces;
     this.pieces = [];
@@ -289,7 +289,7 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
    * @returns whether it had sent the finish reason
    */
   async endEarly(): Promise<boolean> {
-    if (this.isTaking || !this.reader) return false;
+    if (this.isProcessing || !this.reader) return false;
     await this.pass.readEnd(this.reader);
     return this.pass.isFinished;
   }
@@ -302,9 +302,9 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
   /** Decides by the first significant byte whether the body is a stream, and by the header if both are possible. */
   private decide(batch: readonly Buffer[]): typeof this.kind {
     for (const piece of batch) {
-      const byte = piece.find((each) => !meaningless.has(each));
+      const byte = piece.find((each) => !insignificant.has(each));
       if (byte === undefined) continue;
-      this.begin(this.saysStream ? !beginsJson.has(byte) : beginsField.has(byte));
+      this.begin(this.hasStreamType ? !jsonStarts.has(byte) : fieldStarts.has(byte));
       break;
     }
     return this.kind;
@@ -317,29 +317,29 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
     this.cutter = new FrameCutter(this.how.limitBytes);
   }
 
-  private takeFrames(pieces: Buffer[]): Promise<void> | undefined {
+  private passFrames(pieces: Buffer[]): Promise<void> | undefined {
     if (this.how.isBuffered && this.bytes > this.how.limitBytes) throw tooLarge(this.how);
     const frames = this.cutter!.push(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)); // created by `begin`
-    if (frames.length === 0) return this.how.hold?.(this.cutter!.heldBytes);
-    const held = this.pass.readFrames(this.reader!, frames);
-    const { passed } = this.how;
+    if (frames.length === 0) return this.how.onBuffered?.(this.cutter!.heldBytes);
+    const passing = this.pass.readFrames(this.reader!, frames);
+    const { onPassed } = this.how;
     if (this.pass.isFinished) {
-      this.answer.release(); // not awaited: a slow sink keeps its own promise
-      if (!held) passed?.();
-      else void held.then(passed, () => undefined);
+      this.response.release(); // not awaited: a slow sink keeps its own promise
+      if (!passing) onPassed?.();
+      else void passing.then(onPassed, () => undefined);
       return undefined;
     }
-    if (passed && held) return held.then(passed);
-    passed?.();
-    return held;
+    if (onPassed && passing) return passing.then(onPassed);
+    onPassed?.();
+    return passing;
   }
 }
 
 const bytesOf = (text: string) => new Set(Buffer.from(text));
-const meaningless = bytesOf(' \t\r\n\ufeff');
+const insignificant = bytesOf(' \t\r\n\ufeff');
 // Some servers send the wrong content type. A JSON response never begins like a field of an event stream.
-const beginsJson = bytesOf('{[');
-const beginsField = bytesOf('deir:'); // data, event, id, retry, and the colon of a comment
+const jsonStarts = bytesOf('{[');
+const fieldStarts = bytesOf('deir:'); // data, event, id, retry, and the colon of a comment
 
 function textOf(pieces: Buffer[]): string {
   const text = (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)).toString('utf8');
@@ -373,12 +373,12 @@ function blameProvider(name: string, error: unknown): GatewayError {
   return new GatewayError('upstream_failed', text, { retryable: true, cause: error });
 }
 
-const tooLarge = ({ name, limitBytes, limitName = 'upstream_body_limit' }: AnswerLimit) =>
+const tooLarge = ({ name, limitBytes, limitName = 'upstream_body_limit' }: ResponseLimit) =>
   new GatewayError('upstream_failed', `${name} sent more than ${limitBytes} bytes (${limitName}).`, {
     retryable: true,
   });
 
-const tooMuch = ({ name, limitBytes, limitName = 'upstream_body_limit' }: AnswerLimit) =>
+const tooMuchOutput = ({ name, limitBytes, limitName = 'upstream_body_limit' }: ResponseLimit) =>
   new GatewayError('upstream_failed', `${name} sent more output than ${limitBytes} bytes (${limitName}).`, {
     retryable: true,
   });

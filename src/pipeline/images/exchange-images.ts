@@ -7,7 +7,7 @@ import { receive, takeKey, upstreamOf } from '../attempts/exchange.ts';
 import { ImagePoller } from './image-poller.ts';
 import { ImageResponseReader } from './image-response-reader.ts';
 import type { ImageRun } from '../run/image-run.ts';
-import { type ReadResponseOptions, readInside } from '../attempts/read-response.ts';
+import { type ReadResponseOptions, readLocalFrames } from '../attempts/read-response.ts';
 import { serializeImageBody } from './serialize-image-body.ts';
 
 interface ExchangeOptions {
@@ -41,7 +41,7 @@ export class ImageExchange {
     if (wire.send && wire.createReader) {
       const frames = wire.send(written, cancellation.signal);
       const how = { name: provider.name, limitBytes: this.options.limitBytes, cancellation };
-      return readInside(wire.createReader(written.readerContext), frames, how, out);
+      return readLocalFrames(wire.createReader(written.readerContext), frames, how, out);
     }
     upstreamOf(provider);
     const key = takeKey(this.attempt);
@@ -69,7 +69,7 @@ export class ImageExchange {
     return contentType === undefined ? kept : [...kept, 'content-type', contentType];
   }
 
-  private async read(answer: UpstreamResponse, readerContext: unknown, out: Sink<ImageChunk>): Promise<void> {
+  private async read(response: UpstreamResponse, readerContext: unknown, out: Sink<ImageChunk>): Promise<void> {
     const { provider, options, reader } = this;
     const { memory } = this.attempt;
     const { limitBytes, stream } = options;
@@ -82,12 +82,12 @@ export class ImageExchange {
       limitName: 'images.answer_limit',
       isBuffered: !stream,
       lift: (body) => reader.lift(body),
-      hold: (bytes) => memory.hold(bytes),
-      passed: () => {
+      onBuffered: (bytes) => memory.hold(bytes),
+      onPassed: () => {
         if (stream) memory.free();
       },
     };
-    await receive(answer, how, this.readError, {
+    await receive(response, how, this.readError, {
       write: (chunks) => {
         taken = reader.isPending ? undefined : out.write(chunks);
         return taken;

@@ -44,7 +44,7 @@ export class CallReading<Call, F extends RetrievalFinish> {
       limitBytes,
       limitName: 'embeddings.answer_limit',
       isBuffered: true,
-      hold: (bytes) => {
+      onBuffered: (bytes) => {
         this.received += bytes - before;
         before = bytes;
         if (this.received <= limitBytes) return undefined;

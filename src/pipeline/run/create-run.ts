@@ -70,7 +70,7 @@ const createBase = (
   pluginDefaults: origin.pluginDefaults,
   modelLimits: origin.modelLimits,
   parent: origin.parent,
-  within: origin.within,
+  servedTools: origin.servedTools,
   memory: origin.memory,
   startedAtMs: currentTimeMs(),
   startedAt: performance.now(),

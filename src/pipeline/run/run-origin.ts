@@ -40,7 +40,7 @@ export interface RunOrigin {
   /** The memory of the request, until its response is complete. Absent: not counted. */
   memory?: RequestMemory | undefined;
   /** Types of the server tools that it serves. It cannot use them, so that a tool does not call itself. Absent: none. */
-  within?: readonly string[] | undefined;
+  servedTools?: readonly string[] | undefined;
 }
 
 /** The memory that the bodies of all requests share. */

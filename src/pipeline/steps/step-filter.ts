@@ -22,7 +22,7 @@ interface OpenCall {
  * of a step with such calls. It makes item keys of later steps different from those of earlier ones.
  */
 export class StepFilter implements Sink<Chunk> {
-  /** Whether the attempt has ended regularly and all of its output has been passed on. */
+  /** Set when the attempt has ended regularly and all of its output has been passed on. */
   finish: FinishChunk | undefined;
   private readonly run: Run;
   private readonly step: Step<TextAttempt>;
@@ -48,7 +48,7 @@ export class StepFilter implements Sink<Chunk> {
 
   write(chunks: Chunk[]): Promise<void> | undefined {
     if (this.isClosed) return undefined;
-    if (this.tools || this.step.number > 0) return this.takeEach(chunks);
+    if (this.tools || this.step.number > 0) return this.filterEach(chunks);
     const last = chunks.at(-1);
     if (last?.type === 'finish') this.finish = last;
     return this.pass(chunks);
@@ -70,7 +70,7 @@ export class StepFilter implements Sink<Chunk> {
     return false;
   }
 
-  private takeEach(chunks: Chunk[]): Promise<void> | undefined {
+  private filterEach(chunks: Chunk[]): Promise<void> | undefined {
     const waits: Promise<void>[] = [];
     let passed: Chunk[] = [];
     const flush = (): void => {
@@ -96,8 +96,8 @@ export class StepFilter implements Sink<Chunk> {
     if (!this.calls) return finish;
     const taken = this.run.input.listCallIds();
     for (const { item, text, index } of this.calls.values()) {
-      const given = readCall(item, text, index);
-      const call = taken.has(given.callId) ? renameCall(given) : given;
+      const read = readCall(item, text, index);
+      const call = taken.has(read.callId) ? renameCall(read) : read;
       taken.add(call.callId);
       this.step.toolCalls.push(call);
     }
@@ -151,15 +151,15 @@ export class StepFilter implements Sink<Chunk> {
 
 const isEnd = ({ type }: Chunk): boolean => type === 'finish' || type === 'step_end';
 
-/** Reads a call. The finished item counts if there is one; otherwise the collected deltas do. */
+/** Reads a call. Its arguments are those of the finished item or, if it has none, the collected deltas. */
 function readCall(item: OutputItem, text: string, index: number): ToolCall {
-  const { arguments: told, call_id: callId, name } = item as Record<string, unknown>;
-  const given = typeof told === 'string' && told !== '' ? told : text;
+  const { arguments: finished, call_id: callId, name } = item as Record<string, unknown>;
+  const complete = typeof finished === 'string' && finished !== '' ? finished : text;
   return {
     callId: String(callId),
     name: String(name),
-    arguments: given,
-    item: { ...item, arguments: given, status: 'completed' },
+    arguments: complete,
+    item: { ...item, arguments: complete, status: 'completed' },
     index,
   };
 }

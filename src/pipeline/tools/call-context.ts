@@ -50,8 +50,11 @@ export function createCallContext(
         },
       };
       const { timeoutMs } = tool;
-      const within = tool.isNested ? undefined : tool.type;
-      await respond({ request, timeoutMs, parent: run, within, cancellation: own, isNew: true, addsUsage: true }, sink);
+      const servedTool = tool.isNested ? undefined : tool.type;
+      await respond(
+        { request, timeoutMs, parent: run, servedTool, cancellation: own, isNew: true, addsUsage: true },
+        sink,
+      );
       return fold.response;
     },
     async createImage(request, onPartial) {

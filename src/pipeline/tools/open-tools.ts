@@ -28,7 +28,7 @@ export function createServerTools({ tools, openMcp, ownsMcp, ...ports }: ServerT
     open(run) {
       const { tools: all } = run.request;
       if (!all || !namesTool(all, replacing)) return undefined;
-      const named = run.within ? hideTools(run, run.within, all) : all;
+      const named = run.servedTools ? hideTools(run, run.servedTools, all) : all;
       const deferred = new DeferredTools(run.request, run.input.read());
       const { offered, returned, clientNames, check } = offerTools(run, named, { tools, replacing, deferred });
       const mcp = openMcp(run, clientNames, offered);
@@ -62,11 +62,11 @@ export function createServerTools({ tools, openMcp, ownsMcp, ...ports }: ServerT
 }
 
 /** Removes the tools that the run itself serves, and lists them in the metadata. */
-function hideTools({ stages }: Run, within: readonly string[], all: readonly Tool[]): readonly Tool[] {
-  const hidden = all.filter(({ type }) => within.includes(type)).map(({ type }) => type);
+function hideTools({ stages }: Run, served: readonly string[], all: readonly Tool[]): readonly Tool[] {
+  const hidden = all.filter(({ type }) => served.includes(type)).map(({ type }) => type);
   if (hidden.length === 0) return all;
   stages.push({ type: 'server_tools', name: 'depth-guard', data: { unavailable: hidden } });
-  return all.filter(({ type }) => !within.includes(type));
+  return all.filter(({ type }) => !served.includes(type));
 }
 
 /** Whether some tool runs at the gateway. Every request with tools asks, and most have only functions. */
