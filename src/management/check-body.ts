@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { invalidRequest } from '../domain/errors.ts';
+import { createCheck } from '../schema/create-check.ts';
 import { explainIssues } from '../schema/explain-issues.ts';
 import { Report } from '../schema/report.ts';
 
@@ -18,9 +18,9 @@ export interface BodyCheck<Schema extends TSchema = TSchema> {
 
 /** Creates the check of a body. Schemas should reject unknown fields: a misspelled limit would be no limit. */
 export function createBodyCheck<Schema extends TSchema>(schema: Schema): BodyCheck<Schema> {
-  const validator = Compile(schema);
+  const isValid = createCheck(schema);
   const check = (body: unknown) => {
-    if (validator.Check(body)) return body as CheckedBody<Schema>;
+    if (isValid(body)) return body as CheckedBody<Schema>;
     const report = new Report();
     if (body === undefined) report.add('', 'is missing; send a JSON object with content-type application/json');
     else explainIssues(schema, body, '', report);

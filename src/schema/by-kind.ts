@@ -1,5 +1,5 @@
 import { type Static, type TSchema, type TUnsafe, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from './create-check.ts';
 
 /** The kinds of an object. `explain-issues.ts` uses them to name the kinds. */
 export interface Kinds {
@@ -36,7 +36,7 @@ const kindsByCheck = new WeakMap<object, Kinds>();
 /**
  * Creates a schema that reads one field and then checks only the schema of that kind, instead of each member of a
  * union. The check costs the same for any number of kinds, and a failure is explained for the intended kind. Each
- * kind is compiled once. The names are in a Map, so that `__proto__` and `constructor` are not kinds.
+ * kind is compiled at its first use. The names are in a Map, so that `__proto__` and `constructor` are not kinds.
  */
 export function byKind<const Schemas extends Record<string, TSchema>>(
   noun: string,
@@ -46,13 +46,9 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
 ): TUnsafe<Static<Schemas[keyof Schemas]>> {
   const byName: ReadonlyMap<string, TSchema> = new Map(Object.entries(schemas));
   const { other, takesOther = () => true, docs, kindWithoutKey = () => undefined, reserved = new Map() } = options;
-  const compile = (schema: TSchema) => {
-    const validator = Compile(schema);
-    return (value: unknown): boolean => validator.Check(value);
-  };
   const checks = new Map<unknown, (value: unknown) => boolean>();
-  for (const [kind, schema] of byName) checks.set(kind, compile(schema));
-  const checkOther = other === undefined ? () => false : compile(other);
+  for (const [kind, schema] of byName) checks.set(kind, createCheck(schema));
+  const checkOther = other === undefined ? () => false : createCheck(other);
 
   const check = (value: unknown): boolean => {
     if (!isObject(value)) return false;

@@ -1,5 +1,4 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
 import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { Charge, PlannedCharge } from '../domain/charge.ts';
@@ -20,6 +19,7 @@ import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { parseObject } from '../domain/parse-object.ts';
 import type { RequestSettings, ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
+import { createCheck } from '../schema/create-check.ts';
 import { explainIssues } from '../schema/explain-issues.ts';
 import { Report } from '../schema/report.ts';
 
@@ -373,8 +373,8 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
   definition: ToolDefinition<Parameters, Arguments>,
 ): ServerTool {
   const { type, description, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
-  const explainParameters = createCheck(definition.parameters ?? nothing, 'parameters');
-  const explainArguments = createCheck(definition.arguments, '');
+  const explainParameters = createIssueFinder(definition.parameters ?? nothing, 'parameters');
+  const explainArguments = createIssueFinder(definition.arguments, '');
   const shown: ShownFunction = { description, arguments: definition.arguments as Record<string, unknown> }; // JSON Schema
   type Given = [input: Static<Arguments>, parameters: Static<Parameters>]; // the caller has checked both
   return {
@@ -420,14 +420,9 @@ function replayResult({ arguments: input, result }: OutputItem): ReplayedCall | 
   return read[0] && read[1] && { arguments: read[0], result: read[1] };
 }
 
-/** Compiles the schema at the first use, because most processes use few tools. */
-function createCheck(schema: TSchema, path: string): (value: unknown) => readonly Issue[] {
-  let check: ((value: unknown) => boolean) | undefined;
+function createIssueFinder(schema: TSchema, path: string): (value: unknown) => readonly Issue[] {
+  const check = createCheck(schema);
   return (value) => {
-    if (!check) {
-      const validator = Compile(schema);
-      check = (checked) => validator.Check(checked);
-    }
     if (check(value)) return [];
     const report = new Report();
     explainIssues(schema, value, path, report);

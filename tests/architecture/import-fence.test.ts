@@ -14,7 +14,7 @@ const rules: Rules = {
     types: '', // for users of the package
     schema: '',
     platform: '',
-    providers: '',
+    providers: 'schema', // checks of responses
     // A body can be read again: the pipeline parks it. A tool defines its parameters.
     requests: 'schema pipeline:types tools',
     plugins: '',
@@ -30,7 +30,7 @@ const rules: Rules = {
     access: 'platform metering catalog routing',
     pipeline: 'platform:types metering routing providers tools:types',
     management: 'schema platform metering catalog routing access requests guardrails vault interns:types',
-    interns: 'platform containers management', // homes are saved as those of containers
+    interns: 'schema platform containers management', // homes are saved as those of containers
     exchanges: 'catalog routing providers pipeline',
     http: 'pipeline schema',
     openapi: 'schema requests management vault http', // describes routes and bodies

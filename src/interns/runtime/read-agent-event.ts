@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 import type { AgentEvent } from '../agent/events.ts';
 
 const count = Type.Number({ minimum: 0 });
@@ -30,12 +30,12 @@ const interaction = Type.Union([
 ]);
 
 /** An agent has full control of its process, so each event is checked. Further fields have no effect. */
-const schemas: Record<AgentEvent['type'], ReturnType<typeof Compile>> = {
-  text: Compile(Type.Object({ text: Type.String() })),
-  reasoning: Compile(Type.Object({ text: Type.String() })),
-  model: Compile(Type.Object({ model: Type.String({ minLength: 1, maxLength: 256 }) })),
-  interaction: Compile(Type.Object({ interaction })),
-  end: Compile(
+const schemas: Record<AgentEvent['type'], ReturnType<typeof createCheck>> = {
+  text: createCheck(Type.Object({ text: Type.String() })),
+  reasoning: createCheck(Type.Object({ text: Type.String() })),
+  model: createCheck(Type.Object({ model: Type.String({ minLength: 1, maxLength: 256 }) })),
+  interaction: createCheck(Type.Object({ interaction })),
+  end: createCheck(
     Type.Union([
       Type.Object({
         status: Type.Union([Type.Literal('completed'), Type.Literal('cancelled')]),
@@ -62,6 +62,6 @@ export function readAgentEvent(line: string): AgentEvent | undefined {
   const type = event?.type;
   if (typeof type !== 'string') throw new Error('an event has no type');
   if (!Object.hasOwn(schemas, type)) return undefined;
-  if (schemas[type as AgentEvent['type']].Check(event)) return event as AgentEvent; // its schema was checked
+  if (schemas[type as AgentEvent['type']](event)) return event as AgentEvent; // its schema was checked
   throw new Error(`an event of the type ${type} has a wrong shape`);
 }

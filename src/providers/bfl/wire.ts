@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 
 const maybe = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
@@ -16,10 +16,10 @@ const answer = Type.Object({
 
 export type BflResponse = Static<typeof answer>;
 
-const responseCheck = Compile(answer);
+const responseCheck = createCheck(answer);
 
 /** @throws {TypeError} if a field that is read has another shape */
 export function readResponseBody(body: unknown): BflResponse {
-  if (responseCheck.Check(body)) return body;
+  if (responseCheck(body)) return body;
   throw new TypeError('The body is no task.');
 }

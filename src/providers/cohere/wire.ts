@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 import type { EmbeddingFinish } from '../../domain/embeddings.ts';
 import { special, usage } from '../../domain/usage.ts';
 import { readVector } from '../kit/lift-vectors.ts';
@@ -10,11 +10,11 @@ const embedBody = Type.Object({
   embeddings: Type.Object({ float: maybeList, base64: maybeList }),
   meta: Type.Optional(Type.Unknown()), // invalid counts do not discard vectors
 });
-const check = Compile(embedBody);
+const check = createCheck(embedBody);
 
 /** Reads a response of `/embed`. @throws {Error} if it has another shape */
 export function readEmbed(body: unknown, { count, format }: ReaderContext): EmbeddingFinish {
-  if (!check.Check(body)) throw new TypeError('The body has no embeddings.');
+  if (!check(body)) throw new TypeError('The body has no embeddings.');
   const vectors = (body.embeddings[format] ?? []).map(readVector);
   if (vectors.length !== count) throw new TypeError('The embeddings do not match the inputs.');
   return { type: 'finish', vectors, usage: readUsage(body.meta) };

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { ImageChunk } from '../../domain/images.ts';
 import type { Poll } from '../image-wire.ts';
@@ -25,11 +25,11 @@ const answer = Type.Object({
 });
 type WireAnswer = Static<typeof answer>;
 
-const responseCheck = Compile(answer);
+const responseCheck = createCheck(answer);
 
 /** Reads the queue status, and finally the result. */
 export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageChunk[] | Poll {
-  if (!responseCheck.Check(body)) throw new TypeError('The body is neither a place in the queue nor a result.');
+  if (!responseCheck(body)) throw new TypeError('The body is neither a place in the queue nor a result.');
   const { status, status_url: statusUrl, response_url: responseUrl, error } = body;
   const files = body.images ?? (body.image ? [body.image] : undefined);
   if (files) return readResult(files, body);

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 import type { Ranked, RerankFinish } from '../../domain/rerank.ts';
 import { usage } from '../../domain/usage.ts';
 
@@ -18,7 +18,7 @@ const rerankBody = Type.Object({
   usage: maybeCounts,
   meta: Type.Optional(Type.Union([Type.Object({ billed_units: maybeCounts, tokens: maybeCounts }), Type.Null()])),
 });
-const check = Compile(rerankBody);
+const check = createCheck(rerankBody);
 
 /**
  * Reads a response in the shape that Cohere, Jina, Voyage and servers like them share. Scores are in `results` or
@@ -29,7 +29,7 @@ const check = Compile(rerankBody);
  *   failure of the provider
  */
 export function readRerankBody(body: unknown, count: number): RerankFinish {
-  if (!check.Check(body)) throw new TypeError('The body is no list of scores.');
+  if (!check(body)) throw new TypeError('The body is no list of scores.');
   const results = (body.results ?? body.data ?? []).map(
     ({ index, relevance_score: score }): Ranked => ({ index, score }),
   );

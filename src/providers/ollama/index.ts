@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 import type { EmbeddingCall, EmbeddingFinish } from '../../domain/embeddings.ts';
 import { usage } from '../../domain/usage.ts';
 import { refuseBecause } from '../kit/draft.ts';
@@ -18,7 +18,7 @@ const embedBody = Type.Object({
   model: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   prompt_eval_count: Type.Optional(Type.Unknown()), // an invalid count does not discard vectors
 });
-const check = Compile(embedBody);
+const check = createCheck(embedBody);
 
 /** `POST {base_url}/embed` of Ollama. The base URL ends in `/api`. */
 export const ollama = {
@@ -53,7 +53,7 @@ function writeEmbed({ input, dimensions, inputType }: EmbeddingCall, target: Tar
 }
 
 function readEmbed(body: unknown, { count }: ReaderContext): EmbeddingFinish {
-  if (!check.Check(body)) throw new TypeError('The body has no embeddings.');
+  if (!check(body)) throw new TypeError('The body has no embeddings.');
   const vectors = body.embeddings.map(readVector);
   if (vectors.length !== count) throw new TypeError('The embeddings do not match the inputs.');
   const tokens = body.prompt_eval_count;

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 import type { EmbeddingFinish, Vector } from '../../domain/embeddings.ts';
 import { usage } from '../../domain/usage.ts';
 import { readVector } from '../kit/lift-vectors.ts';
@@ -10,7 +10,7 @@ const embeddingsBody = Type.Object({
   model: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   usage: Type.Optional(Type.Unknown()), // invalid counts do not discard vectors
 });
-const check = Compile(embeddingsBody);
+const check = createCheck(embeddingsBody);
 
 /**
  * Reads a response of `/embeddings`. Vectors are in the order of `index`, or of the list if the server sends none.
@@ -18,7 +18,7 @@ const check = Compile(embeddingsBody);
  * @throws {Error} if it has another shape
  */
 export function readEmbeddings(body: unknown, { count }: ReaderContext): EmbeddingFinish {
-  if (!check.Check(body)) throw new TypeError('The body is no list of embeddings.');
+  if (!check(body)) throw new TypeError('The body is no list of embeddings.');
   const vectors: Vector[] = [];
   for (const [at, { index = at, embedding }] of body.data.entries()) {
     if (index < 0 || index >= count || vectors[index]) throw new TypeError('The embeddings do not match the inputs.');

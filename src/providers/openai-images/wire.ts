@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 
 const count = Type.Optional(Type.Union([Type.Number(), Type.Null()]));
 
@@ -34,15 +34,15 @@ const event = Type.Object({
   error: Type.Optional(Type.Unknown()),
 });
 
-const wholeCheck = Compile(whole);
-const eventCheck = Compile(event);
-const usageCheck = Compile(usage);
+const wholeCheck = createCheck(whole);
+const eventCheck = createCheck(event);
+const usageCheck = createCheck(usage);
 
-export const isUsage = (told: unknown): told is ImagesApiUsage => usageCheck.Check(told);
+export const isUsage = (told: unknown): told is ImagesApiUsage => usageCheck(told);
 
 /** @throws {TypeError} if a field that is read has another shape */
 export const readWholeBody = (body: unknown): Static<typeof whole> => {
-  if (wholeCheck.Check(body)) return body;
+  if (wholeCheck(body)) return body;
   throw new TypeError('The body is no list of pictures.');
 };
 
@@ -52,6 +52,6 @@ export const readWholeBody = (body: unknown): Static<typeof whole> => {
  */
 export const readEvent = (data: string, name: string): Static<typeof event> & { type: string } => {
   const parsed: unknown = JSON.parse(data);
-  if (eventCheck.Check(parsed)) return { ...parsed, type: parsed.type ?? name };
+  if (eventCheck(parsed)) return { ...parsed, type: parsed.type ?? name };
   throw new TypeError('The event is none of pictures.');
 };

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 import type { ImageChunk, ImageFinishChunk } from '../../domain/images.ts';
 import { usage } from '../../domain/usage.ts';
 import { decodeImage } from '../kit/image-text.ts';
@@ -14,11 +14,11 @@ const whole = Type.Object({
   /** In units. */
   credits: Type.Optional(Type.Union([Type.Number(), Type.Null()])),
 });
-const wholeCheck = Compile(whole);
+const wholeCheck = createCheck(whole);
 
 /** Reads a response. The markup of an SVG is base64 like any image, or at a URL. */
 export function readWholeImage(body: unknown): ImageChunk[] {
-  if (!wholeCheck.Check(body)) throw new TypeError('The body is no list of pictures.');
+  if (!wholeCheck(body)) throw new TypeError('The body is no list of pictures.');
   const images = body.data.map(({ b64_json: text, url }): ImageChunk => {
     return typeof url === 'string' && !text ? { type: 'image_link', url } : { type: 'image', bytes: decodeImage(text) };
   });

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 import { byKind } from '../../schema/by-kind.ts';
 import { anyObject, cacheControl, mapOf, maybe, oneOf, reasoningEffort, trace } from '../../schema/shapes.ts';
 import { searchContextSize } from '../../tools/web-search/shapes.ts';
@@ -144,7 +144,7 @@ export type ChatSettings = Omit<
 /** The documented top-level fields. */
 export const knownChatFields: ReadonlySet<string> = new Set(Object.keys(chatSchema.properties));
 
-const validator = Compile(chatSchema);
+const check = createCheck(chatSchema);
 
 /** Whether every field of the body has its shape. */
-export const isChatBody = (body: unknown): body is ChatBody => validator.Check(body);
+export const isChatBody = (body: unknown): body is ChatBody => check(body);

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 import { maybe } from '../../schema/shapes.ts';
 import { chatSettings } from '../chat/schema.ts';
 
@@ -32,7 +32,7 @@ export type CompletionBody = Static<typeof completionSchema>;
 /** The documented top-level fields. */
 export const knownCompletionFields: ReadonlySet<string> = new Set(Object.keys(completionSchema.properties));
 
-const validator = Compile(completionSchema);
+const check = createCheck(completionSchema);
 
 /** Whether every field of the body has its shape. */
-export const isCompletionBody = (body: unknown): body is CompletionBody => validator.Check(body);
+export const isCompletionBody = (body: unknown): body is CompletionBody => check(body);

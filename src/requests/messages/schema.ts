@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 import { anyObject, cacheControl, maybe, oneOf } from '../../schema/shapes.ts';
 import { requestSchema } from '../responses/schema.ts';
 import { maxIdCharacters } from '../session-header.ts';
@@ -86,7 +86,7 @@ export type MessagesBody = Static<typeof messagesSchema>;
 /** The documented top-level fields. */
 export const messagesFields: ReadonlySet<string> = new Set(Object.keys(messagesSchema.properties));
 
-const validator = Compile(messagesSchema);
+const check = createCheck(messagesSchema);
 
 /** Whether every field of the body has its shape. */
-export const isMessagesBody = (body: unknown): body is MessagesBody => validator.Check(body);
+export const isMessagesBody = (body: unknown): body is MessagesBody => check(body);

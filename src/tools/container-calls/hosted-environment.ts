@@ -1,11 +1,11 @@
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../schema/create-check.ts';
 import { isStoredFileId } from '../../domain/stored-file.ts';
 import { checkEnvironment, type ContainerEnvironment, environmentSchema } from './environment.ts';
 
 /** Ids of containers at providers. */
 const foreignId = /^cntr_/;
 
-let check: ((value: unknown) => value is ContainerEnvironment) | undefined;
+const check = createCheck(environmentSchema);
 
 /**
  * Reads the environment of a hosted tool.
@@ -14,10 +14,6 @@ let check: ((value: unknown) => value is ContainerEnvironment) | undefined;
  */
 export function readHostedEnvironment(given: unknown): { environment?: ContainerEnvironment } | undefined {
   if (given === undefined || given === null) return {};
-  if (!check) {
-    const validator = Compile(environmentSchema);
-    check = (value): value is ContainerEnvironment => validator.Check(value);
-  }
   if (!check(given) || checkEnvironment({ environment: given }).length > 0) return undefined;
   if (given.type === 'container_reference' && foreignId.test(given.container_id)) return undefined;
   return given.file_ids?.every(isStoredFileId) === false ? undefined : { environment: given };

@@ -1,6 +1,6 @@
 import { type Static, type TProperties, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { parseObject } from '../../domain/parse-object.ts';
+import { createCheck } from '../../schema/create-check.ts';
 import type { PanelResponse } from './call-model.ts';
 
 const closed = <Fields extends TProperties>(fields: Fields) => Type.Object(fields, { additionalProperties: false });
@@ -46,16 +46,12 @@ export interface AnalysisFailure {
 /** Maximum bytes of an analysis as JSON. */
 export const MAX_ANALYSIS_BYTES = 128 * 1024;
 
-let check: ((value: unknown) => boolean) | undefined;
+const check = createCheck(fusionAnalysis);
 
 /** Reads an analysis. Models without JSON schemas may write a code fence around it. */
 export function readAnalysis(text: string): { analysis: FusionAnalysis } | AnalysisFailure {
   const found = parseObject(text) ?? parseObject(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
   if (!found) return { reason: 'judge_not_valid_json', error: 'The analysis is not a JSON object.' };
-  if (!check) {
-    const validator = Compile(fusionAnalysis);
-    check = (value) => validator.Check(value);
-  }
   if (!check(found)) return { reason: 'judge_schema_mismatch', error: 'The analysis does not match its schema.' };
-  return { analysis: found as FusionAnalysis }; // checked
+  return { analysis: found };
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../../schema/create-check.ts';
 import type { EmbeddingFinish } from '../../../domain/embeddings.ts';
 import { usage } from '../../../domain/usage.ts';
 import { readVector } from '../../kit/lift-vectors.ts';
@@ -9,11 +9,11 @@ const batchBody = Type.Object({
   embeddings: Type.Array(Type.Object({ values: Type.Unknown() })),
   usageMetadata: Type.Optional(Type.Unknown()), // invalid counts do not discard vectors
 });
-const check = Compile(batchBody);
+const check = createCheck(batchBody);
 
 /** Reads a response of `batchEmbedContents`. @throws {Error} if it has another shape */
 export function readBatchEmbed(body: unknown, { count }: ReaderContext): EmbeddingFinish {
-  if (!check.Check(body)) throw new TypeError('The body has no embeddings.');
+  if (!check(body)) throw new TypeError('The body has no embeddings.');
   const vectors = body.embeddings.map(({ values }) => readVector(values));
   if (vectors.length !== count) throw new TypeError('The embeddings do not match the inputs.');
   const { promptTokenCount: tokens } = (body.usageMetadata ?? {}) as Record<string, unknown>;

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { createCheck } from '../../../schema/create-check.ts';
 import { type InputItem as DomainItem, reasoningFormats } from '../../../domain/items.ts';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
@@ -147,7 +147,7 @@ export const inputItem = byKind(
   },
 );
 
-const inputList = Compile(Type.Array(inputItem));
+const check = createCheck(Type.Array(inputItem));
 
 /** Whether each entry has the shape of an input item. */
-export const isInputList = (items: readonly unknown[]): items is DomainItem[] => inputList.Check(items);
+export const isInputList = (items: readonly unknown[]): items is DomainItem[] => check(items);
