@@ -12,6 +12,7 @@ import { createResponseObject } from '../../pipeline/events/response-object.ts';
 import { isTerminal } from '../../pipeline/events/fold-events.ts';
 import { wires } from '../../providers/index.ts';
 import { readRecording, replay } from '../../testing/replay.ts';
+import { TextChunkWriter, writeTextCompletion } from '../completions/write-text-completion.ts';
 import type { ChatFacts } from './chat-facts.ts';
 import { ChatChunkWriter } from './write-chunks.ts';
 import { type CompletionMessage, writeCompletion } from './write-completion.ts';
@@ -220,6 +221,37 @@ describe.each(kinds)('responses of %s as chat completions', (kind) => {
       const whole = writeCompletion((event as { response: ResponseObject }).response, facts());
       expect([name, withoutIds(whole)]).toEqual([name, withoutIds(writeCompletion(last, facts()))]);
     }
+  });
+});
+
+/** Two parts of a summary, raw reasoning, and reasoning of its own after a text. */
+const thoughts: Chunk[] = [
+  { type: 'start' },
+  { type: 'reasoning_summary', delta: 'On', part: 0 },
+  { type: 'reasoning_summary', delta: 'e.', part: 0 },
+  { type: 'reasoning_summary', delta: 'Two.', part: 1 },
+  { type: 'reasoning', delta: 'Three.' },
+  { type: 'text', delta: 'So.' },
+  { type: 'reasoning', delta: 'Four.' },
+  { type: 'finish', reason: 'stop' },
+];
+
+describe.each([
+  ['a chat completion', new ChatChunkWriter(facts()), writeCompletion],
+  ['a text completion', new TextChunkWriter(facts()), writeTextCompletion],
+])('the reasoning of %s', (_name, writer, writeWhole) => {
+  it('has an empty line between two parts', () => {
+    const events = createBuilder(true).build(thoughts);
+    const sent = readChunks(events.map((event) => writer.write(event)).join('')).flatMap(
+      ({ choices }) => choices ?? [],
+    );
+    const pieces = sent.map((choice) => ({ ...choice, ...choice.delta }) as { reasoning?: string });
+    const { response } = events.at(-1) as unknown as { response: ResponseObject };
+    const whole = writeWhole(response, facts()) as { choices: [{ reasoning?: string; message?: CompletionMessage }] };
+    const [{ message, reasoning = message?.reasoning }] = whole.choices;
+
+    expect(reasoning).toBe('One.\n\nTwo.\n\nThree.\n\nFour.');
+    expect(pieces.map((piece) => piece.reasoning ?? '').join('')).toBe(reasoning);
   });
 });
 

@@ -57,6 +57,8 @@ export class ChatChunkWriter implements EventFormat {
   private readonly messages = new Set<number>();
   private readonly calls = new Map<number, OpenCall>();
   private readonly blocks = new Map<string, OpenBlock>();
+  /** The block of the last text of reasoning. */
+  private lastBlock: OpenBlock | undefined;
   private blockCount = 0;
   private callCount = 0;
   private imageCount = 0;
@@ -157,7 +159,12 @@ export class ChatChunkWriter implements EventFormat {
       this.blocks.set(key, block);
     }
     const quoted = quoteDelta(event.delta);
-    return block.before + quoted + block.middle + quoted + block.after;
+    let plain = quoted;
+    if (block !== this.lastBlock && event.delta !== '') {
+      if (this.lastBlock) plain = `"\\n\\n${quoted.slice(1)}`;
+      this.lastBlock = block;
+    }
+    return block.before + plain + block.middle + quoted + block.after;
   }
 
   private openBlock(event: DeltaEvent, isSummary: boolean): OpenBlock {

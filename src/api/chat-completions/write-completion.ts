@@ -100,8 +100,10 @@ function addReasoning(message: CompletionMessage, item: ReasoningItem, before: s
   if (details.length === 0) return;
   message.reasoning_details ??= [];
   for (const detail of details) message.reasoning_details.push(detail);
-  const text = details.map(({ text: plain, summary }) => plain ?? summary ?? '').join('');
-  if (text !== '') message.reasoning = (message.reasoning ?? '') + text;
+  for (const { text: plain, summary } of details) {
+    const text = plain ?? summary ?? '';
+    if (text !== '') message.reasoning = message.reasoning ? message.reasoning + TEXT_GAP + text : text;
+  }
 }
 
 function addCall(message: CompletionMessage, item: OutputItem, hasLegacyCalls: boolean): void {

@@ -27,14 +27,14 @@ export function writeTextCompletion(response: ResponseObject, facts: ChatFacts):
   const tokens: unknown[] = [];
   const thoughts: string[] = [];
   for (const item of response.output) {
-    if (item.type === 'reasoning') thoughts.push(readThought(item));
+    if (item.type === 'reasoning') for (const thought of readThoughts(item)) thoughts.push(thought);
     if (item.type !== 'message') continue;
     const parts = partsOfItem(item, 'content');
     const said = parts.map((part) => String(part['text'] ?? part['refusal'] ?? '')).join('');
     text += (text !== '' && said !== '' ? TEXT_GAP : '') + said;
     for (const { logprobs } of parts) if (Array.isArray(logprobs)) for (const token of logprobs) tokens.push(token);
   }
-  const reasoning = thoughts.join('');
+  const reasoning = thoughts.join(TEXT_GAP);
   return {
     ...writeFacts(facts, response.model),
     choices: [
@@ -53,8 +53,10 @@ export function writeTextCompletion(response: ResponseObject, facts: ChatFacts):
   };
 }
 
-const readThought = (item: OutputItem): string =>
-  [...partsOfItem(item, 'summary'), ...partsOfItem(item, 'content')].map((part) => String(part['text'] ?? '')).join('');
+const readThoughts = (item: OutputItem): string[] =>
+  [...partsOfItem(item, 'summary'), ...partsOfItem(item, 'content')]
+    .map((part) => String(part['text'] ?? ''))
+    .filter((thought) => thought !== '');
 
 const writeFacts = ({ id, created, findProvider }: ChatFacts, model: string) => ({
   id,
@@ -94,6 +96,8 @@ export class TextChunkWriter implements EventFormat {
   private head = '';
   private readonly messages = new Set<number>();
   private lastItem = -1;
+  /** The part of the last text of reasoning. */
+  private lastThought = '';
   private length = 0;
 
   constructor(facts: ChatFacts) {
@@ -118,7 +122,7 @@ export class TextChunkWriter implements EventFormat {
       case 'response.reasoning_text.delta':
       case 'response.reasoning_summary_text.delta': {
         if (this.facts.hidesReasoning) return '';
-        return `${this.head}"text":"","reasoning":${quoteDelta((event as DeltaEvent).delta)}${this.tail}`;
+        return `${this.head}"text":"","reasoning":${this.quoteThought(event as DeltaEvent)}${this.tail}`;
       }
       case 'response.debug':
         return `${this.writeHead()}],"debug":${JSON.stringify((event as OtherEvent)['debug'])}}\n\n`;
@@ -144,6 +148,16 @@ export class TextChunkWriter implements EventFormat {
     if (!logprobs?.length) return `${this.head}"text":${quoteDelta(text)}${this.tail}`;
     const lists = JSON.stringify(writeTextLogprobs(logprobs, start));
     return `${this.head}"text":${quoteDelta(text)},"logprobs":${lists},"finish_reason":null,"native_finish_reason":null}]}\n\n`;
+  }
+
+  /** Quotes a text of reasoning, with the gap after an earlier part. */
+  private quoteThought(event: DeltaEvent): string {
+    const { output_index: item, summary_index: summary, content_index: content, delta } = event;
+    if (delta === '') return '""';
+    const part = `${item}/${summary === undefined ? `c${content}` : `s${summary}`}`;
+    const hasGap = this.lastThought !== '' && part !== this.lastThought;
+    this.lastThought = part;
+    return quoteDelta(hasGap ? TEXT_GAP + delta : delta);
   }
 
   private finish(response: ResponseObject): string {
