@@ -1,7 +1,7 @@
 import type { OutputItem } from '../../domain/items.ts';
 import { isNativePart, type NativePart } from '../../domain/native.ts';
 import { parseObject } from '../../domain/parse-object.ts';
-import { sealItem } from '../../requests/messages/seal.ts';
+import { sealItem } from '../../domain/sealed-items.ts';
 import { ownServer, searchItemTypes } from '../../requests/messages/write-input.ts';
 import type { ContentBlock } from './wire.ts';
 

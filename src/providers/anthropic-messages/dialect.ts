@@ -32,6 +32,11 @@ export const dialectSchema = Type.Object(
       default: 'auto',
       description: 'What the text of the thinking is: a summary or raw reasoning. `auto`: by the model’s name.',
     }),
+    gateway: Type.Boolean({
+      default: false,
+      description:
+        'The server is another Headgate: send reasoning of all formats, sealed, and every effort and budget, and no `max_tokens` unless the request has one.',
+    }),
     native_search: Type.Boolean({
       default: true,
       description: 'Send the tool `web_search`, which runs at the provider.',
@@ -58,10 +63,12 @@ export const readDialect = dialectReader('anthropic-messages', dialectSchema);
 /** Returns the traits of a model by its name. The operator's settings take precedence. */
 export function readTraits(dialect: Dialect, model: string): ModelTraits {
   const traits = traitsOf(model);
+  const { gateway: isGateway } = dialect; // it has models of every provider, and knows their limits
+  const thinking = isGateway ? 'adaptive' : traits.thinking;
   return {
-    maxTokens: dialect.max_tokens || traits.maxTokens,
-    thinking: dialect.thinking === 'auto' ? traits.thinking : dialect.thinking,
-    efforts: dialect.efforts.length > 0 ? dialect.efforts : traits.efforts,
+    maxTokens: dialect.max_tokens || (isGateway ? undefined : traits.maxTokens),
+    thinking: dialect.thinking === 'auto' ? thinking : dialect.thinking,
+    efforts: dialect.efforts.length > 0 ? dialect.efforts : isGateway ? efforts : traits.efforts,
     summarizes: dialect.thoughts === 'auto' ? traits.summarizes : dialect.thoughts === 'summary',
   };
 }

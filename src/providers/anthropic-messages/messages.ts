@@ -10,6 +10,7 @@ import type {
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../kit/draft.ts';
 import { generatedImageHeading, readGeneratedImage } from '../../domain/generated-image.ts';
+import { isSealedItem, readSealedText, sealReasoning } from '../../domain/sealed-items.ts';
 import { settleLateOutputs } from '../kit/late-outputs.ts';
 import {
   agentHeading,
@@ -156,12 +157,22 @@ function addSystem(draft: MessagesDraft, conversation: WireConversation, blocks:
 
 /** Writes reasoning unchanged for the provider that made it. Without a signature the provider would reject it. */
 function writeReasoning(draft: MessagesDraft, item: ReasoningItem, place: () => string): Block[] {
-  const isOurs = item.format === reasoningFormat || (!item.format && !item.encrypted_content);
-  if (isOurs && item.signature)
-    return [{ type: 'thinking', thinking: readReasoningText(item), signature: item.signature }];
-  if (isOurs && item.encrypted_content) return [{ type: 'redacted_thinking', data: item.encrypted_content }];
+  const { format, signature, encrypted_content: data } = item;
+  const { gateway: isGateway } = draft.dialect;
+  const isOurs =
+    (format === reasoningFormat || (!format && !data)) && (isGateway || !isSealedItem(signature ?? data ?? ''));
+  if (isOurs && signature) return [{ type: 'thinking', thinking: readReasoningText(item), signature }];
+  if (isOurs && data) return [{ type: 'redacted_thinking', data }];
+  if (isGateway) return writeSealed(item);
   draft.dropped.push(`${place()} (reasoning, ${item.format ?? 'unsigned'})`);
   return [];
+}
+
+/** Writes reasoning of another format as another gateway of this kind reads it. */
+function writeSealed(item: ReasoningItem): Block[] {
+  const thinking = readSealedText(item);
+  if (thinking !== '') return [{ type: 'thinking', thinking, signature: sealReasoning(item) }];
+  return item.encrypted_content || item.signature ? [{ type: 'redacted_thinking', data: sealReasoning(item) }] : [];
 }
 
 function writeCall(draft: MessagesDraft, item: FunctionCallItem | CustomToolCallItem, place: () => string): Block {

@@ -1,8 +1,8 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 
 export interface ModelTraits {
-  /** The largest `max_tokens` that the model accepts. */
-  maxTokens: number;
+  /** The largest `max_tokens` that the model accepts. Undefined: the server chooses. */
+  maxTokens: number | undefined;
   /** `budget`: a number of tokens. `adaptive`: the model decides, guided by an effort. */
   thinking: 'budget' | 'adaptive' | 'none';
   /** Levels of `output_config.effort`. Empty if the model does not support the field. */

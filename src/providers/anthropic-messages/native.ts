@@ -35,8 +35,15 @@ export function writeNative(
   if (keepsText && format !== undefined) body.output_format = format;
   if (keepsReasoning && keepsText) {
     if (output === undefined) delete body.output_config;
-    else body.output_config = output;
+    else body.output_config = isServed(thinking, traits) ? output : withoutEffort(output, traits);
   }
+}
+
+/** A model without levels of effort rejects one. It has become the budget. */
+function withoutEffort(output: unknown, { efforts }: ModelTraits): unknown {
+  if (efforts.length > 0) return output;
+  const { effort: _, ...rest } = output as { effort?: unknown }; // checked by the schema
+  return Object.keys(rest).length > 0 ? rest : undefined;
 }
 
 /** A model that thinks with a budget rejects the adaptive setting. It gets the budget of the same effort. */

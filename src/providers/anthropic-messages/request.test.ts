@@ -434,6 +434,40 @@ describe('reasoning', () => {
       expect(dropped).toContainEqual(expect.stringContaining('reasoning (the calls of the input have no thinking'));
     });
 
+    it('goes on at another gateway, whose model may be of any provider', () => {
+      const { body, dropped } = write(
+        {
+          reasoning: { effort: 'xhigh' },
+          temperature: 0.5,
+          input: [
+            hello,
+            { type: 'reasoning', summary: [], encrypted_content: 'gA+/=', format: 'openai-responses-v1' },
+            call('1'),
+            output('1'),
+            call('2'),
+            output('2'),
+          ],
+        },
+        { dialect: { gateway: true }, upstreamModel: 'google/gemini-3-pro' },
+      );
+      expect(body).toMatchObject({
+        output_config: { effort: 'xhigh' },
+        thinking: { type: 'adaptive' },
+        temperature: 0.5,
+      });
+      expect(body).not.toHaveProperty('max_tokens');
+      expect(JSON.stringify(body.messages)).toMatch(/"redacted_thinking","data":"hg1\./);
+      expect(dropped).toEqual([]);
+    });
+
+    it('is left out by name if a gateway has sealed its signature, unless that gateway gets it', () => {
+      const input: InputItem[] = [hello, { ...thought, signature: 'hg1.e30' }, call('1'), output('1')];
+      expect(write({ input }).dropped).toEqual(['input[1] (reasoning, anthropic-claude-v1)']);
+      const { body, dropped } = write({ input }, { dialect: { gateway: true } });
+      expect(JSON.stringify(body.messages)).toContain('"signature":"hg1.e30"');
+      expect(dropped).toEqual([]);
+    });
+
     it('goes on by itself where the model decides for itself', () => {
       const { thinking } = think({ effort: 'low' }, { input: [hello, call('1'), output('1')] }, 'claude-opus-4-7');
       expect(thinking).toEqual({ type: 'adaptive', display: 'summarized' });

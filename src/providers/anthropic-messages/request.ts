@@ -70,7 +70,9 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
 
   const conversation = writeMessages(draft, request.instructions, request.input);
   const { tools, choice, box, isForced } = writeTools(draft, request, conversation);
-  const body: Body = { model: target.upstreamModel, max_tokens: request.max_output_tokens || traits.maxTokens };
+  const body: Body = { model: target.upstreamModel };
+  const maxTokens = request.max_output_tokens || traits.maxTokens;
+  if (maxTokens) body.max_tokens = maxTokens;
   if (conversation.system.length > 0) body.system = conversation.system;
   body.messages = conversation.turns;
   if (tools.length > 0) body.tools = tools;
@@ -78,7 +80,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (target.stream) body.stream = true;
 
   writeReasoning(draft, body, request, { conversation, traits, isForced });
-  if (native) writeGivenSampling(body, request);
+  if (native || dialect.gateway) writeGivenSampling(body, request);
   else writeSampling(draft, body, request);
   writeText(draft, body, request, traits);
   if (request.stop && request.stop.length > 0) body.stop_sequences = request.stop;
@@ -143,7 +145,8 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
     dropped.push('reasoning (not supported with a forced tool call)');
     return;
   }
-  if (traits.thinking === 'adaptive') {
+  const { gateway: isGateway } = draft.dialect;
+  if (traits.thinking === 'adaptive' && !(isGateway && isSet(budget))) {
     // Newer models omit the text unless the request asks for it.
     body.thinking = traits.summarizes ? { type: 'adaptive', display: 'summarized' } : { type: 'adaptive' };
     const known = traits.efforts.length > 0 ? traits.efforts : (['medium'] as const);
@@ -154,7 +157,7 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
     if (traits.efforts.length > 0) body.output_config = { effort };
     return;
   }
-  if (conversation.lacksThinking) {
+  if (conversation.lacksThinking && !isGateway) {
     dropped.push('reasoning (the calls of the input have no thinking to continue)');
     return;
   }
@@ -169,7 +172,7 @@ function noteSummary(draft: MessagesDraft, summary: string | null | undefined, t
 
 /** Returns `max_tokens`, which includes the reasoning and must be larger than its budget. */
 function writeBudget(draft: MessagesDraft, body: Body, asked: number | undefined, effort: ReasoningEffort): void {
-  const limit = Number(body.max_tokens);
+  const limit = Number(body.max_tokens ?? Number.POSITIVE_INFINITY);
   const planned = asked ?? Math.floor(Math.min(limit * effortShare(effort), MAX_BUDGET));
   const budget = Math.min(Math.max(planned, MIN_BUDGET), limit - 1);
   if (budget < MIN_BUDGET) {

@@ -29,6 +29,35 @@ describe('a message that cannot be read', () => {
   });
 });
 
+describe('a whole message', () => {
+  it('has reasoning before the call that it names', () => {
+    const seal = { type: 'reasoning.encrypted', format: 'google-gemini-v1' };
+    const message = {
+      reasoning: 'Hm.',
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'Hm.', id: 'a' },
+        { type: 'reasoning.summary', summary: 'More.', id: 'b' },
+        { ...seal, data: 'two', id: 'b', tool_call_id: 'c2' },
+        { ...seal, data: 'none', id: 'c', tool_call_id: 'c3' },
+      ],
+      content: 'Look:',
+      tool_calls: ['c1', 'c2'].map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })),
+    };
+    const chunks = readWhole({ choices: [{ message, finish_reason: 'tool_calls', native_finish_reason: 'STOP' }] }, {});
+    expect(chunks.filter(({ type }) => type !== 'tool_call_arguments')).toMatchObject([
+      { type: 'start' },
+      { type: 'reasoning', delta: 'Hm.' },
+      { type: 'reasoning_seal', encryptedContent: 'none' },
+      { type: 'text', delta: 'Look:' },
+      { type: 'tool_call', callId: 'c1' },
+      { type: 'reasoning_summary', delta: 'More.' },
+      { type: 'reasoning_seal', encryptedContent: 'two' },
+      { type: 'tool_call', callId: 'c2' },
+      { type: 'finish', reason: 'tool_calls', nativeReason: 'STOP' },
+    ]);
+  });
+});
+
 describe('a streamed response', () => {
   it('is text, and a finish with usage and tier', () => {
     expect(stream('text')).toEqual([

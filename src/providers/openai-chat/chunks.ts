@@ -39,6 +39,8 @@ class ChatReader implements Reader {
   private streamed = false;
   private reason: FinishReason | undefined;
   private nativeReason = '';
+  /** The word of the provider behind a server that is a gateway. */
+  private innerReason = '';
   private usage: unknown;
   private serviceTier: string | undefined;
   private citations: unknown;
@@ -155,7 +157,8 @@ class ChatReader implements Reader {
       type: 'finish',
       reason: reason === 'stop' && this.message.hasCalls ? 'tool_calls' : reason,
     };
-    if (this.nativeReason !== finish.reason) finish.nativeReason = this.nativeReason;
+    const word = this.innerReason || this.nativeReason;
+    if (word !== finish.reason) finish.nativeReason = word;
     const counts = readUsage(this.usage, this.dropped);
     if (counts !== undefined) finish.usage = counts;
     if (this.serviceTier !== undefined) finish.serviceTier = this.serviceTier;
@@ -190,6 +193,9 @@ class ChatReader implements Reader {
           if (!choice.finish_reason) break;
           this.nativeReason = String(choice.finish_reason);
           this.reason = readFinishReason(this.nativeReason, this.dropped);
+          break;
+        case 'native_finish_reason':
+          if (typeof choice[name] === 'string') this.innerReason = choice[name];
           break;
         case 'error':
           if (choice.error) throw readUpstreamErrorObject(choice.error, 200);

@@ -2,7 +2,7 @@ import type { Chunk } from '../../domain/chunks.ts';
 import { readDataUrl } from '../../domain/data-url.ts';
 import { invalidUpstreamData } from '../kit/invalid-data.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
-import { readReasoningDetails } from './reasoning-details.ts';
+import { placeDetails, readReasoningDetails } from './reasoning-details.ts';
 import { CallReader } from './tool-calls.ts';
 import type { ReasoningDetail } from '../../domain/reasoning-details.ts';
 import type { ChatDelta, ChatToolCallPiece, ReaderContext } from './wire.ts';
@@ -98,7 +98,9 @@ export class MessageReader {
     }
 
     // The fields of a buffered message have no order. A model reasons, then writes, then calls tools.
-    if (details !== undefined || reasoning !== undefined) this.readReasoning(reasoning, details, chunks);
+    let late: Map<string, Chunk[]> | undefined;
+    if (details !== undefined || reasoning !== undefined)
+      late = this.readReasoning(reasoning, { details, calls: pieces }, chunks);
     if (typeof content === 'string') this.addText(content, chunks);
     else if (Array.isArray(content)) this.readParts(content, chunks);
     else if (content !== undefined) {
@@ -118,6 +120,7 @@ export class MessageReader {
     if (pieces) {
       for (const [place, piece] of (pieces as ChatToolCallPiece[]).entries()) {
         this.textIsLast = false;
+        for (const block of late?.get(String(piece?.id)) ?? []) chunks.push(block);
         this.calls ??= new CallReader(this.readerContext, this.dropped);
         this.calls.read(piece ?? {}, chunks, isWhole ? place : undefined);
       }
@@ -130,15 +133,28 @@ export class MessageReader {
     this.calls?.end(chunks, cut);
   }
 
-  private readReasoning(plain: unknown, details: unknown[] | undefined, chunks: Chunk[]): void {
+  /** @returns the reasoning before each call that a block names, by the id of the call */
+  private readReasoning(
+    plain: unknown,
+    { details, calls }: { details: unknown[] | undefined; calls: unknown[] | undefined },
+    chunks: Chunk[],
+  ): Map<string, Chunk[]> | undefined {
     const blocks: Chunk[] = [];
-    const hasText = details !== undefined && readReasoningDetails(details as ReasoningDetail[], blocks, this.dropped);
+    const { first, late } = placeDetails((details ?? []) as ReasoningDetail[], calls ?? []);
+    let hasText = readReasoningDetails(first, blocks, this.dropped);
+    let before: Map<string, Chunk[]> | undefined;
+    for (const [call, list] of late ?? []) {
+      const own: Chunk[] = [];
+      hasText = readReasoningDetails(list, own, this.dropped) || hasText;
+      before ??= new Map();
+      before.set(call, own);
+    }
     if (typeof plain === 'string') {
       if (!hasText) this.addReasoning(plain, chunks); // before its seal
     } else if (plain !== undefined) this.dropped.add('message.reasoning');
-    if (blocks.length === 0) return;
-    this.textIsLast = false;
+    if (blocks.length > 0) this.textIsLast = false;
     for (const block of blocks) chunks.push(block);
+    return before;
   }
 
   private addText(delta: string, chunks: Chunk[]): void {

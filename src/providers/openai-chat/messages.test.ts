@@ -201,11 +201,34 @@ describe('reasoning for servers that take it in blocks', () => {
       reasoning_details: [
         { type: 'reasoning.summary', summary: 'S', ...claude, index: 0 },
         { type: 'reasoning.text', text: 'T', signature: 'Eq+/=', ...claude, index: 1 },
-        { type: 'reasoning.encrypted', data: 'gA+/=', format: 'openai-responses-v1', index: 0 },
+        { type: 'reasoning.encrypted', data: 'gA+/=', format: 'openai-responses-v1', index: 2 },
       ],
       tool_calls: [{ id: 'c' }],
     });
     expect(dropped).toEqual([]);
+  });
+
+  it('names the call that follows it, if another call precedes it', () => {
+    const sealed = { type: 'reasoning' as const, summary: [], format: 'google-gemini-v1' as const };
+    const { body } = write(
+      {
+        input: [
+          { type: 'message', role: 'user', content: 'a' },
+          { ...sealed, encrypted_content: 'one' },
+          { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
+          { ...sealed, encrypted_content: 'two' },
+          { type: 'function_call', call_id: 'c2', name: 'f', arguments: '{}' },
+        ],
+      },
+      { dialect: { reasoning_details: true } },
+    );
+    expect((body.messages as object[])[1]).toMatchObject({
+      reasoning_details: [
+        { data: 'one', index: 0 },
+        { data: 'two', index: 1, tool_call_id: 'c2' },
+      ],
+      tool_calls: [{ id: 'c1' }, { id: 'c2' }],
+    });
   });
 });
 

@@ -52,7 +52,7 @@ export function writeMessages(
         }
         break;
       case 'reasoning':
-        turn = addReasoning(draft, messages, turn, item as ReasoningItem, place);
+        turn = addReasoning(draft, messages, turn, { item: item as ReasoningItem, next: input[index + 1] }, place);
         break;
       case 'function_call':
       case 'custom_tool_call':
@@ -156,15 +156,21 @@ function addCall(
   return message;
 }
 
+interface ReasoningPlace {
+  item: ReasoningItem;
+  /** The item after it. */
+  next: InputItem | undefined;
+}
+
 function addReasoning(
   draft: ChatDraft,
   messages: ChatMessage[],
   turn: ChatMessage | undefined,
-  item: ReasoningItem,
+  { item, next }: ReasoningPlace,
   place: () => string,
 ): ChatMessage | undefined {
   dropUnknown(draft, item, itemFields.reasoning, place);
-  if (draft.dialect.reasoning_details) return addDetails(messages, turn, item);
+  if (draft.dialect.reasoning_details) return addDetails(messages, turn, { item, next });
   const { dropped } = draft;
   const format = item.format ?? 'unknown';
   if (item.encrypted_content) dropped.push(`${place()}.encrypted_content (${format})`);
@@ -186,18 +192,26 @@ function addReasoning(
   return message;
 }
 
-/** Writes reasoning unchanged, with its format. These servers forward to several providers and select by format. */
+/**
+ * Writes reasoning unchanged, with its format. These servers forward to several providers and select by format. The
+ * reasoning between two calls names the second one: choice 787.
+ */
 function addDetails(
   messages: ChatMessage[],
   turn: ChatMessage | undefined,
-  item: ReasoningItem,
+  { item, next }: ReasoningPlace,
 ): ChatMessage | undefined {
-  const details = writeReasoningDetails(item);
+  const before = turn?.tool_calls && isCall(next) ? next.call_id : undefined;
+  const details = writeReasoningDetails(item, turn?.reasoning_details?.length, before);
   if (details.length === 0) return turn;
   const message = openTurn(messages, turn?.content != null && !turn.tool_calls ? undefined : turn);
-  message.reasoning_details = [...(message.reasoning_details ?? []), ...details];
+  message.reasoning_details ??= [];
+  for (const detail of details) message.reasoning_details.push(detail);
   return message;
 }
+
+const isCall = (item: InputItem | undefined): item is FunctionCallItem | CustomToolCallItem =>
+  item?.type === 'function_call' || item?.type === 'custom_tool_call';
 
 /** Writes a message between agents as a user message that names both; undefined if none of its parts can be carried. */
 function writeAgentMessage(draft: ChatDraft, item: AgentMessageItem, index: number): ChatMessage | undefined {

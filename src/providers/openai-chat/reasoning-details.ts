@@ -49,6 +49,41 @@ export function readReasoningDetails(details: ReasoningDetail[], chunks: Chunk[]
   return hasText;
 }
 
+/** Blocks of reasoning of a message, by what they precede. */
+export interface PlacedDetails {
+  /** Blocks before the text. */
+  first: ReasoningDetail[];
+  /** The id of a call → the blocks before it. Undefined if there are none. */
+  late: Map<string, ReasoningDetail[]> | undefined;
+}
+
+/**
+ * Finds the blocks that name a call of the same message. Blocks of one `id` stay together, and the last one names the
+ * call. In a stream the order of the pieces says the same, and a piece with reasoning has no calls. choice 787
+ */
+export function placeDetails(details: ReasoningDetail[], calls: readonly unknown[]): PlacedDetails {
+  const ids = new Set(calls.map((call) => (call as { id?: unknown } | null)?.id));
+  const placed: PlacedDetails = { first: [], late: undefined };
+  let group: ReasoningDetail[] = [];
+  const endGroup = (): void => {
+    const call = group.find((detail) => ids.has(detail?.tool_call_id ?? ''))?.tool_call_id;
+    let list = placed.first;
+    if (call) {
+      placed.late ??= new Map();
+      list = placed.late.get(call) ?? [];
+      placed.late.set(call, list);
+    }
+    for (const detail of group) list.push(detail);
+    group = [];
+  };
+  for (const detail of details) {
+    if (!detail?.id || detail.id !== group[0]?.id) endGroup();
+    group.push(detail);
+  }
+  endGroup();
+  return placed;
+}
+
 function readSeal(
   { format, id }: ReasoningDetail,
   sealed: { encryptedContent: string } | { signature: string },

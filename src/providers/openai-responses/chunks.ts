@@ -1,5 +1,5 @@
 import type { Chunk, FinishReason, ItemKey } from '../../domain/chunks.ts';
-import type { OutputItem } from '../../domain/items.ts';
+import { isReasoningFormat, type OutputItem } from '../../domain/items.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
 import { FrameTemplate, type Placeholder } from '../kit/frame-template.ts';
@@ -70,7 +70,7 @@ interface Seen {
 
 type Status = 'completed' | 'incomplete' | 'failed';
 
-function createResponseReader({ reasoningFormat }: ReaderContext) {
+function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderContext) {
   const seen = new Map<ItemKey, Seen>();
   const keys = new Map<string, ItemKey>(); // item id → key
   let lastKey: ItemKey = 0;
@@ -155,7 +155,8 @@ function createResponseReader({ reasoningFormat }: ReaderContext) {
   function finishAt(key: ItemKey, item: OutputItem): Chunk[] {
     const before = seen.get(key);
     if (before?.done) return [];
-    const isSealed = item.type === 'reasoning' && item.encrypted_content;
+    const isNamed = keepsFormat && isReasoningFormat(String(item['format']));
+    const isSealed = item.type === 'reasoning' && item.encrypted_content && !isNamed;
     remember(key, item).done = true;
     if (item.type === 'web_search_call' && isSearch(item.action)) searches++;
     return [{ type: 'item_done', key, item: isSealed ? { ...item, format: reasoningFormat } : item }];

@@ -42,6 +42,11 @@ export const dialectSchema = Type.Object(
       default: false,
       description: 'Send earlier reasoning that has text but no encrypted content.',
     }),
+    gateway: Type.Boolean({
+      default: false,
+      description:
+        'The server is a gateway in front of several providers, such as Headgate. Send `cache_control`, `image_config`, `modalities`, `top_k` and all parts unchanged. Keep `format` and `signature` of reasoning in both directions.',
+    }),
     native_items: Type.Boolean({
       default: true,
       description: 'Send `additional_tools`, `agent_message`, `compaction` and `context_compaction` items unchanged.',

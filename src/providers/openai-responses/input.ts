@@ -156,6 +156,7 @@ function writeCall(item: FunctionCallItem): unknown {
  * @see docs/reference/items.md#reasoning
  */
 function writeReasoningItem(item: ReasoningItem, index: number, dialect: Dialect, dropped: string[]): unknown {
+  if (dialect.gateway) return item.summary ? item : { ...item, summary: [] };
   const { format, signature, ...rest } = item;
   const isForeign = format !== undefined && format !== null && format !== dialect.reasoning_format;
   if (!isForeign && item.encrypted_content) return { ...rest, summary: item.summary ?? [] };
@@ -196,11 +197,12 @@ function writeParts<Part extends object>(parts: Part[], dialect: Dialect, droppe
 
 /**
  * Writes a part. A cache mark becomes the upstream's own, which has no lifetime. The excerpt in a citation and the
- * annotation of a parsed file are extensions of the gateway and are removed.
+ * annotation of a parsed file are extensions of the gateway and are removed. Another gateway has all of them.
  *
  * @see docs/reference/responses.md#prompt-caching, docs/reference/items.md#annotations
  */
 export function writePart<Part extends object>(part: Part, dialect: Dialect, dropped: string[]): Part {
+  if (dialect.gateway) return part;
   if ('annotations' in part && Array.isArray(part.annotations) && part.annotations.some(isExtension)) {
     const annotations = part.annotations.filter((annotation) => !isParsedFile(annotation));
     return { ...part, annotations: annotations.map(withoutExcerpt) };

@@ -3,6 +3,7 @@ import { hello, writeTo } from '../../../tests/wires/write-to.ts';
 import type { InputItem, ToolOutputPart } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { Target } from '../wire.ts';
+import { readWhole } from './chunks.ts';
 import { writeRequest } from './request.ts';
 
 const write = writeTo(writeRequest, { upstreamModel: 'one', stream: true });
@@ -367,5 +368,35 @@ describe('tools', () => {
     expect(choose({ type: 'allowed_tools', mode: 'auto', tools: [{ type: 'router:x' }] }).body.tool_choice).toBe(
       'none',
     );
+  });
+});
+
+describe('a server that is a gateway', () => {
+  const dialect = { gateway: true };
+
+  it('gets reasoning of every format, cache marks with their lifetime, and fields that only gateways have', () => {
+    const cache_control = { type: 'ephemeral' as const, ttl: '1h' as const };
+    const input: InputItem[] = [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'a', cache_control }] },
+      { type: 'reasoning', id: 'rs_1', summary: [], signature: 'Eq+/=', format: 'anthropic-claude-v1' },
+      { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: 'Ci+/=', format: 'google-gemini-v1' },
+    ];
+    const own = { cache_control, image_config: { aspect_ratio: '16:9' }, modalities: ['text' as const], top_k: 3 };
+    const { body, dropped } = write({ input, ...own }, { dialect, sealsReasoning: true });
+    expect(body).toMatchObject({ input, ...own, include: ['reasoning.encrypted_content'] });
+    expect(dropped).toEqual([]);
+    expect(write({ input: [hello], ...own }).dropped).toEqual(Object.keys(own));
+  });
+
+  it('names the format of the reasoning in its responses', () => {
+    const { readerContext } = write({ input: [hello] }, { dialect });
+    const read = (format: unknown) => {
+      const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'Ci+/=', format };
+      const [, done] = readWhole({ status: 'completed', output: [item] }, readerContext);
+      return (done as unknown as { item: { format: string } }).item.format;
+    };
+    expect(read('google-gemini-v1')).toBe('google-gemini-v1');
+    expect(read('unheard-of')).toBe('openai-responses-v1');
+    expect(read(undefined)).toBe('openai-responses-v1');
   });
 });

@@ -9,6 +9,8 @@ import { listAbilities, listLacking, writeToolChoice, writeTools } from './tools
 export interface ReaderContext {
   /** Marks encrypted reasoning with the dialect that made it. */
   reasoningFormat: string;
+  /** Whether the upstream may name another one, because it is a gateway. */
+  keepsFormat?: boolean;
 }
 
 /** Fields with the same meaning upstream. */
@@ -30,11 +32,11 @@ const carried = [
   'truncation',
 ] as const;
 
+/** Fields that only gateways support. */
+const gatewayFields = ['cache_control', 'image_config', 'modalities', 'top_k'] as const;
+
 /** Fields that the upstream does not support. Excludes fields that the gateway itself reads (`models`, `trace`, …). */
-const placeless = [
-  ...(['cache_control', 'image_config', 'modalities', 'top_k'] as const),
-  ...(['logit_bias', 'min_p', 'prediction', 'repetition_penalty', 'seed', 'stop', 'top_a'] as const),
-] as const;
+const placeless = ['logit_bias', 'min_p', 'prediction', 'repetition_penalty', 'seed', 'stop', 'top_a'] as const;
 
 const logprobs = 'message.output_text.logprobs';
 const sealed = 'reasoning.encrypted_content';
@@ -53,6 +55,11 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   for (const field of carried) {
     const value = request[field];
     if (value !== undefined && value !== null) body[field] = value;
+  }
+  for (const field of gatewayFields) {
+    if (request[field] === undefined) continue;
+    if (dialect.gateway) body[field] = request[field];
+    else dropped.push(field);
   }
   for (const field of placeless) if (request[field] !== undefined) dropped.push(field);
 
@@ -82,7 +89,9 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     delete body[field];
     dropped.push(field);
   }
-  return { path: '/responses', body, dropped, readerContext: { reasoningFormat: dialect.reasoning_format } };
+  const readerContext: ReaderContext = { reasoningFormat: dialect.reasoning_format };
+  if (dialect.gateway) readerContext.keepsFormat = true;
+  return { path: '/responses', body, dropped, readerContext };
 }
 
 /** Lists the extra output that the caller requests, or that the response needs. */
@@ -90,7 +99,7 @@ function listIncluded(request: ResponseRequest, { sealsReasoning }: Target, dial
   const include = [...(request.include ?? [])];
   const add = (name: string): unknown => include.includes(name) || include.push(name);
   if (request.top_logprobs || request.logprobs) add(logprobs); // the upstream requires both fields
-  const isAccepted = !dialect.plain_reasoning && !dialect.omit.includes('include');
+  const isAccepted = (dialect.gateway || !dialect.plain_reasoning) && !dialect.omit.includes('include');
   if (sealsReasoning && isAccepted) add(sealed); // choice 776
   return include;
 }

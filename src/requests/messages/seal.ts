@@ -1,43 +1,17 @@
 import type { ReasoningItem } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
+import { isSealedItem, PART_BREAK, SEAL_PREFIX, type SealedTexts } from '../../domain/sealed-items.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { isInputList } from '../responses/schema/items.ts';
-
-/** Precedes sealed items, so that they differ from signatures of the provider. choice 615 */
-const PREFIX = 'hg1.';
 
 /** The format whose signatures the protocol carries unchanged. */
 export const claudeFormat = 'anthropic-claude-v1';
 
-/**
- * Writes an item into one opaque text. Clients of the format return a signature unchanged, so reasoning of any provider
- * survives a round trip in it.
- */
-export const sealItem = (item: object): string => PREFIX + Buffer.from(JSON.stringify(item)).toString('base64url');
-
 /** Reads a sealed item. @returns undefined if the text is not one, such as a signature of the provider */
 export function openSeal(text: string): Record<string, unknown> | undefined {
-  if (!text.startsWith(PREFIX)) return undefined;
-  const item = parseObject(Buffer.from(text.slice(PREFIX.length), 'base64url').toString('utf8'));
+  if (!isSealedItem(text)) return undefined;
+  const item = parseObject(Buffer.from(text.slice(SEAL_PREFIX.length), 'base64url').toString('utf8'));
   return item !== undefined && isInputList([item]) ? item : undefined;
-}
-
-/** The texts of reasoning, which the client sees, as the seal describes them. */
-interface SealedTexts {
-  /** Characters of each part. */
-  summary: number[];
-  content: number[];
-}
-
-/** Separates parts in the text of a block. */
-export const PART_BREAK = '\n\n';
-
-/** Seals reasoning of any provider, without its texts: those are in the block. */
-export function sealReasoning({ summary, content, id, status: _, ...rest }: ReasoningItem): string {
-  const lengthsOf = (parts: readonly { text: string }[] | null | undefined) =>
-    (parts ?? []).map(({ text }) => text.length);
-  const texts: SealedTexts = { summary: lengthsOf(summary), content: lengthsOf(content) };
-  return sealItem({ ...rest, ...(rest.encrypted_content ? { id } : {}), summary: [], texts });
 }
 
 /** Reads reasoning that a client returns. The text is the client's; everything else is sealed. */
