@@ -5,10 +5,10 @@ import { readQuery } from '../management/read-query.ts';
 import { createChatError } from './chat-failure.ts';
 import type { ChatApiParts } from './chat-handlers.ts';
 
-/** Output that waits for a slow client. More ends the stream. */
+/** Maximum bytes that wait for a slow client. A client with more is disconnected. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
-/** `GET /interns/{internId}/logs`: the log of the agent, and what follows. @see docs/reference/intern-chat.md#log */
+/** `GET /interns/{internId}/logs`: the log of the agent. With `follow`, new lines as well. @see docs/reference/intern-chat.md#log */
 export function createLogHandler(parts: Pick<ChatApiParts, 'getIntern' | 'findLive' | 'owners'>): ManagementHandler {
   return async (request, reply) => {
     const follows = readQuery(request, (query) => query.word('follow', ['true', 'false'])) === 'true';
@@ -16,13 +16,13 @@ export function createLogHandler(parts: Pick<ChatApiParts, 'getIntern' | 'findLi
     const live = parts.findLive(intern.id);
     if (live) {
       if (!follows) return reply.type('text/plain; charset=utf-8').send(live.running.logs.text);
-      await follow(live, reply.raw, reply.getHeaders() as Record<string, string>); // those of the edge
+      await follow(live, reply.raw, reply.getHeaders() as Record<string, string>); // set by the server
       return reply.hijack();
     }
     if (intern.status !== 'running') {
       throw createChatError(
         'intern_not_running',
-        `The intern is ${intern.status}. Its log is shown while it is running.`,
+        `The intern is ${intern.status}. Its log is available only while it is running.`,
       );
     }
     await parts.owners.forward(intern, { request: request.raw, response: reply.raw });

@@ -8,9 +8,9 @@ import { McpError, type ProcessMcpServer } from '../../domain/mcp.ts';
 
 /** Time between SIGTERM and SIGKILL. */
 const KILL_MS = 1000;
-/** Lines that are not JSON-RPC, after which the process is stopped. */
-const MAX_GARBAGE = 100;
-/** The end of its error output that is kept for the log. */
+/** Number of invalid lines after which the process is stopped. */
+const MAX_INVALID_LINES = 100;
+/** Number of characters at the end of its error output that are kept for the log. */
 const MAX_STDERR = 2000;
 
 /** The end of a process. */
@@ -22,9 +22,9 @@ export interface ProcessEnd {
 }
 
 /**
- * Runs an MCP server as a process, which gets `PATH` and the configured environment, and no other variable of the
- * gateway. The process leads a group of its own, so that its children end with it. It ends with the gateway: on Linux the
- * kernel kills it, and elsewhere its input ends.
+ * Runs an MCP server as a process. The process gets `PATH` and the configured environment, and no other variable of the
+ * gateway. It leads its own process group, so that its children end with it. When the gateway ends, the kernel kills the
+ * process on Linux, and its input ends on other systems.
  */
 export class ProcessTransport implements Transport {
   onclose?: () => void;
@@ -36,7 +36,7 @@ export class ProcessTransport implements Transport {
   private child: ChildProcess | undefined;
   private buffered: Buffer[] = [];
   private bufferedBytes = 0;
-  private garbage = 0;
+  private invalidLines = 0;
   private stderr = '';
   private killer: NodeJS.Timeout | undefined;
 
@@ -50,7 +50,7 @@ export class ProcessTransport implements Transport {
   start(): Promise<void> {
     const { command, args, env, cwd } = this.server;
     const path = env['PATH'] ?? process.env['PATH'] ?? '';
-    const [file, ...before] = withParent(find(command, path, cwd), process.env['PATH'] ?? '');
+    const [file, ...before] = withParent(findProgram(command, path, cwd), process.env['PATH'] ?? '');
     const child = spawn(file!, [...before, ...args], {
       env: { PATH: path, ...env },
       cwd,
@@ -71,7 +71,9 @@ export class ProcessTransport implements Transport {
       child.once('spawn', started);
       child.once('error', (error: NodeJS.ErrnoException) => {
         running.delete(this);
-        failed(new McpError('unavailable', `The MCP server cannot be started (${error.code ?? error.name}).`));
+        failed(
+          new McpError('unavailable', `The program of the MCP server cannot be started (${error.code ?? error.name}).`),
+        );
       });
     });
   }
@@ -97,7 +99,7 @@ export class ProcessTransport implements Transport {
     this.killer = setTimeout(() => this.signal('SIGKILL'), KILL_MS);
   }
 
-  /** Ends them at once. */
+  /** Kills the process and its children immediately. */
   killNow(): void {
     this.signal('SIGKILL');
   }
@@ -114,7 +116,7 @@ export class ProcessTransport implements Transport {
 
   private end(code: number | null, signal: NodeJS.Signals | null): void {
     clearTimeout(this.killer);
-    this.signal('SIGKILL'); // children that have outlived it
+    this.signal('SIGKILL'); // its remaining children
     running.delete(this);
     this.child = undefined;
     this.exited({ code, signal, stderr: this.stderr });
@@ -131,7 +133,7 @@ export class ProcessTransport implements Transport {
         this.overflow();
         return;
       }
-      this.take(line.toString('utf8'));
+      this.receive(line.toString('utf8'));
     }
     const rest = piece.subarray(from);
     this.buffered.push(rest);
@@ -146,13 +148,13 @@ export class ProcessTransport implements Transport {
     this.kill();
   }
 
-  private take(line: string): void {
+  private receive(line: string): void {
     if (line.trim() === '') return;
     let message: JSONRPCMessage;
     try {
       message = deserializeMessage(line.replace(/\r$/, ''));
     } catch {
-      if (++this.garbage === MAX_GARBAGE) this.kill();
+      if (++this.invalidLines === MAX_INVALID_LINES) this.kill();
       return;
     }
     this.onmessage?.(message);
@@ -170,9 +172,9 @@ process.once('exit', () => {
 /**
  * Returns the absolute path of a program. A shell is never used.
  *
- * @throws {McpError} if it is not in the path
+ * @throws {McpError} if `PATH` does not have it
  */
-function find(command: string, path: string, cwd: string | undefined): string {
+function findProgram(command: string, path: string, cwd: string | undefined): string {
   if (isAbsolute(command)) return command;
   if (command.includes('/')) return resolve(cwd ?? '', command);
   const found = findIn(path, command);

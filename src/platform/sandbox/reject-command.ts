@@ -1,9 +1,9 @@
 import type { CommandResult } from './sandbox.ts';
 
-/** Linux accepts no longer argument. */
+/** Maximum bytes of one argument of a program on Linux, without its NUL. */
 const MAX_COMMAND_BYTES = 128 * 1024 - 1;
 
-/** @returns the result of a command that bash cannot run; undefined: it can: choice 494 */
+/** Returns the result of a command that bash cannot run, and undefined for any other command. choice 494 */
 export function rejectCommand(command: string): CommandResult | undefined {
   let reason: string | undefined;
   if (command.includes('\0')) reason = 'the command contains a NUL character';

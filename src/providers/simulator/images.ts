@@ -76,7 +76,7 @@ export const simulatorImages = defineImageWire<undefined>({
   facts,
   writeRequest: writeImageRequest,
   createReader: () => ({ read: ({ data }) => readMessage(JSON.parse(data) as Message), end: () => [] }),
-  readWhole: (body) => (body as Message[]).flatMap(readMessage), // by `drawImages`
+  readWhole: (body) => (body as Message[]).flatMap(readMessage), // written by `drawImages`
   send: drawImages,
 });
 
@@ -127,49 +127,51 @@ function readMessage(message: Message): ImageChunk[] {
 /**
  * Responds like a provider behind HTTP.
  *
- * @throws {GatewayError} before the first batch, in place of an HTTP error status (an unknown model, `[[fail …]]`)
+ * @throws {GatewayError} before the first batch, instead of an HTTP error status (an unknown model, `[[fail …]]`)
  * @throws the reason of the signal when it fires
  */
 async function* drawImages(request: ImageUpstreamRequest<undefined>, signal: AbortSignal): AsyncGenerator<Frame[]> {
   signal.throwIfAborted();
-  const asked = request.body as unknown as DrawRequest; // by `writeImageRequest`
-  if (!Object.hasOwn(models, asked.model) || !models[asked.model]!.draws) {
-    throw readError(createErrorResponse(404, `The simulator has no model ${JSON.stringify(asked.model)} that draws.`));
+  const drawRequest = request.body as unknown as DrawRequest; // written by `writeImageRequest`
+  if (!Object.hasOwn(models, drawRequest.model) || !models[drawRequest.model]!.draws) {
+    throw readError(
+      createErrorResponse(404, `The simulator has no model ${JSON.stringify(drawRequest.model)} that draws.`),
+    );
   }
-  const { text, turns } = readScript(asked.prompt);
+  const { text, turns } = readScript(drawRequest.prompt);
   const turn = turns[0]!; // there is always one
   if (turn.waitMs) await pause(turn.waitMs, signal);
   if (turn.failure) {
     const { status, message, retryAfterSeconds } = turn.failure;
     throw readError(createErrorResponse(status, message, retryAfterSeconds));
   }
-  for await (const message of pace(draw(asked, text, turn), turn, signal))
+  for await (const message of pace(draw(drawRequest, text, turn), turn, signal))
     yield [{ event: '', data: JSON.stringify(message) }];
 }
 
 /** Yields the messages slowly, or ends after a number of images, including partial ones, as the directives request. */
 async function* pace(messages: AsyncIterable<Message>, turn: ScriptTurn, signal: AbortSignal): AsyncGenerator<Message> {
-  let pictures = 0;
+  let images = 0;
   for await (const message of messages) {
     signal.throwIfAborted();
     const isImage = message.type === 'partial' || message.type === 'image';
-    if (turn.break && (message.type === 'end' || (isImage && pictures >= turn.break.after))) {
+    if (turn.break && (message.type === 'end' || (isImage && images >= turn.break.after))) {
       const { how, status, message: words } = turn.break;
       if (how === 'break') yield { type: 'error', status, message: words };
       if (how === 'stall') await pause(undefined, signal);
       return;
     }
-    if (isImage) pictures++;
+    if (isImage) images++;
     yield message;
     if (isImage && turn.slowMs !== undefined) await pause(turn.slowMs, signal);
   }
 }
 
-async function* draw(asked: DrawRequest, words: string, turn: ScriptTurn): AsyncGenerator<Message> {
-  yield { type: 'begin', model: asked.model };
-  const colors = await Promise.all(asked.references.slice(0, 2).map(({ bytes }) => findColor(bytes)));
-  for (let index = 0; index < asked.count; index++) {
-    const { size, isTransparent, seed } = asked;
+async function* draw(request: DrawRequest, words: string, turn: ScriptTurn): AsyncGenerator<Message> {
+  yield { type: 'begin', model: request.model };
+  const colors = await Promise.all(request.references.slice(0, 2).map(({ bytes }) => findColor(bytes)));
+  for (let index = 0; index < request.count; index++) {
+    const { size, isTransparent, seed } = request;
     const drawing: Drawing = {
       words,
       size,
@@ -178,16 +180,16 @@ async function* draw(asked: DrawRequest, words: string, turn: ScriptTurn): Async
       seed: `${words}|${seed}|${index}`,
       share: 1,
     };
-    if (asked.stream && asked.format === 'svg') yield { type: 'text', text: drawSvg(drawing) };
-    else if (asked.stream) {
+    if (request.stream && request.format === 'svg') yield { type: 'text', text: drawSvg(drawing) };
+    else if (request.stream) {
       for (let partial = 0; partial < PARTIALS; partial++) {
-        const image = await render({ ...drawing, share: (partial + 1) / (PARTIALS + 1) }, asked);
+        const image = await render({ ...drawing, share: (partial + 1) / (PARTIALS + 1) }, request);
         yield { type: 'partial', index: partial, image };
       }
     }
-    yield { type: 'image', image: await render(drawing, asked) };
+    yield { type: 'image', image: await render(drawing, request) };
   }
-  yield { type: 'end', usage: turn.usage === null ? null : countUsage(asked, turn) };
+  yield { type: 'end', usage: turn.usage === null ? null : countUsage(request, turn) };
 }
 
 function countUsage({ prompt, references, count }: DrawRequest, turn: ScriptTurn) {
@@ -201,15 +203,15 @@ function countUsage({ prompt, references, count }: DrawRequest, turn: ScriptTurn
 async function render(drawing: Drawing, { format, compression }: DrawRequest): Promise<string> {
   const markup = Buffer.from(drawSvg(drawing));
   if (format === 'svg') return markup.toString('base64');
-  const { default: sharp } = await import('sharp'); // loaded only if an image is drawn
-  const picture = sharp(markup);
+  const { default: sharp } = await import('sharp'); // loaded only if an image is rendered
+  const image = sharp(markup);
   const quality = compression === undefined ? 90 : Math.max(1, 100 - compression);
   const written =
     format === 'jpeg'
-      ? picture.flatten({ background: '#fff' }).jpeg({ quality })
+      ? image.flatten({ background: '#fff' }).jpeg({ quality })
       : format === 'webp'
-        ? picture.webp({ quality })
-        : picture.png();
+        ? image.webp({ quality })
+        : image.png();
   return (await written.toBuffer()).toString('base64');
 }
 

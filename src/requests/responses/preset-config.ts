@@ -5,7 +5,7 @@ import { checkRequest } from './check-request.ts';
 import { knownRequestFields } from './schema.ts';
 import { rejectUnsupportedFeatures } from './unsupported-features.ts';
 
-/** Fields of a request that belong to one conversation or one caller, so that no preset has them. */
+/** Fields of a request that belong to one conversation or one caller, so that a preset cannot have them. */
 const conversationFields: ReadonlySet<string> = new Set([
   'input',
   'preset',
@@ -30,7 +30,7 @@ export const presetFields: readonly string[] = [...knownRequestFields].filter(
 /** Maximum bytes of the fields of a preset as JSON. */
 export const MAX_PRESET_BYTES = 256 * 1024;
 
-/** A model that every check of a preset without one accepts. */
+/** Model of the request with which a preset without a model is checked. */
 const ANY_MODEL = 'any/model';
 
 /**
@@ -49,12 +49,12 @@ export function checkPresetConfig(config: Record<string, unknown>, modules?: Mod
     if (!slug.includes('@')) continue;
     issues.push({
       path,
-      message: `\`${path}\` names a preset (${JSON.stringify(slug.slice(0, 100))}), and a preset must name models.`,
+      message: `\`${path}\` names a preset (${JSON.stringify(slug.slice(0, 100))}). Name a model.`,
     });
   }
   const bytes = Buffer.byteLength(JSON.stringify(config));
   if (bytes > MAX_PRESET_BYTES) {
-    issues.push({ path: '', message: `A preset has at most ${MAX_PRESET_BYTES} bytes, and this one has ${bytes}.` });
+    issues.push({ path: '', message: `The preset has ${bytes} bytes; at most ${MAX_PRESET_BYTES} are allowed.` });
   }
   if (issues.length > 0) return issues;
   const hasModel = config['model'] !== undefined || config['models'] !== undefined;
@@ -64,9 +64,9 @@ export function checkPresetConfig(config: Record<string, unknown>, modules?: Mod
 }
 
 function explainField(field: string): string {
-  if (field === 'instructions') return '`instructions` of a preset is its `system_prompt`; send it there.';
+  if (field === 'instructions') return 'A preset has `system_prompt` instead of `instructions`.';
   if (conversationFields.has(field)) return `\`${field}\` belongs to a conversation; send it with each request.`;
-  return `\`${field}\` is not known here; a preset has the fields of a request.`;
+  return `\`${field}\` is unknown. A preset has the fields of a request.`;
 }
 
 function listSlugs({ model, models }: Record<string, unknown>): [path: string, slug: string][] {
@@ -86,7 +86,7 @@ function findUnsupported(request: ResponseRequest): Issue[] {
 }
 
 /**
- * Takes the fields of a preset from a whole request. Fields of the conversation are left out.
+ * Reads the fields of a preset from a request. Omits the fields of the conversation.
  *
  * @returns unknown fields as well, by name
  */

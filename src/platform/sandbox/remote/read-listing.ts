@@ -1,11 +1,11 @@
 import type { SandboxEntry } from '../sandbox.ts';
 
 const kinds: Readonly<Record<string, SandboxEntry['kind']>> = { f: 'file', d: 'folder', l: 'link' };
-/** Longest path or target of a system, with room. */
+/** Maximum bytes of a field. It is more than the longest path of Linux. */
 const MAX_FIELD = 16 * 1024;
 const FIELDS = 8;
 
-/** Reads the output of `LIST`, which can end anywhere. */
+/** Reads the output of `LIST` in pieces of any size. */
 export class ListingReader {
   /** The exit code of the listing, at its end. */
   code: number | undefined;
@@ -28,7 +28,7 @@ export class ListingReader {
     }
     this.fields = this.fields.map((field) => Buffer.from(field));
     this.rest = Buffer.from(bytes.subarray(start));
-    if (this.rest.length > MAX_FIELD) throw new Error('The listing of the files is malformed.');
+    if (this.rest.length > MAX_FIELD) throw new Error('The sandbox returned a malformed list of files.');
     return entries;
   }
 
@@ -44,7 +44,7 @@ function readEntry(fields: Buffer[]): SandboxEntry {
   const kind = kinds[type!];
   const time = /^(-?\d{1,15})(?:\.(\d{3})\d*)?$/.exec(modified!);
   const isValid = kind && time && /^[0-7]{1,5}$/.test(mode!) && /^\d{1,15}$/.test(size!) && path.length > 0;
-  if (!isValid) throw new Error('The listing of the files is malformed.');
+  if (!isValid) throw new Error('The sandbox returned a malformed list of files.');
   return {
     path: Buffer.from(path),
     kind,
