@@ -82,7 +82,7 @@ export async function changeKey(
   wanted: string,
   options: UpdateKeyOptions,
 ): Promise<void> {
-  if (options.enable && options.disable) throw new CommandError('Give one of --enable and --disable.');
+  if (options.enable && options.disable) throw new CommandError('Use either --enable or --disable, not both.');
   const asked = {
     ...(options.name !== undefined && { name: options.name }),
     ...((options.enable || options.disable) && { disabled: options.disable === true }),
@@ -90,7 +90,7 @@ export async function changeKey(
     ...readRateOptions(options),
   };
   const changed = Object.keys(asked);
-  if (changed.length === 0) throw new CommandError('Say what to change; see "headgate keys update --help".');
+  if (changed.length === 0) throw new CommandError('Nothing would change. See "headgate keys update --help".');
   const { before, after } = await withKey({ config, stderr }, wanted, (parts, hash) =>
     updateKey(parts, operator, hash, checkUpdateKey(asked)),
   );

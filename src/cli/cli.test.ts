@@ -423,8 +423,8 @@ describe('headgate keys', () => {
   });
 
   it.each([
-    [['update', 'app'], 'Say what to change'],
-    [['update', 'app', '--enable', '--disable'], 'Give one of --enable and --disable.'],
+    [['update', 'app'], 'Nothing would change'],
+    [['update', 'app', '--enable', '--disable'], 'Use either --enable or --disable, not both.'],
     [['update', 'app', '--limit', '-1'], '--limit -1: give a sum in USD'],
     [['update', 'app', '--limit', '1e3'], '--limit 1e3: give a sum in USD'],
     [['update', 'app', '--limit-reset', 'yearly'], '--limit-reset yearly: give daily, weekly, monthly or never.'],
@@ -464,7 +464,7 @@ describe('headgate keys', () => {
 
   it.each([
     [['--organization', '--management'], 'Give one of'],
-    [['--workspace', 'nowhere'], 'There is no workspace "nowhere" (there is: none)'],
+    [['--workspace', 'nowhere'], 'There is no workspace "nowhere" (known: none)'],
     [['--expires', 'soon'], 'give a date like'],
     [['--expires', '2001-01-01'], '`expires_at` is in the past: 2001-01-01T00:00:00.000Z'],
     [['--name', ''], 'name: `name` must'],
@@ -619,7 +619,7 @@ describe('headgate doctor', () => {
     });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^fail +master key .*mode 0644: others can read it\n +-> chmod 600 /m);
-    expect(stdout).toMatch(/^fail +storage .*is no SQLite database/m);
+    expect(stdout).toMatch(/^fail +storage .*is not a SQLite database/m);
     expect(stdout).toMatch(/2 problems\.\n$/);
   });
 

@@ -133,7 +133,7 @@ async function findAsker(
   warn: (message: string) => void,
 ): Promise<Found> {
   if (key !== undefined && workspace !== undefined) {
-    throw new CommandError('Give one of --key and --workspace: a key has a workspace.');
+    throw new CommandError('Use either --key or --workspace: a key already has a workspace.');
   }
   if (key !== undefined) return findKeyholder(loaded, key);
   if (workspace !== undefined) return findWorkspaceAsker(loaded, workspace, warn);

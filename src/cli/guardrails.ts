@@ -184,7 +184,7 @@ export async function changeGuardrail(
   const { stdout, stderr } = terminal;
   const asked = readBody(terminal, options);
   if (Object.keys(asked).length === 0) {
-    throw new CommandError('Say what to change; see "headgate guardrails update --help".');
+    throw new CommandError('Nothing would change. See "headgate guardrails update --help".');
   }
   const changed = await operate({ config: loaded.config, stderr }, async (parts) => {
     const body = checkUpdateGuardrail(asked);
@@ -346,7 +346,7 @@ function readFilters(terminal: Terminal, options: RuleOptions): FilterFields {
   }
   if (fields.content_filter_builtins) {
     throw new CommandError(
-      `${file} has built-in filters already; put those of --flag, --redact and --block there, too.`,
+      `${file} already has built-in filters. Add the filters of --flag, --redact and --block to the file.`,
     );
   }
   const content_filter_builtins = builtins.map((filter) => ({

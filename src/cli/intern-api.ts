@@ -60,7 +60,7 @@ export async function openInternApi(
     const { data, next_cursor: next } = (await (await call(query)).json()) as InternPage;
     const found = data.find(({ id, name }) => id === wanted || name === wanted);
     if (found) return { name: found.name, call: (path, body) => call(`/${found.id}${path}`, body) };
-    if (next === undefined) throw new CommandError(`The key sees no intern "${wanted}".`);
+    if (next === undefined) throw new CommandError(`The key has no access to an intern "${wanted}".`);
     query = `?limit=500&starting_after=${encodeURIComponent(next)}`;
   }
 }

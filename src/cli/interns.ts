@@ -203,7 +203,7 @@ async function followProvisioning({ stdout }: Pick<Terminal, 'stdout'>, parts: I
     if (status === 'running') return void stdout.write(`Running at ${intern.hostname}.\n`);
     if (status === 'queued' && performance.now() - startedAt > MAX_QUEUED_MS) {
       throw new CommandError(
-        'The intern is still queued: no gateway runs on this store, or each runs as many as it may.',
+        'The intern is still queued: no gateway uses this store, or each runs its maximum number of interns.',
       );
     }
     if (status === 'queued' || status === 'provisioning') continue;
@@ -225,7 +225,9 @@ export const stopIntern = (
       await suspendIntern(opened.parts, opened.caller, id, limit);
     } catch (error) {
       if (!limit.aborted) throw error;
-      throw new CommandError('The intern has not stopped yet: no gateway runs on this store, or it still saves files.');
+      throw new CommandError(
+        'The intern has not stopped yet: no gateway uses this store, or the gateway still saves files.',
+      );
     }
     terminal.stdout.write(`Suspended ${name}.\n`);
   });

@@ -59,7 +59,7 @@ export async function addKey({ stdout, stderr }: Terminal, config: Config, optio
 
 function readKind({ member, organization, management }: CreateKeyOptions): KeyRecord['kind'] {
   if ([member !== undefined, organization, management].filter(Boolean).length > 1) {
-    throw new CommandError('Give one of --member, --organization and --management.');
+    throw new CommandError('Use only one of --member, --organization and --management.');
   }
   return management ? 'management' : member === undefined ? 'organization' : 'member';
 }

@@ -50,7 +50,7 @@ export async function changeMember(
 ): Promise<void> {
   const limits = readRateOptions(options);
   if (Object.keys(limits).length === 0) {
-    throw new CommandError('Say what to change; see "headgate members update --help".');
+    throw new CommandError('Nothing would change. See "headgate members update --help".');
   }
   const changed = await operate({ config, stderr }, async (parts) => {
     await resolveMember(parts.management, id);

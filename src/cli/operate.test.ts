@@ -140,7 +140,7 @@ describe('headgate guardrails', () => {
   it.each([
     [['update', 'nobody', '--name', 'x'], 'No guardrail has the id or name "nobody"'],
     [['update', 'default:nowhere', '--name', 'x'], 'There is no workspace "nowhere"'],
-    [['update', 'default:main'], 'Say what to change'],
+    [['update', 'default:main'], 'Nothing would change'],
     [['assign', 'default:main'], 'Give --key, --member, or both.'],
     [['assign', 'default:main', '--key', 'app'], 'holds for all its keys'],
     [['assign', 'default:main', '--key', 'nokey'], 'No key has the hash, prefix or name "nokey"'],
@@ -249,7 +249,7 @@ describe('headgate guardrails with content filters', () => {
     ],
     [['create', '--name', 'n', '--filters', 'missing.yaml'], 'missing.yaml: '],
     [['create', '--name', 'n', '--filters', 'bad.yaml'], 'Lookahead'],
-    [['create', '--name', 'n', '--filters', 'both.yaml', '--flag', 'email'], 'has built-in filters already'],
+    [['create', '--name', 'n', '--filters', 'both.yaml', '--flag', 'email'], 'already has built-in filters'],
     [['create', '--name', 'n', '--filters', 'other.yaml'], 'has neither content_filters nor content_filter_builtins'],
     [['test', '--text', 'x'], 'Give either --guardrail or --file'],
     [['test', '--text', 'x', '--file', 'bad.yaml'], 'Lookahead'],
@@ -373,7 +373,7 @@ describe('headgate workspaces', () => {
     expect(explained).toContain('simulator/echo');
 
     for (const [args, says] of [
-      [['update', 'brief', ...place], 'Say what to change'],
+      [['update', 'brief', ...place], 'Nothing would change'],
       [['update', 'brief', ...place, '--status', 'gone'], 'status'],
       [['update', 'brief', ...place, '--use-version', '7'], 'has no version 7'],
       [['show', 'other', ...place], 'no preset with the slug other'],
@@ -503,7 +503,7 @@ describe('headgate workspaces', () => {
 
   it.each([
     [['update', 'nowhere', '--name', 'x'], 'There is no workspace "nowhere"; see "headgate workspaces list".'],
-    [['update', 'main'], 'Say what to change'],
+    [['update', 'main'], 'Nothing would change'],
     [['update', 'main', '--name', 'other'], 'belongs to another workspace: "other"'],
     [['update', 'main', '--io-sampling', 'half'], 'io_logging_sampling_rate'],
     [['update', 'main', '--default-provider-sort', 'cheap'], 'default_provider_sort'],

@@ -138,7 +138,7 @@ export async function changePreset(
     ...(useVersion === undefined ? undefined : { designated_version: Number(useVersion) }),
   };
   if (Object.keys(asked).length === 0) {
-    throw new CommandError('Say what to change; see "headgate presets update --help".');
+    throw new CommandError('Nothing would change. See "headgate presets update --help".');
   }
   const changed = await withPresets(terminal, config, options, (parts, scope) =>
     updatePreset(parts, operator, scope, wanted, checkUpdatePreset(asked)),

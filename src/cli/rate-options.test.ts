@@ -101,7 +101,7 @@ describe('rate limits on the command line', () => {
     [['members', 'update', 'ada', '--tokens-per-minute', 'all'], '--tokens-per-minute all: give a whole number'],
     [['keys', 'create', '--management', '--concurrent-streams', '1'], 'A management key requests no models'],
     [['keys', 'update', 'admin', '--concurrent-streams', '1'], 'A management key requests no models'],
-    [['members', 'update', 'ada'], 'Say what to change'],
+    [['members', 'update', 'ada'], 'Nothing would change'],
     [
       ['members', 'show', 'nobody'],
       'There is no member "nobody"; "headgate workspaces members <workspace> --add nobody"',

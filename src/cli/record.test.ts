@@ -271,7 +271,7 @@ describe('headgate record', () => {
     [['--name', 'a/b'], '--name is not a name'],
     [['--name', '.hidden'], '--name is not a name'],
     [['--name', 'a..b'], '--name is not a name'],
-    [['--provider', 'acne'], 'There is no provider "acne" in the configuration (there is: acme, hasty, sim)'],
+    [['--provider', 'acne'], 'There is no provider "acne" in the configuration (known: acme, hasty, sim)'],
     [['--body', 'gone.json'], '--body gone.json: '],
     [['--out', 'hello.json'], 'Files cannot be written in hello.json: '],
     [['--out', 'hello.json/deeper'], 'Files cannot be written in hello.json/deeper: '],

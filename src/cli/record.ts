@@ -121,7 +121,7 @@ function findProvider({ providers }: Config, id: string): ProviderConfig {
   const entry = providers.find((one) => one.id === id);
   if (entry) return entry;
   const known = providers.map((one) => one.id).join(', ');
-  throw new CommandError(`There is no provider "${id}" in the configuration (there is: ${known}).`);
+  throw new CommandError(`There is no provider "${id}" in the configuration (known: ${known}).`);
 }
 
 /** Finds the endpoint of a slug. Any other name is the provider's name of a model. */

@@ -108,7 +108,7 @@ export async function changeWorkspace(
   const { config } = loaded;
   const asked = readBody(options);
   if (Object.keys(asked).length === 0) {
-    throw new CommandError('Say what to change; see "headgate workspaces update --help".');
+    throw new CommandError('Nothing would change. See "headgate workspaces update --help".');
   }
   const changed = await operate({ config, stderr }, async (parts) => {
     const body = checkUpdateWorkspace(asked);

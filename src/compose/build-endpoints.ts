@@ -301,11 +301,11 @@ function readParameters(written: NonNullable<NonNullable<WrittenImage>['paramete
     }
     if (type === 'boolean') return [name, { type }];
     if (type === 'enum') {
-      if (!values) throw new Error(`${where}: with type enum, values says which.`);
+      if (!values) throw new Error(`${where}: the type enum needs values.`);
       return [name, { type, values }];
     }
     if (min === undefined || max === undefined || min > max) {
-      throw new Error(`${where}: with type range, min and max say which.`);
+      throw new Error(`${where}: the type range needs min and max.`);
     }
     return [name, { type, min, max }];
   });

@@ -30,7 +30,7 @@ export function openRuntime(parts: OpenRuntimeParts, resources: AsyncDisposableS
   const openEgress: OpenInternEgress = async ({ intern, name, allowedDomains, connectGateway }) => {
     if (!parts.openEgress)
       throw new Error(
-        'Interns need a sandbox with a network, which the driver does not have here. See docs/guides/sandbox-network.md.',
+        'Interns need a sandbox with a network, which this driver does not provide. See docs/guides/sandbox-network.md.',
       );
     const { workspaceId, vaultId, attachedVaultId } = intern;
     const release = createSecretRelease(parts.vault, { internId: intern.id, workspaceId, vaultId, attachedVaultId });

@@ -357,7 +357,7 @@ describe('containers', () => {
     await containers.close();
     expect(egress).toEqual(['open b.example a.example', 'close']);
     await other.open('c');
-    await expect(other.open('d', { network })).rejects.toThrow('Containers have no network here');
+    await expect(other.open('d', { network })).rejects.toThrow('Containers of this gateway have no network');
   });
 
   it('are limited for a member in all processes, and for a process', async () => {

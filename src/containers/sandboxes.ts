@@ -147,7 +147,7 @@ export class Sandboxes {
     const container = await this.acquire(workspaceId, { id, compute, policy, holder, token }, abandoned);
     const allowedDomains = network?.allowedDomains ?? [];
     if (allowedDomains.length > 0 && !openEgress) {
-      throw new ToolError('Containers have no network here. Leave network_policy out.');
+      throw new ToolError('Containers of this gateway have no network. Remove network_policy.');
     }
     const name = `${container.key}-${compute}-${token.slice(0, 8)}`;
     let sandbox: Sandbox;

@@ -281,5 +281,7 @@ function createIssuesError(kind: ErrorKind, first: string, issues: Issue[]): Gat
 export function asGatewayError(error: unknown): GatewayError {
   return error instanceof GatewayError
     ? error
-    : new GatewayError('internal', 'The gateway failed. Its log has more under this request id.', { cause: error });
+    : new GatewayError('internal', 'The gateway failed. Its log has the details under this request id.', {
+        cause: error,
+      });
 }

@@ -57,7 +57,7 @@ function refuseTaken(folder: string, name: string): void {
     const path = join(folder, file);
     // A dangling link counts as existing.
     if (lstatSync(path, { throwIfNoEntry: false })) {
-      throw Object.assign(new Error(`${path} exists already`), { code: 'EEXIST', path });
+      throw Object.assign(new Error(`${path} already exists`), { code: 'EEXIST', path });
     }
   }
 }

@@ -62,7 +62,7 @@ function* check(
     }
   }
   if (size > MAX_SIZE) {
-    const message = `The patterns are too large: with their counts written out they have more than ${MAX_SIZE} parts.`;
+    const message = `The patterns are too large: after their counts are expanded, they have more than ${MAX_SIZE} parts.`;
     return [...issues, { path, message, code: 'invalid_regex_pattern' }];
   }
   const { threads, ranges } = yield* countThreads(nodes);

@@ -198,7 +198,7 @@ async function analyzePlaces(
   if (skipped === undefined) return;
   onSkipped(skipped);
   if (settings.rejects) {
-    throw new GatewayError('unavailable', `Names and addresses were not looked for in the request. ${skipped}`);
+    throw new GatewayError('unavailable', `The request was not searched for names and addresses. ${skipped}`);
   }
   const filters = texts.flatMap((text) => text.filters.filter(isRecognized));
   pushStages(run, createSkippedStages(filters, engine, skipped));

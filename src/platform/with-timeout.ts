@@ -5,7 +5,7 @@
  */
 export async function withTimeout<Value>(limitMs: number, work: Promise<Value>): Promise<Value> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`There was no answer within ${limitMs} ms.`)), limitMs);
+  const timer = setTimeout(() => reject(new Error(`There was no response within ${limitMs} ms.`)), limitMs);
   try {
     return await Promise.race([work, late]);
   } finally {

@@ -129,7 +129,7 @@ class GuardedExit implements Sink<Chunk> {
   private pass(chunks: Chunk[]): Promise<void> | undefined {
     if (this.isClosed) return undefined; // the attempt has ended
     if (!Array.isArray(chunks) || !chunks.every((chunk) => typeof chunk?.type === 'string')) {
-      throw new TypeError('`write` takes a list of chunks.');
+      throw new TypeError('`write` needs a list of chunks.');
     }
     if (chunks.at(-1)?.type === 'finish') this.close();
     return this.out.write(chunks);

@@ -74,7 +74,7 @@ export function unwrapVaultKey(keys: MasterKeys, record: VaultKeyRecord): VaultK
   if (!master) {
     throw new GatewayError(
       'unavailable',
-      'The vault is locked: the gateway has another master key. Tell its operator.',
+      'The vault is locked, because the gateway has another master key. Contact its operator.',
     );
   }
   try {

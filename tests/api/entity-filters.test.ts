@@ -154,10 +154,10 @@ const entity = (more: object) => [{ entity_type: 'PERSON', start: 0, end: 3, sco
 const failures: [string, ScriptedResponse | 'down', string][] = [
   ['responds with an error', json({ error: 'no' }, { status: 500 }), 'responded with status 500'],
   ['is still loading', htmlPage(200), 'did not respond with JSON'],
-  ['sends an object', json({ PERSON: [] }), 'something else than a list'],
-  ['sends findings without positions', json([{ entity_type: 'PERSON' }]), 'something else than findings with'],
+  ['sends an object', json({ PERSON: [] }), 'did not return a list'],
+  ['sends findings without positions', json([{ entity_type: 'PERSON' }]), 'did not return findings with'],
   ['sends positions beyond the text', json(entity({ end: 1_000_000 })), 'findings within the text'],
-  ['sends positions that are no numbers', json(entity({ start: '0' })), 'something else than findings with'],
+  ['sends positions that are no numbers', json(entity({ start: '0' })), 'did not return findings with'],
   ['sends too many findings', json(Array(10_001).fill(entity({})[0])), 'at most 10000 findings'],
   ['sends a huge response', hugeBody(5 * 1024 * 1024), 'sent more than 4194304 bytes'],
   ['never responds', stallBeforeHeaders(), 'did not respond within 300 ms'],
@@ -212,7 +212,7 @@ describe('an analyzer that', () => {
       analyzer.respond(json({}, { status: 500 }));
       const { status, envelope } = await request(key, fresh('Hello'));
       expect(status).toBe(503);
-      expect(envelope!.error.message).toMatch(/^Names and addresses were not looked for in the request\. .*status 500/);
+      expect(envelope!.error.message).toMatch(/^The request was not searched for names and addresses\. .*status 500/);
       expect(sent()).toEqual([]);
     } finally {
       await gateway.reload(settings());
@@ -221,7 +221,7 @@ describe('an analyzer that', () => {
 });
 
 describe('a filter of names and addresses', () => {
-  it('is rejected without an analyzer, with the setting, and skipped if it exists already', async () => {
+  it('is rejected without an analyzer, with the setting, and skipped if it already exists', async () => {
     const key = await createKey(person('block'));
     await gateway.reload({ ...settings(), guardrails: {} });
     try {

@@ -333,7 +333,7 @@ describe('a failed fetch is a 400 that names the part', () => {
     expect(await refused([file('a'), file('b')])).toMatchObject({
       status: 400,
       message: expect.stringMatching(
-        /^input\[0\]\.content\[[01]\]\.file_url: It is too large together with the others/,
+        /^input\[0\]\.content\[[01]\]\.file_url: It is too large together with the other URLs/,
       ),
     });
   });

@@ -104,7 +104,7 @@ describe('the listener of egress proxies', () => {
     plain.socket.write('GET /in HTTP/1.1\r\nHost: files.example.org\r\n\r\n');
     await plain.expect(/GET files\.example\.org \/in$/);
     plain.socket.write(tunnel('other.example.org:80', sign(credentials)));
-    expect(await plain.end()).toContain('A tunnel in a tunnel is not allowed.');
+    expect(await plain.end()).toContain('A tunnel must not contain another tunnel.');
 
     const opaque = send(tunnel('files.example.org:443', sign(credentials)));
     await opaque.expect(/ 200 Connection established\r\n\r\n/);

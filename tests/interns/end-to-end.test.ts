@@ -202,7 +202,7 @@ describe.skipIf(problem !== undefined)('an intern', () => {
     expect(failed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('Too bad.') });
     expect(await talk([], 'interns', 'chat', 'other')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('The key sees no intern "other".'),
+      stderr: expect.stringContaining('The key has no access to an intern "other".'),
     });
     const following = talk([], 'interns', 'logs', 'scout', '--follow');
     expect((await send('POST', `/interns/${id}/suspend`)).status).toBe(200);

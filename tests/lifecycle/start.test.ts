@@ -141,7 +141,7 @@ describe('a start on a data folder that', () => {
     const running = run({ folder });
     expect(await running.ended).toBe(1);
     expect(running.stderr).toMatch(
-      /^headgate: The file '.*headgate\.db' is damaged or is no SQLite database .*backup.*\n$/,
+      /^headgate: The file '.*headgate\.db' is damaged or is not a SQLite database .*backup.*\n$/,
     );
     expect(existsSync(join(folder, 'data', 'gateway.pid'))).toBe(false);
   });

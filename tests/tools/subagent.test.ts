@@ -169,7 +169,7 @@ describe('router:subagent', () => {
     const many: Turn = { calls: Array.from({ length: 11 }, () => call('router_subagent', task)) };
     const served = await respond({}, many, ...Array.from({ length: 10 }, () => working), answering);
     const failed = shownItems(served).filter(({ status }) => status === 'failed');
-    expect(failed).toMatchObject([{ error: 'The limit of 10 tasks is reached. Go on without the subagent.' }]);
+    expect(failed).toMatchObject([{ error: 'The limit of 10 tasks is reached. Continue without the subagent.' }]);
     expect(lab.takeRequests()).toHaveLength(12);
   });
 

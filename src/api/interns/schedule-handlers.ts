@@ -70,9 +70,13 @@ export function createScheduleHandlers(parts: ScheduleParts): Record<ScheduleHan
       const token = pathParam(request, 'token');
       const waitMs = calls.take(`${internId(request)} ${token.slice(0, 100)}`);
       if (waitMs > 0) {
-        throw new GatewayError('rate_limited', `A webhook takes ${CALLS_PER_MINUTE} calls per minute.`, {
-          retryAfterSeconds: waitMs / 1000,
-        });
+        throw new GatewayError(
+          'rate_limited',
+          `A webhook accepts at most ${CALLS_PER_MINUTE} calls per minute. Try again later.`,
+          {
+            retryAfterSeconds: waitMs / 1000,
+          },
+        );
       }
       const body = await readText(request);
       const runId = await receiveWebhook(parts, { internId: internId(request), token, body });

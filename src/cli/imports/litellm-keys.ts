@@ -43,7 +43,7 @@ interface ImportedKeys {
 export function readKeys(value: unknown, variables: KeyVariables, report: ImportReport): Record<string, unknown> {
   const list = isMapping(value) ? value['keys'] : value;
   const found: ImportedKeys = { workspaces: new Set(), members: new Map(), keys: [], guardrails: [] };
-  if (!Array.isArray(list)) report.drop('keys', 'is no list of keys');
+  if (!Array.isArray(list)) report.drop('keys', 'is not a list of keys');
   for (const [index, each] of (Array.isArray(list) ? list : []).entries()) {
     const path = `keys[${index}]`;
     if (isMapping(each)) readKey(new ForeignSection(each, path, report), found, { variables, report });

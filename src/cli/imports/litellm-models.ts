@@ -121,7 +121,7 @@ interface FallbackParts {
 
 /** Adds the deployments of fallbacks to each name, with the weight 0 (choice 637). @param value `[{ a: [b, c] }]` */
 export function addFallbacks(value: unknown, path: string, parts: FallbackParts): void {
-  if (value !== undefined && !Array.isArray(value)) parts.report.drop(path, 'is no list');
+  if (value !== undefined && !Array.isArray(value)) parts.report.drop(path, 'is not a list');
   for (const [index, mapping] of (Array.isArray(value) ? value : []).entries()) {
     for (const [name, targets] of Object.entries((mapping ?? {}) as Record<string, unknown>)) {
       const names = name === '*' ? [...parts.groups.keys()] : [name];

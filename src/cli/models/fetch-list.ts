@@ -49,7 +49,7 @@ async function follow(start: URL, dispatcher: Agent, signal: AbortSignal): Promi
     if (!URL.canParse(location, url)) throw new CommandError(`${url.host} redirects to an invalid address.`);
     const next = new URL(location, url);
     if (next.origin !== start.origin) {
-      throw new CommandError(`${url.host} redirects to ${next.host}, which you did not name; --from can name it.`);
+      throw new CommandError(`${url.host} redirects to ${next.host}. To use that host, name it with --from.`);
     }
     await response.body.dump();
     url = next;

@@ -298,9 +298,9 @@ describe('headgate models refresh', () => {
     it('another status', async () => fails(await serveText('{}', 500), 'responded with 500'));
     it('no list of providers', () => failsOn([], 'not an object of providers'));
     it('nothing at all', () => failsOn(null, 'not an object of providers'));
-    it('invalid models', () => failsOn({ groq: { models: 5 } }, 'has another shape: groq/models'));
+    it('invalid models', () => failsOn({ groq: { models: 5 } }, 'has an unexpected shape: groq/models'));
     it('a price that is a text', () =>
-      failsOn(listWith({ xai: { x: { cost: { input: '1' } } } }), 'has another shape: xai/models/x/cost/input'));
+      failsOn(listWith({ xai: { x: { cost: { input: '1' } } } }), 'has an unexpected shape: xai/models/x/cost/input'));
     it('a negative price', () =>
       failsOn(
         listWith({ xai: { x: listed({ cost: { input: -1, output: 1 } }) } }),
@@ -329,7 +329,7 @@ describe('headgate models refresh', () => {
       });
       await fails(
         await serveText('', 302, { location: `${other}/list` }),
-        /redirects to 127\.0\.0\.1:\d+, which you did not name/,
+        /redirects to 127\.0\.0\.1:\d+\. To use that host/,
       );
       expect(asked).toBe(false);
     });

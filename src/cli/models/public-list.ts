@@ -71,7 +71,7 @@ export function parseList(text: string): PublicList {
     if (!Value.Check(listedProvider, value)) {
       const [first] = Value.Errors(listedProvider, value);
       throw new CommandError(
-        `The list has another shape: ${name}${first?.instancePath ?? ''} ${first?.message ?? ''}.`,
+        `The list has an unexpected shape: ${name}${first?.instancePath ?? ''} ${first?.message ?? ''}.`,
       );
     }
     list.set(id, value.models);

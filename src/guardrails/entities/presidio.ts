@@ -92,7 +92,7 @@ function readEntity(entry: unknown): { type: string; start: number; end: number;
 }
 
 const malformed = (expected: string): ServiceError =>
-  new ServiceError(`${NAME} sent something else than ${expected}.`, 'malformed');
+  new ServiceError(`${NAME} did not return ${expected}.`, 'malformed');
 
 /** Returns a function from positions in code points, which the API has, to UTF-16. Undefined: beyond the text. */
 function createPositions(text: string): (codePoints: number) => number | undefined {

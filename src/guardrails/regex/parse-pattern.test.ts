@@ -34,7 +34,7 @@ describe('a custom pattern', () => {
     ['a|b?', 'can match the empty text'],
     ['(?i:a)', 'Modifiers such as (?i:…), at 0, are not supported. Write classes such as [Aa].'],
     ['(((((a{99}){99}){99}){99}){99})', 'The pattern is too large'],
-    [`${'('.repeat(300)}a${')'.repeat(300)}`, 'The pattern has more than 200 groups in one another.'],
+    [`${'('.repeat(300)}a${')'.repeat(300)}`, 'The pattern has more than 200 nested groups.'],
     ['a{4097}', 'The pattern matches only texts of at least 4097 characters, more than 4096.'],
     ['(a', 'The pattern is not a valid JavaScript regular expression: Unterminated group.'],
     ['[b-a]', 'Range out of order in character class.'],
@@ -60,6 +60,6 @@ describe('a custom pattern', () => {
 
   it('looks around one character if it is built in', () => {
     expect(parsePattern('(?<![a-z])x(?=y)', { allowLooks: true })).toMatchObject({ type: 'sequence' });
-    expect(() => parsePattern('x(?=yy)', { allowLooks: true })).toThrow('may hold one character or class');
+    expect(() => parsePattern('x(?=yy)', { allowLooks: true })).toThrow('can contain only one character or class');
   });
 });

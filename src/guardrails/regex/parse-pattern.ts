@@ -79,7 +79,9 @@ export function* parseInSlices(source: string, options: ParseOptions = {}): Gene
   yield;
   if (isNullable(node)) throw new PatternError('The pattern can match the empty text. Require at least one character.');
   if (sizeOf(node) > MAX_SIZE) {
-    throw new PatternError(`The pattern is too large: with its counts written out it has more than ${MAX_SIZE} parts.`);
+    throw new PatternError(
+      `The pattern is too large: after its counts are expanded, it has more than ${MAX_SIZE} parts.`,
+    );
   }
   const length = lengthOf(node);
   if (length > MAX_MATCH_LENGTH && !options.allowLooks) {
@@ -147,8 +149,7 @@ class Parser {
   }
 
   private *parseChoice(): Generator<void, Node> {
-    if (++this.depth > MAX_DEPTH)
-      throw new PatternError(`The pattern has more than ${MAX_DEPTH} groups in one another.`);
+    if (++this.depth > MAX_DEPTH) throw new PatternError(`The pattern has more than ${MAX_DEPTH} nested groups.`);
     const items = [yield* this.parseSequence()];
     while (this.take('|')) items.push(yield* this.parseSequence());
     this.depth--;
@@ -263,7 +264,7 @@ class Parser {
     if (!this.options.allowLooks) throw new PatternError(`${name}, at ${start}, is not supported.`);
     this.at += sign.length;
     const node = this.closeGroup(yield* this.parseChoice());
-    if (node.type !== 'set') throw new PatternError(`${name}, at ${start}, may hold one character or class.`);
+    if (node.type !== 'set') throw new PatternError(`${name}, at ${start}, can contain only one character or class.`);
     const kind = ({ '=': 'before', '!': 'notBefore', '<=': 'after', '<!': 'notAfter' } as const)[sign]!;
     return { type: 'assert', kind, set: node.set };
   }

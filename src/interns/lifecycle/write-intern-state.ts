@@ -14,7 +14,8 @@ export async function writeTransition(
 ): Promise<Intern | undefined> {
   const from = listStatusesBefore(trigger);
   const [status, ...others] = new Set(from.map((each) => internTransitions[each][trigger]!));
-  if (status === undefined || status === 'gone' || others.length > 0) throw new Error(`${trigger} has no one target.`);
+  if (status === undefined || status === 'gone' || others.length > 0)
+    throw new Error(`${trigger} does not have exactly one target.`);
   const written = await parts.interns.updateIntern({
     id: internId,
     from,

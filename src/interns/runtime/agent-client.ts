@@ -163,4 +163,4 @@ function readLine(line: string): AgentEvent | undefined {
 }
 
 const rejectEvents = (why: string, options?: ErrorOptions): AgentError =>
-  new AgentError('rejected', `The agent does not keep the contract of runs. ${why}`, undefined, options);
+  new AgentError('rejected', `The agent violates the contract of runs. ${why}`, undefined, options);

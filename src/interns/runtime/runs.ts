@@ -141,7 +141,7 @@ export class InternRuns {
     try {
       const isTaken = await this.call((signal) => this.running.agent.answer(current.id, interactionId, answer, signal));
       if (!isTaken) {
-        throw new RunError('interaction_not_pending', 'The agent does not wait for this answer any more.');
+        throw new RunError('interaction_not_pending', 'The agent no longer waits for this answer.');
       }
     } catch (error) {
       this.endRun(current, explainFailure(error)); // no client could answer again
@@ -271,7 +271,10 @@ export class InternRuns {
 }
 
 const createLostOutputError = (): RunError =>
-  new RunError('attachment_failed', 'The run produced more output than is kept without a client, and was ended.');
+  new RunError(
+    'attachment_failed',
+    'The run was ended, because it produced too much output while no client was connected.',
+  );
 
 const createSeveredError = (cause?: unknown): RunError =>
   new RunError('stream_severed', 'The agent of the intern ended during the run.', { retryable: true, cause });

@@ -49,7 +49,7 @@ export async function openEntryContent(
     if (tries === MAX_TRIES || (next?.content && isSamePlace(next.content, place))) {
       throw new GatewayError(
         'unavailable',
-        'The content of the file is not where this host keeps the contents of files. If several hosts serve, set files.url to an S3 bucket, or to a folder that all of them share.',
+        'The content of the file is not in the storage of this host. If several hosts serve, set files.url to an S3 bucket, or to a folder that all of them share.',
       );
     }
     current = next;

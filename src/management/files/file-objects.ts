@@ -40,6 +40,6 @@ export async function openFileContent(
   if (found) return found;
   throw new GatewayError(
     'unavailable',
-    `The content of ${file.id} is not where this host keeps the contents of files. If several hosts serve, set files.url to an S3 bucket, or to a folder that all of them share.`,
+    `The content of ${file.id} is not in the storage of this host. If several hosts serve, set files.url to an S3 bucket, or to a folder that all of them share.`,
   );
 }

@@ -47,5 +47,5 @@ async function settleWorkspace(edit: Edit, wanted: string | undefined): Promise<
   const known = workspaces.map((one) => one.name).join(', ') || 'none';
   if (wanted === undefined)
     throw invalidRequest([{ path: '', message: `Name the workspace of the key, one of ${known}.` }]);
-  throw new GatewayError('not_found', `There is no workspace "${wanted}" (there is: ${known}). Create it first.`);
+  throw new GatewayError('not_found', `There is no workspace "${wanted}" (known: ${known}). Create it first.`);
 }

@@ -86,7 +86,7 @@ describe('a worker pool', () => {
     for (let at = 0; at < 9; at++) await die();
     started.at(-1)!.die('code 1');
 
-    expect(await failure).toBe('Worker 0 ended 10 times in a row. The log above says how.');
+    expect(await failure).toBe('Worker 0 ended 10 times in a row. See the log above for the reasons.');
     expect(pauses).toEqual([0, 0, 0, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
     await pool.close(end);
   });

@@ -107,7 +107,7 @@ export class WorkerPool<M extends PoolMember> {
     const { signal } = this.closing;
     for (let shortLives = failures; ; shortLives++) {
       if (shortLives >= MAX_SHORT_LIVES) {
-        this.giveUp(new Error(`Worker ${slot} ended ${shortLives} times in a row. The log above says how.`));
+        this.giveUp(new Error(`Worker ${slot} ended ${shortLives} times in a row. See the log above for the reasons.`));
         return undefined;
       }
       const pause = shortLives === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (shortLives - 1), LONGEST_PAUSE_MS);

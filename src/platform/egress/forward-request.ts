@@ -57,7 +57,7 @@ export async function forwardRequest(
   if (masked.length > 0 && encoding.toLowerCase() !== 'identity') {
     throw new EgressRefusal(
       502,
-      `${host} compressed its response to a request with a secret, which cannot be checked.`,
+      `${host} compressed its response to a request with a secret. A compressed response cannot be checked.`,
     );
   }
   const mask = (text: string): string => maskTexts(Buffer.from(text, 'latin1'), masked).toString('latin1');

@@ -92,7 +92,7 @@ export class SandboxEgress {
     const { counts, connect } = this.options;
     let target: EgressTarget | undefined;
     try {
-      if (this.openTunnels.has(socket)) throw new EgressRefusal(400, 'A tunnel in a tunnel is not allowed.');
+      if (this.openTunnels.has(socket)) throw new EgressRefusal(400, 'A tunnel must not contain another tunnel.');
       target = await this.check(readTarget(request.url ?? ''));
       if (target.port === 80) {
         this.openTunnels.set(socket, target);

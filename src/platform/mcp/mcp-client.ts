@@ -131,7 +131,7 @@ export function createMcpClient(parts: McpClientParts): ClosableMcpClient {
     signal: AbortSignal,
     work: (session: McpSession) => Promise<T>,
   ): Promise<T> => {
-    if (isClosed) throw new McpError('unavailable', 'The gateway shuts down.');
+    if (isClosed) throw new McpError('unavailable', 'The gateway is shutting down.');
     if (active >= settings().parallel) {
       throw new McpError('limit', `The gateway has ${active} calls of MCP servers in flight. Try again later.`);
     }

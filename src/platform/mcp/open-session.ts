@@ -228,7 +228,7 @@ function explainFailure(
     const message = mask(cause.message.replace(/^MCP error -?\d+: /, '')).slice(0, MAX_MESSAGE);
     return new McpError('protocol', message, code);
   }
-  return new McpError('protocol', `The MCP server ${label} sent something that is not MCP.`);
+  return new McpError('protocol', `The MCP server ${label} sent an invalid MCP message.`);
 }
 
 const MAX_MESSAGE = 1000;

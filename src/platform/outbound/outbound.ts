@@ -249,7 +249,9 @@ const tooLarge = (maxBytes: number) =>
   new OutboundError('too_large', undefined, { message: `It is larger than ${maxBytes} bytes.` });
 
 const beyondBudget = () =>
-  new OutboundError('too_large', undefined, { message: 'It is too large together with the others of the request.' });
+  new OutboundError('too_large', undefined, {
+    message: 'It is too large together with the other URLs of the request.',
+  });
 
 /** Maps errors of undici and of sockets after the connection was established. */
 function readFailure(error: unknown): Error {

@@ -10,7 +10,7 @@ export async function callStore<Answer>(ask: () => Promise<Answer>): Promise<Ans
     return await ask();
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause;
-    throw new GatewayError('unavailable', 'The store does not answer; try again later.', {
+    throw new GatewayError('unavailable', 'The store does not respond; try again later.', {
       cause,
       retryAfterSeconds: 5,
     });

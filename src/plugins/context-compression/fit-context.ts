@@ -146,6 +146,6 @@ const CHARACTERS_PER_WORK = 80;
 const tooLong = ({ model, provider }: EndpointFacts, needed: number, free: number): GatewayError =>
   new GatewayError(
     'context_length_exceeded',
-    `The input is too long for ${model} at ${provider.name}, even without its middle: what must stay (instructions, tools, the last message of the user) has about ${needed} tokens, and there is room for ${Math.max(0, free)}. Shorten it, or lower max_output_tokens.`,
+    `The input is too long for ${model} at ${provider.name}, even without its middle. The instructions, the tools and the last message of the user have about ${needed} tokens, and ${Math.max(0, free)} are available. Shorten it, or lower max_output_tokens.`,
     { retryable: true },
   );

@@ -38,7 +38,7 @@ describe('a package', () => {
   });
 
   it.each(['', '../evil', '/etc/passwd', 'https://evil.example', 'node:fs ', 'a b', '@ai-sdk/'])('is no %j', (name) => {
-    expect(() => findPackage(name)).toThrow('is no name of a package');
+    expect(() => findPackage(name)).toThrow('is not the name of a package');
   });
 
   it('has a function that makes its provider', () => {

@@ -64,7 +64,7 @@ async function modelOf(opening: Promise<Models>, name: string): Promise<Language
   if (typeof model?.doStream === 'function' && model.specificationVersion === 'v4') return model;
   throw new GatewayError(
     'upstream_failed',
-    'The package speaks another version of the AI SDK than 4; install its latest one.',
+    'The package implements another version of the AI SDK than 4. Install its latest version.',
     {
       retryable: true,
     },

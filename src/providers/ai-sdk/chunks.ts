@@ -23,7 +23,7 @@ function parse(data: string): StreamPart {
   try {
     return JSON.parse(data) as StreamPart; // an object by the SDK's contract
   } catch (cause) {
-    throw new GatewayError('upstream_failed', 'The package handed over a part that is not JSON.', {
+    throw new GatewayError('upstream_failed', 'The package returned a part that is not JSON.', {
       retryable: true,
       cause,
     });

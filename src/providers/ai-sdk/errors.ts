@@ -28,14 +28,14 @@ export function readPackageError(error: unknown, provider: string): GatewayError
     });
   }
   if (name === 'AI_LoadAPIKeyError' || name === 'AI_LoadSettingError') {
-    return new GatewayError('upstream_failed', `${provider} is not set up: its package misses a key or a setting.`, {
+    return new GatewayError('upstream_failed', `${provider} is not set up: its package lacks a key or a setting.`, {
       retryable: true,
       cause: error,
     });
   }
   if (name === 'AI_UnsupportedFunctionalityError') {
     const what = functionality === undefined ? '' : `: ${functionality.slice(0, 200)}`;
-    return new GatewayError('upstream_rejected', `${provider} cannot do what was asked for${what}.`, { cause: error });
+    return new GatewayError('upstream_rejected', `${provider} does not support the request${what}.`, { cause: error });
   }
   return new GatewayError('upstream_failed', `${provider} failed or cannot be reached.`, {
     retryable: true,

@@ -19,7 +19,8 @@ const nameShape = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
  * @throws {Error} that names what to install, for the operator
  */
 export function findPackage(name: string, cwd: string = process.cwd()): FoundPackage {
-  if (!nameShape.test(name)) throw new Error(`package: "${name}" is no name of a package; write @ai-sdk/cohere, say.`);
+  if (!nameShape.test(name))
+    throw new Error(`package: "${name}" is not the name of a package. A name is, for example, @ai-sdk/cohere.`);
   for (const place of [join(cwd, 'package.json'), import.meta.filename]) {
     try {
       return { name, url: pathToFileURL(createRequire(place).resolve(name)).href };

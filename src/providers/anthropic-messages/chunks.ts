@@ -92,7 +92,7 @@ class MessageReader implements Reader {
   }
 
   readBlock(block: unknown, chunks: Chunk[]): void {
-    const whole = asObject(block, 'The provider sent a content block that is no object.') as ResponseBlock;
+    const whole = asObject(block, 'The provider sent a content block that is not an object.') as ResponseBlock;
     this.blocks.open(whole, undefined, chunks);
     this.blocks.close(undefined, chunks);
   }
@@ -130,7 +130,7 @@ class MessageReader implements Reader {
         this.readDelta(event, data, chunks);
         break;
       case 'content_block_start': {
-        const block = asObject(event.content_block, 'The provider sent a content block that is no object.');
+        const block = asObject(event.content_block, 'The provider sent a content block that is not an object.');
         this.blocks.open(block, event.index, chunks);
         this.frames.forget();
         break;
@@ -165,7 +165,7 @@ class MessageReader implements Reader {
   }
 
   private readDelta(event: Record<string, unknown>, data: string, chunks: Chunk[]): void {
-    const delta = asObject(event.delta, 'The provider sent a delta that is no object.');
+    const delta = asObject(event.delta, 'The provider sent a delta that is not an object.');
     this.blocks.add(delta, event.index, chunks);
     const [first] = chunks;
     if (delta.type !== 'text_delta' || chunks.length !== 1 || first?.type !== 'text') return;

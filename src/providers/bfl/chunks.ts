@@ -15,10 +15,10 @@ export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageC
   const { status, result, polling_url: url } = answer;
   if (typeof status !== 'string') {
     if (typeof url === 'string' && url !== '') return { type: 'poll', afterMs: pollMs, url };
-    throw new TypeError('The answer has neither a status nor an address to ask at.');
+    throw new TypeError('The response has neither a status nor a URL to poll.');
   }
   if (status === 'Ready') {
-    if (typeof result?.sample !== 'string') throw new TypeError('The image is ready but missing.');
+    if (typeof result?.sample !== 'string') throw new TypeError('The task is complete, but its image is missing.');
     return [{ type: 'image_link', url: result.sample }, finish(answer)];
   }
   if (/moderated/i.test(status)) {

@@ -88,7 +88,7 @@ it.each([
 });
 
 it.each(['.', '..', ''])('a model named %j is refused: it would lead to another path, with the key', (model) => {
-  expect(() => write(model, {})).toThrow(`m at P: "${model}" is no name of a model.`);
+  expect(() => write(model, {})).toThrow(`m at P: "${model}" is not the name of a model.`);
 });
 
 it('a model whose name has a slash stays one part of the path', () => {

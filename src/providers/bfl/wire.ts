@@ -21,5 +21,5 @@ const responseCheck = createCheck(answer);
 /** @throws {TypeError} if a field that is read has another shape */
 export function readResponseBody(body: unknown): BflResponse {
   if (responseCheck(body)) return body;
-  throw new TypeError('The body is no task.');
+  throw new TypeError('The body is not a task.');
 }

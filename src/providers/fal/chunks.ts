@@ -29,7 +29,7 @@ const responseCheck = createCheck(answer);
 
 /** Reads the queue status, and finally the result. */
 export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageChunk[] | Poll {
-  if (!responseCheck(body)) throw new TypeError('The body is neither a place in the queue nor a result.');
+  if (!responseCheck(body)) throw new TypeError('The body is neither a position in the queue nor a result.');
   const { status, status_url: statusUrl, response_url: responseUrl, error } = body;
   const files = body.images ?? (body.image ? [body.image] : undefined);
   if (files) return readResult(files, body);
@@ -37,7 +37,7 @@ export function readWholeImage(body: unknown, { pollMs }: ReaderContext): ImageC
   if (error) throw readErrorObject(body);
   switch (status) {
     case 'COMPLETED':
-      if (typeof responseUrl !== 'string') throw new TypeError('The result is said to be there, and not where.');
+      if (typeof responseUrl !== 'string') throw new TypeError('The result is ready, but its URL is missing.');
       return { type: 'poll', afterMs: 0, url: responseUrl };
     case 'FAILED':
     case 'CANCELED':

@@ -106,7 +106,7 @@ class AnswerReader implements Reader {
 
   take(value: unknown, chunks: Chunk[]): void {
     if (typeof value !== 'object' || value === null)
-      throw invalidUpstreamData('The provider sent an event that is no object.');
+      throw invalidUpstreamData('The provider sent an event that is not an object.');
     const answer = value as GeminiResponse;
     if (answer.usageMetadata) this.usage = answer.usageMetadata;
     if (answer.error) throw readErrorObject(answer.error);

@@ -44,7 +44,7 @@ export class PartReader {
 
   read(value: unknown, chunks: Chunk[]): void {
     if (typeof value !== 'object' || value === null)
-      throw invalidUpstreamData('The provider sent a part that is no object.');
+      throw invalidUpstreamData('The provider sent a part that is not an object.');
     const part = value as Fields;
     const { thoughtSignature } = part;
     const signature = typeof thoughtSignature === 'string' && thoughtSignature !== '' ? thoughtSignature : undefined;

@@ -41,7 +41,7 @@ export function parseEvent(data: string): Record<string, unknown> {
     throw invalidUpstreamData('The provider sent a stream event that is not JSON.', cause);
   }
   if (typeof event !== 'object' || event === null) {
-    throw invalidUpstreamData('The provider sent a stream event that is no object.');
+    throw invalidUpstreamData('The provider sent a stream event that is not an object.');
   }
   checkNesting(event, data.length);
   return event as Record<string, unknown>; // a list is treated as an object without fields

@@ -9,6 +9,6 @@ import type { Target } from '../wire.ts';
  */
 export function writePathPart(part: string, { endpoint, upstreamModel }: Target): string {
   if (!/^\.*$/.test(part)) return `/${encodeURIComponent(part)}`;
-  const message = `${endpoint}: ${JSON.stringify(upstreamModel)} is no name of a model.`;
+  const message = `${endpoint}: ${JSON.stringify(upstreamModel)} is not the name of a model.`;
   throw new GatewayError('invalid_request', message, { metadata: { param: 'model' } });
 }

@@ -29,7 +29,7 @@ const check = createCheck(rerankBody);
  *   failure of the provider
  */
 export function readRerankBody(body: unknown, count: number): RerankFinish {
-  if (!check(body)) throw new TypeError('The body is no list of scores.');
+  if (!check(body)) throw new TypeError('The body is not a list of scores.');
   const results = (body.results ?? body.data ?? []).map(
     ({ index, relevance_score: score }): Ranked => ({ index, score }),
   );

@@ -136,13 +136,13 @@ function addTool(
   dropUnknown(draft, tool, known[tool.type], place);
   const name = upstreamName(tool.name, group?.name);
   if ((group !== undefined || tool.type === 'custom') && !functionName.test(name)) {
-    const message = `The tool would be called ${name.slice(0, 100)} at ${draft.target.endpoint}, where names have at most 64 letters, digits, \`_\` or \`-\`. Shorten or rename ${group ? 'the group or the tool' : 'the tool'}.`;
+    const message = `The tool would have the name ${name.slice(0, 100)} at ${draft.target.endpoint}, where names have at most 64 letters, digits, \`_\` or \`-\`. Shorten or rename ${group ? 'the group or the tool' : 'the tool'}.`;
     throw refuseBecause(`${place()}.name`, message);
   }
   if (!replaces && box.tools.has(name)) {
     throw new GatewayError(
       'invalid_request',
-      `${place()}.name: two tools would be called ${name} at ${draft.target.endpoint}.`,
+      `${place()}.name: two tools would have the name ${name} at ${draft.target.endpoint}.`,
     );
   }
   const flat = tool.type === 'custom' ? flattenCustom(name, tool, group) : flattenFunction(name, tool, group);

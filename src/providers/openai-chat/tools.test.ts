@@ -118,7 +118,7 @@ describe('tools', () => {
 
   it('may not share a name upstream', () => {
     expect(() => write({ tools: [group, { ...weather, name: 'crm__find' }] })).toThrow(
-      'tools[1].name: two tools would be called crm__find',
+      'tools[1].name: two tools would have the name crm__find',
     );
   });
 

@@ -18,7 +18,7 @@ const check = createCheck(embeddingsBody);
  * @throws {Error} if it has another shape
  */
 export function readEmbeddings(body: unknown, { count }: ReaderContext): EmbeddingFinish {
-  if (!check(body)) throw new TypeError('The body is no list of embeddings.');
+  if (!check(body)) throw new TypeError('The body is not a list of embeddings.');
   const vectors: Vector[] = [];
   for (const [at, { index = at, embedding }] of body.data.entries()) {
     if (index < 0 || index >= count || vectors[index]) throw new TypeError('The embeddings do not match the inputs.');

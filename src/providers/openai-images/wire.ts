@@ -43,7 +43,7 @@ export const isUsage = (told: unknown): told is ImagesApiUsage => usageCheck(tol
 /** @throws {TypeError} if a field that is read has another shape */
 export const readWholeBody = (body: unknown): Static<typeof whole> => {
   if (wholeCheck(body)) return body;
-  throw new TypeError('The body is no list of pictures.');
+  throw new TypeError('The body is not a list of images.');
 };
 
 /**
@@ -53,5 +53,5 @@ export const readWholeBody = (body: unknown): Static<typeof whole> => {
 export const readEvent = (data: string, name: string): Static<typeof event> & { type: string } => {
   const parsed: unknown = JSON.parse(data);
   if (eventCheck(parsed)) return { ...parsed, type: parsed.type ?? name };
-  throw new TypeError('The event is none of pictures.');
+  throw new TypeError('The event is not an event of an image.');
 };

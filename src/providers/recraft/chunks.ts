@@ -18,7 +18,7 @@ const wholeCheck = createCheck(whole);
 
 /** Reads a response. The markup of an SVG is base64 like any image, or at a URL. */
 export function readWholeImage(body: unknown): ImageChunk[] {
-  if (!wholeCheck(body)) throw new TypeError('The body is no list of pictures.');
+  if (!wholeCheck(body)) throw new TypeError('The body is not a list of images.');
   const images = body.data.map(({ b64_json: text, url }): ImageChunk => {
     return typeof url === 'string' && !text ? { type: 'image_link', url } : { type: 'image', bytes: decodeImage(text) };
   });

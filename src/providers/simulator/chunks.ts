@@ -34,7 +34,7 @@ export function readWhole(body: unknown): Chunk[] {
 }
 
 function cut(): GatewayError {
-  return new GatewayError('upstream_failed', 'The simulator stopped before its answer was complete.', {
+  return new GatewayError('upstream_failed', 'The simulator stopped before its response was complete.', {
     retryable: true,
   });
 }

@@ -392,8 +392,8 @@ it('reads a whole response into the chunks of its stream', async () => {
     written.readerContext,
   );
   expect(whole).toEqual(await request({ input: '[[reason Hm]] [[say Hi]] [[call patch a]]', tools }));
-  expect(() => simulator.text.readWhole([], written.readerContext)).toThrow('before its answer was complete');
-  expect(() => simulator.text.readWhole({}, written.readerContext)).toThrow('before its answer was complete');
+  expect(() => simulator.text.readWhole([], written.readerContext)).toThrow('before its response was complete');
+  expect(() => simulator.text.readWhole({}, written.readerContext)).toThrow('before its response was complete');
 });
 
 it('names what it leaves out, and refuses what only real providers have', () => {

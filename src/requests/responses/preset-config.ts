@@ -49,7 +49,7 @@ export function checkPresetConfig(config: Record<string, unknown>, modules?: Mod
     if (!slug.includes('@')) continue;
     issues.push({
       path,
-      message: `\`${path}\` names a preset (${JSON.stringify(slug.slice(0, 100))}). Name a model.`,
+      message: `\`${path}\` names a preset (${JSON.stringify(slug.slice(0, 100))}). A preset must name models.`,
     });
   }
   const bytes = Buffer.byteLength(JSON.stringify(config));
@@ -66,7 +66,7 @@ export function checkPresetConfig(config: Record<string, unknown>, modules?: Mod
 function explainField(field: string): string {
   if (field === 'instructions') return 'A preset has `system_prompt` instead of `instructions`.';
   if (conversationFields.has(field)) return `\`${field}\` belongs to a conversation; send it with each request.`;
-  return `\`${field}\` is unknown. A preset has the fields of a request.`;
+  return `\`${field}\` is not known here; a preset has the fields of a request.`;
 }
 
 function listSlugs({ model, models }: Record<string, unknown>): [path: string, slug: string][] {

@@ -44,7 +44,7 @@ export const advisor: ServerTool = defineServerTool({
     const prompt = given?.trim() === '' ? undefined : given;
     const { earlierCalls, fail, model: outer, request } = context;
     if (earlierCalls >= MAX_CONSULTATIONS) {
-      fail(`The limit of ${MAX_CONSULTATIONS} consultations is reached. Go on without the advisor.`);
+      fail(`The limit of ${MAX_CONSULTATIONS} consultations is reached. Continue without the advisor.`);
     }
     const { forward_transcript: seesAll = false, stream = false } = parameters;
     if (prompt === undefined && !seesAll) fail('`prompt` is missing. Write everything that the advisor needs to know.');

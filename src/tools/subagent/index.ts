@@ -88,7 +88,7 @@ async function work(
   sign: SignText,
 ): Promise<ToolOutcome> {
   const { earlierCalls, fail, model: outer, request, conversation } = context;
-  if (earlierCalls >= MAX_TASKS) fail(`The limit of ${MAX_TASKS} tasks is reached. Go on without the subagent.`);
+  if (earlierCalls >= MAX_TASKS) fail(`The limit of ${MAX_TASKS} tasks is reached. Continue without the subagent.`);
   if (task_description.trim() === '') fail('`task_description` is empty. Describe the task.');
   const { name, tools = [], max_tool_calls: maxCalls = MAX_TOOL_CALLS } = parameters;
   const functions = inheritFunctions(parameters, request.tools ?? [], conversation());

@@ -26,12 +26,12 @@ export const createWebFetch = (readPage: ReadPage): ServerTool =>
     async execute({ url }, parameters, { cancellation, now, earlierCalls }) {
       const limit = Math.min(parameters.max_uses ?? MAX_FETCHES, MAX_FETCHES);
       if (earlierCalls >= limit) {
-        return fail(url, new PageError(`The limit of ${limit} fetches is reached (max_uses). Go on without it.`));
+        return fail(url, new PageError(`The limit of ${limit} fetches is reached (max_uses). Continue without it.`));
       }
       const filters = { include: read(parameters.allowed_domains), exclude: read(parameters.blocked_domains) };
       const check = (target: URL): void => {
         if (passesFilters(target, filters)) return;
-        throw new PageError(`The host ${target.hostname} is not one that this request may fetch from.`);
+        throw new PageError(`The host ${target.hostname} is not allowed for this request.`);
       };
       try {
         const page = await readPage(url, { cancellation, check });

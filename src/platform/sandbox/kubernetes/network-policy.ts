@@ -35,7 +35,7 @@ export async function denyTraffic(client: KubeClient): Promise<void> {
   const coversBoth = DENY_ALL.spec.policyTypes.every((type) => policyTypes.includes(type));
   if (selectsAll && coversBoth && ingress.length === 0 && egress.length === 0) return;
   throw new PolicyError(
-    `The NetworkPolicy ${DENY_ALL.metadata.name} in the namespace ${client.namespace} does not forbid sandboxes all traffic. Delete it: the gateway creates it again.`,
+    `The NetworkPolicy ${DENY_ALL.metadata.name} in the namespace ${client.namespace} does not block all traffic of sandboxes. Delete it. The gateway creates it again.`,
   );
 }
 

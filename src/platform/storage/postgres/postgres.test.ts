@@ -64,7 +64,7 @@ function testPostgres(): void {
     await blocker.query('begin; lock table keys in access exclusive mode');
 
     const asked = [storage.access.listKeys(), storage.ping()];
-    await expect(asked[0]).rejects.toThrow('PostgreSQL said nothing for 1000 ms.');
+    await expect(asked[0]).rejects.toThrow('PostgreSQL sent nothing for 1000 ms.');
     await asked[1];
     await blocker.query('rollback');
     await blocker.end();

@@ -26,7 +26,7 @@ export function createTimeoutClient(limitMs: number): TimeoutClient {
         return await asked;
       } catch (cause) {
         if (!isLate) throw cause;
-        throw new Error(`PostgreSQL said nothing for ${limitMs} ms.`, { cause });
+        throw new Error(`PostgreSQL sent nothing for ${limitMs} ms.`, { cause });
       } finally {
         clearTimeout(timer);
       }

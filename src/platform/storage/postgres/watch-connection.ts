@@ -76,7 +76,7 @@ export class WatchConnection {
       connection.then((client) => client.end()).catch(() => {});
       if (!isLate) throw cause;
       this.onSilence();
-      throw new Error(`PostgreSQL did not answer within ${limitMs} ms.`, { cause });
+      throw new Error(`PostgreSQL did not respond within ${limitMs} ms.`, { cause });
     } finally {
       clearTimeout(timer);
     }

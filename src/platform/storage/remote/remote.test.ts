@@ -84,7 +84,7 @@ describe('storage: remote alone', () => {
       await transaction.record(happening);
       expect(await other.storage.management.findKey(key.hash)).toBeUndefined(); // waits for the end of this change
     });
-    await expect(late).rejects.toThrow('The change took longer than 0.02 s and was undone; try again.');
+    await expect(late).rejects.toThrow('The change took longer than 0.02 s and was rolled back; try again.');
     expect(await store.access.listKeys()).toEqual([]);
     for (const { die } of [slow, other]) die();
   });

@@ -54,7 +54,7 @@ function serveChanges(management: ManagementStore, gone: AbortSignal, longestMs:
 
   function find(id: number): OpenChange {
     const found = open.get(id);
-    if (!found) throw new Error(`The change took longer than ${longestMs / 1000} s and was undone; try again.`);
+    if (!found) throw new Error(`The change took longer than ${longestMs / 1000} s and was rolled back; try again.`);
     return found;
   }
 

@@ -52,8 +52,8 @@ async function prepareFile(path: string): Promise<void> {
     createFolder(folder);
   } catch (error) {
     throw new Error(
-      `The folder of the database, '${folder}', does not exist and cannot be made (${reason(error)}). ` +
-        'Make it, or choose another one with storage.url or --data.',
+      `The folder of the database, '${folder}', does not exist and cannot be created (${reason(error)}). ` +
+        'Create it, or choose another folder with storage.url or --data.',
       { cause: error },
     );
   }
@@ -68,7 +68,7 @@ async function prepareFile(path: string): Promise<void> {
 function cannotBeWritten(path: string, error: unknown): Error {
   return new Error(
     `The database '${path}' cannot be written (${reason(error)}). ` +
-      'Give the user who runs Headgate read and write access to the file and its folder, or choose another one with storage.url or --data.',
+      'Give the user who runs Headgate read and write access to the file and its folder, or choose another file with storage.url or --data.',
     { cause: error },
   );
 }
@@ -78,14 +78,14 @@ function explain(path: string, error: unknown): Error {
     case resultCodes.corrupt:
     case resultCodes.notADatabase:
       return new Error(
-        `The file '${path}' is damaged or is no SQLite database (${reason(error)}). ` +
-          'Move it away together with its -wal and -shm files and restore a backup; without one, a new database is made at the next start.',
+        `The file '${path}' is damaged or is not a SQLite database (${reason(error)}). ` +
+          'Move it away together with its -wal and -shm files, and restore a backup. Without a backup, the next start creates a new database.',
         { cause: error },
       );
     case resultCodes.full:
     case resultCodes.ioError: // also if there is no room for the index of the log
       return new Error(
-        `The database '${path}' cannot be used (${reason(error)}). Its disk is full or failing: make room, or see what the system's log says of it.`,
+        `The database '${path}' cannot be used (${reason(error)}). Its disk is full or failing. Free some space, or see the log of the system.`,
         { cause: error },
       );
     case resultCodes.readOnly:
@@ -93,8 +93,8 @@ function explain(path: string, error: unknown): Error {
       return cannotBeWritten(path, error);
     case resultCodes.busy:
       return new Error(
-        `The database '${path}' is locked by another process for more than ${busyTimeoutMs / 1000} s. ` +
-          'Stop the other one, or use PostgreSQL when several must write.',
+        `The database '${path}' has been locked by another process for more than ${busyTimeoutMs / 1000} s. ` +
+          'Stop that process, or use PostgreSQL if several processes must write.',
         { cause: error },
       );
     default:

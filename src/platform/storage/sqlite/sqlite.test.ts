@@ -156,7 +156,9 @@ describe('storage: sqlite alone', () => {
   it('says what to do when the file is no database, or a damaged one', async () => {
     const path = join(folder, 'text.db');
     writeFileSync(path, 'This is a letter to my aunt. '.repeat(100));
-    await expect(openSqliteStorage(path)).rejects.toThrow(/'.*text\.db' is damaged or is no SQLite database.*restore/);
+    await expect(openSqliteStorage(path)).rejects.toThrow(
+      /'.*text\.db' is damaged or is not a SQLite database.*restore/,
+    );
 
     const damaged = join(folder, 'damaged.db');
     const storage = await openSqliteStorage(damaged);
@@ -174,7 +176,7 @@ describe('storage: sqlite alone', () => {
 
     await expect(openSqliteStorage(join(folder, 'a-folder'))).rejects.toThrow(/it is a folder.*storage\.url or --data/);
     await expect(openSqliteStorage(join(folder, 'a-file', 'x.db'))).rejects.toThrow(
-      /folder of the database, '.*a-file', .*cannot be made.*storage\.url or --data/,
+      /folder of the database, '.*a-file', .*cannot be created.*storage\.url or --data/,
     );
   });
 
@@ -188,7 +190,9 @@ describe('storage: sqlite alone', () => {
 
     await asOrdinaryUser(async () => {
       await expect(openSqliteStorage(path)).rejects.toThrow(/headgate\.db' cannot be written .*read and write access/);
-      await expect(openSqliteStorage(join(readOnly, 'b', 'x.db'))).rejects.toThrow(/cannot be made \(EACCES.*Make it/);
+      await expect(openSqliteStorage(join(readOnly, 'b', 'x.db'))).rejects.toThrow(
+        /cannot be created \(EACCES.*Create it/,
+      );
     });
     chmodSync(path, 0o666);
     await asOrdinaryUser(async () => {

@@ -19,7 +19,7 @@ export function readWholeImage(body: unknown, readerContext: ReaderContext): Ima
   const chunks: ImageChunk[] = [];
   for (const answer of Array.isArray(body) ? body : [body]) reader.take(answer, chunks);
   chunks.push(...reader.end());
-  if (chunks.at(-1)?.type !== 'finish') throw new TypeError('The answer has no finished candidate.');
+  if (chunks.at(-1)?.type !== 'finish') throw new TypeError('The response has no finished candidate.');
   return chunks;
 }
 
@@ -46,7 +46,7 @@ class AnswerReader implements Reader<ImageChunk> {
   }
 
   take(value: unknown, chunks: ImageChunk[]): void {
-    if (typeof value !== 'object' || value === null) throw new TypeError('The answer is no object.');
+    if (typeof value !== 'object' || value === null) throw new TypeError('The response is not an object.');
     const answer = value as GeminiResponse;
     if (answer.usageMetadata) this.usage = answer.usageMetadata;
     if (answer.error) throw readErrorObject(answer.error);

@@ -16,7 +16,7 @@ export const createImageReader = (readerContext: ReaderContext): Reader<ImageChu
 export function readWholeImage(body: unknown, readerContext: ReaderContext): ImageChunk[] {
   const reader = new AnswerReader(readerContext);
   const chunks = [...reader.take(body), ...reader.end()];
-  if (chunks.at(-1)?.type !== 'finish') throw new TypeError('The answer has no finished choice.');
+  if (chunks.at(-1)?.type !== 'finish') throw new TypeError('The response has no finished choice.');
   return chunks;
 }
 
@@ -45,7 +45,7 @@ class AnswerReader implements Reader<ImageChunk> {
   }
 
   take(value: unknown): ImageChunk[] {
-    if (typeof value !== 'object' || value === null) throw new TypeError('The answer is no object.');
+    if (typeof value !== 'object' || value === null) throw new TypeError('The response is not an object.');
     const { usage, error, model, choices, object } = value as ChatResponse;
     if (usage) this.usage = usage;
     if (error || object === 'error') throw readUpstreamErrorObject(error ?? value, 200);
