@@ -21,7 +21,7 @@ export interface KeyIdentity {
   memberId: string | null;
 }
 
-/** What applies to a key because of guardrails. Undefined: nothing. */
+/** Restrictions of a key by guardrails. Undefined: none. */
 export interface GuardrailsOfKey {
   /** Those that forbid anything. */
   guardrails: readonly Guardrail[] | undefined;

@@ -463,7 +463,7 @@ describe('headgate keys', () => {
   });
 
   it.each([
-    [['--organization', '--management'], 'Give one of'],
+    [['--organization', '--management'], 'Use only one of'],
     [['--workspace', 'nowhere'], 'There is no workspace "nowhere" (known: none)'],
     [['--expires', 'soon'], 'give a date like'],
     [['--expires', '2001-01-01'], '`expires_at` is in the past: 2001-01-01T00:00:00.000Z'],

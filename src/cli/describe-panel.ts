@@ -2,7 +2,7 @@ import { FUSION_TOOL, findFusionSlug, type PanelName, presetOfSlug } from '../do
 import { findSetting, type ResponseRequest } from '../domain/request.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
 
-/** What decides the panel of a request. */
+/** Settings that decide the panel of a request. */
 export interface PanelView {
   readonly panels: Readonly<Record<string, { readonly models: readonly string[] }>>;
   /** Whether there is a route to a model. */

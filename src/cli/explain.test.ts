@@ -94,7 +94,7 @@ describe('headgate explain', () => {
     expect(stdout).toMatch(/1 +acme\/one +dear +3 +3 +100%/);
     expect(stdout).toMatch(/cheap +allowed_providers +is forbidden by the guardrail G/);
     const { stderr } = await explain({ model: 'acme/one', input: 'hi' }, '--key', 'app', '--workspace', 'team');
-    expect(stderr).toContain('Give one of --key and --workspace');
+    expect(stderr).toContain('Use either --key or --workspace');
   });
 
   it('applies the workspace defaults of a key', async () => {

@@ -116,7 +116,7 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
 /** Writes the keys, which are shown only once. Text to copy is on separate lines. */
 function writeFirstKeys(config: Config, url: string, keys: { inference: string; management: string }): string {
   return `
-This is the first start. Two keys were made; they are shown this once and kept only as hashes.
+This is the first start. It created two keys. They are shown only now, because only their hashes are stored.
 
   inference   ${keys.inference}
   management  ${keys.management}

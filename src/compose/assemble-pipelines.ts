@@ -77,7 +77,7 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   addedTools: readonly ServerTool[];
   /** Signs a text for a purpose. */
   sign: (purpose: string, text: string) => string;
-  /** Of the gateway. */
+  /** The version of the gateway. */
   version: string;
 }
 

@@ -6,7 +6,7 @@ export interface CancelListener {
 }
 
 /**
- * Cancels everything that works on a request. Listeners inside the gateway use this in place of an `AbortSignal`, which
+ * Cancels everything that works on a request. Listeners inside the gateway use this instead of an `AbortSignal`, which
  * costs several µs to create, to listen to and to collect. A signal is created only if something asks for it.
  */
 export class Cancellation {

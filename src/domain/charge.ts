@@ -2,7 +2,7 @@ import type { Cost } from './usage.ts';
 
 /** Work of a plugin or a server tool that has a price of its own, before it is done. */
 export interface PlannedCharge {
-  /** What is done, such as `web_search`. It is the model of the charge's ledger line. */
+  /** The charged operation, such as `web_search`. It is the model in the ledger line of the charge. */
   readonly name: string;
   /** The service that does it, such as a search engine. It is the provider of that line. */
   readonly service: string;

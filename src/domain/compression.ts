@@ -10,5 +10,5 @@ export const isSmallContext = ({ contextLength }: EndpointFacts): boolean =>
 export const mayShorten = ({ contextLength, maxPromptTokens, capabilities: { output } }: EndpointFacts): boolean =>
   (contextLength !== undefined || maxPromptTokens !== undefined) && !(output?.length === 1 && output[0] === 'image');
 
-/** What a caller can do if the input does not fit. */
+/** Advice for a caller whose input does not fit. */
 export const tooLongAdvice = 'Shorten it, or turn on the plugin `context-compression`, which removes its middle.';

@@ -20,7 +20,7 @@ export const MAX_PHRASE_BYTES = 1000;
 export const scanScopes = ['all_messages', 'user_only'] as const;
 export type ScanScope = (typeof scanScopes)[number];
 
-/** What a filter applies to: what callers send, or what models write. */
+/** The texts that a filter applies to: those of callers, or those of models. */
 export const filterSides = ['input', 'output'] as const;
 export type FilterSide = (typeof filterSides)[number];
 
@@ -48,7 +48,7 @@ export interface CustomFilter {
   readonly applyTo?: readonly FilterSide[];
 }
 
-/** What a guardrail reaches a request through. */
+/** The object through which a guardrail applies to a request. */
 export type GuardrailScope = 'workspace' | 'member' | 'api-key';
 
 /** A guardrail of a caller as far as content filters go. */

@@ -21,6 +21,6 @@ export function findServedTools(headers: Readonly<Record<string, unknown>>): rea
   return found;
 }
 
-/** Returns the headers that tell the next gateway which tools a request serves. @param served of `findServedTools` */
+/** Returns the headers that name the served tools for the next gateway. @param served the result of `findServedTools` */
 export const listDepthHeaders = (served: readonly string[]): string[] =>
   depthHeaders.flatMap(([header, type]) => (served.includes(type) ? [header, '1'] : []));

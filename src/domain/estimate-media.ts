@@ -30,7 +30,7 @@ export function estimateMedia(part: MediaPart): number | undefined {
 
 const SMALL_IMAGE = 85;
 export const IMAGE = 1_000;
-/** Of which only the name is known. */
+/** A file without its data. */
 const LINKED_FILE = 5_000;
 const VIDEO = 10_000;
 /** A page of a PDF has about 60 KB and 1,500 tokens. */

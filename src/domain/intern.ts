@@ -12,8 +12,8 @@ export const internStatuses = [
 export type InternStatus = (typeof internStatuses)[number];
 
 /**
- * What happens to an intern. Callers cause the first four. `take`, `step`, `start`, `fail`, `lose`, `finish_teardown` and
- * `fail_teardown` are the work of the process that owns the intern.
+ * The cause of a change of an intern. Callers cause the first four. The process that owns the intern causes `take`,
+ * `step`, `start`, `fail`, `lose`, `finish_teardown` and `fail_teardown`.
  */
 export type InternTrigger =
   | 'provision'

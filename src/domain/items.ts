@@ -226,7 +226,7 @@ export const replayedTypes: ReadonlySet<string> = new Set<CarriedItemType>([
 /** Whether the gateway knows the kind of an item. */
 export const isKnownItem = (item: { type: string }): boolean => itemTypes.has(item.type) || isServerItem(item);
 
-/** Items that hold parts, or a text in their place → the field. */
+/** Items that have parts, or a text instead of parts → the field. */
 export const partHolders: ReadonlyMap<string, 'content' | 'output'> = new Map([
   ['message', 'content'],
   ['agent_message', 'content'],

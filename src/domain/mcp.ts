@@ -107,10 +107,10 @@ export interface McpAccess {
   limits(): {
     /** Whether requests may name the URL of a server. */
     readonly callerServers: boolean;
-    /** Of one request. */
+    /** Maximum servers of one request. */
     readonly maxServers: number;
     readonly maxTools: number;
-    /** Of a call of a server that a caller names. */
+    /** Time limit of a call to a server that a caller names. */
     readonly timeoutMs: number;
   };
   /** Called when a server of the operator has failed. */

@@ -1,4 +1,4 @@
-/** What is moderated: the texts and the images of users, in the order of the input. */
+/** The moderated input: the texts and the images of users, in the order of the input. */
 export interface ModeratedContent {
   /** Pieces of the texts, which are short enough for an engine. */
   readonly texts: readonly string[];

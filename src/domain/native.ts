@@ -53,7 +53,7 @@ export interface BlockPlace {
   settings?: Record<string, unknown>;
 }
 
-/** What a provider reports about a response in the format of the client, beyond its items. */
+/** Fields that a provider reports about a response in the format of the client, besides its items. */
 export interface NativeOutput {
   readonly start?: NativeStart;
   readonly end?: NativeEnd;

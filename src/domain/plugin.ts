@@ -44,7 +44,7 @@ export interface RunPlugin<Run> {
   prepare(run: Run, setting: PluginSetting | undefined): MaybePromise<PluginPart<Run> | undefined>;
 }
 
-/** What a plugin does in one run after `prepare`. `open` revises the output of each attempt. */
+/** The functions of a plugin in one run after `prepare`. `open` revises the output of each attempt. */
 export interface PluginPart<Run> extends Partial<Reviser<Run>> {
   /**
    * Changes the request of an attempt for its endpoint. Called for each attempt, so for each endpoint, key, retry and

@@ -21,7 +21,7 @@ export interface OtherSettings {
   /** Whether the response has log probabilities, even without alternatives (`top_logprobs`). */
   logprobs?: boolean;
   min_p?: number;
-  /** What the request says in the format of a wire, beyond the fields here. */
+  /** Fields of the request that exist only in the format of a wire. */
   native?: NativeRequest;
   prediction?: Record<string, unknown>;
   prompt_cache_retention?: string;

@@ -5,7 +5,7 @@ import type { RequestSettings } from './request.ts';
 /** The result of the inspection of an input. */
 export type Verdict<Change = InputChange> =
   | { readonly type: 'pass' }
-  /** The run ends. What is recorded of it has the changes. */
+  /** The run ends. Its records have the changes. */
   | { readonly type: 'block'; readonly error: GatewayError; readonly change?: Change | undefined }
   /** The run continues with the changes. */
   | { readonly type: 'replace'; readonly change: Change };

@@ -14,7 +14,7 @@ import { secretFormats } from './secrets/formats.ts';
 export const isStricter = (action: FilterAction, other: FilterAction): boolean =>
   filterActions.indexOf(action) > filterActions.indexOf(other);
 
-/** What a built-in filter is called in messages, and what replaces its matches. */
+/** The name of a built-in filter in messages, and the replacement of its matches. */
 interface BuiltinText {
   readonly label: string;
   /** `matched_entity_types` in metadata. */

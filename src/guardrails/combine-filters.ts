@@ -24,8 +24,8 @@ export interface CombinedFilter {
 const onInput: readonly FilterSide[] = ['input'];
 
 /**
- * Returns the filters that apply to a kind of text: those of all guardrails. Of the same filter in several guardrails the
- * one with the strictest action remains (block, redact, flag), the first one of equals.
+ * Returns the filters of all guardrails that apply to a kind of text. If several guardrails have the same filter, the one
+ * with the strictest action remains (block, redact, flag). The first one of equals remains.
  *
  * @see docs/reference/guardrails.md#several-guardrails
  */

@@ -7,7 +7,7 @@ import { finishInSlices, finishSteps } from './regex/finish-steps.ts';
 import { type Node, parseInSlices, parsePattern } from './regex/parse-pattern.ts';
 import { PatternSet } from './regex/search.ts';
 
-/** What a pattern of the set stands for. */
+/** The filter to which a pattern of the set belongs. */
 export type Entry =
   | { readonly type: 'phrase' }
   | {

@@ -22,7 +22,7 @@ export function* parseCustomPattern(pattern: string): Generator<void, Node> {
   return yield* parseInSlices(pattern);
 }
 
-/** What is wrong with a custom filter. */
+/** A problem of a custom filter. */
 export type FilterIssue = Issue & { readonly code?: 'invalid_regex_pattern' };
 
 /**

@@ -12,7 +12,7 @@ export interface FilterFinding {
   readonly id: string;
   readonly start: number;
   readonly end: number;
-  /** The matched text, at most `MAX_FINDING_TEXT` of it. Of prompt injections only: the others must not be repeated. */
+  /** The first `MAX_FINDING_TEXT` characters of a prompt injection. Empty for other matches, which must not be repeated. */
   readonly text: string;
 }
 
@@ -35,7 +35,7 @@ export interface WrittenForm {
   replace(start: number, end: number, placeholder: string): string;
 }
 
-/** What the filters found in one or more texts. */
+/** Findings of the filters in one or more texts. */
 export class Findings {
   /** The first ones, by position in their text. */
   readonly list: FilterFinding[] = [];

@@ -23,8 +23,8 @@ const escapes: Readonly<Record<string, string>> = {
 
 /**
  * Scans JSON. Each string is a text of its own, which is scanned as it reads after its escapes are decoded, and so is what is
- * between two strings. All that is not redacted is written as it came, escapes included. A placeholder outside of strings
- * becomes a string, so that JSON remains JSON. What is not JSON is scanned in the same way.
+ * between two strings. Text that is not redacted stays unchanged, escapes included. A placeholder outside of strings
+ * becomes a string, so that JSON remains JSON. Text that is not JSON is scanned in the same way.
  *
  * @see docs/reference/guardrails.md#arguments-of-tool-calls
  */
@@ -34,7 +34,7 @@ export class JsonScan implements TextScan {
   private readonly found: Findings;
   private readonly form = new JsonForm();
   private scan: FilterScan;
-  /** What has not been read, from `at`. */
+  /** Unread text, from `at`. */
   private raw = '';
   private at = 0;
   private isInString = false;

@@ -53,7 +53,7 @@ const opaqueFields: ReadonlySet<string> = new Set([
 export function mapItemTexts(item: InputItem, replace: ReplaceText): InputItem {
   const mapped = mapAnyItem(item, replace);
   if (mapped === item || item.type !== 'reasoning') return mapped;
-  // What the provider signed or encrypted is the text that was replaced.
+  // The signature and the encrypted content belong to the replaced text.
   const { signature: _signature, encrypted_content: _encrypted, ...rest } = mapped as typeof item;
   return rest;
 }

@@ -4,7 +4,7 @@ import type { StageRecord } from '../domain/router-metadata.ts';
 import { builtinTexts } from './builtin-filters.ts';
 import { type CombinedFilter, findStrictest } from './combine-filters.ts';
 
-/** What a filter found in all texts of a request. */
+/** Findings of a filter in all texts of a request. */
 export interface FilterHit extends CombinedFilter {
   /** Ids of its findings: entities, formats, injection patterns. */
   readonly ids: readonly string[];
@@ -61,7 +61,7 @@ function listPatterns(hits: readonly FilterHit[]): string[] {
 
 const pastTense: Readonly<Record<FilterAction, string>> = { flag: 'flagged', redact: 'redacted', block: 'blocked' };
 
-/** What filters of the output did besides their actions. */
+/** Effects of the filters of the output besides their actions. */
 export interface ChangedOutput {
   /** Names of fields of which something was dropped, because it belonged to text that was replaced. */
   readonly dropped: readonly string[];

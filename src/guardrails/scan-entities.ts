@@ -22,7 +22,7 @@ export interface AnalyzedText {
   readonly filters: readonly CombinedFilter[];
 }
 
-/** What filters of recognized entities found. */
+/** Findings of the filters of recognized entities. */
 export interface EntityScan {
   /** By index of the text. Texts without findings are absent. */
   readonly results: ReadonlyMap<number, Omit<ScanResult, 'work'>>;
@@ -43,7 +43,7 @@ export const isRecognized = (combined: CombinedFilter): combined is RecognizedFi
   combined.filter.type === 'builtin' && combined.filter.slug in recognizedTypes;
 
 /**
- * Applies the filters of recognized entities to texts. What was found before the analyzer failed counts.
+ * Applies the filters of recognized entities to texts. Findings from before a failure of the analyzer count.
  *
  * @throws the reason of the signal
  */

@@ -4,9 +4,9 @@ import { FilterScan, type FilterFinding, Findings } from './filter-scan.ts';
 import { JsonScan } from './json-scan.ts';
 import type { TextScan } from './text-scan.ts';
 
-/** What the filters found in a text. */
+/** Findings of the filters in a text. */
 export interface ScanResult {
-  /** The text with placeholders. Of a blocked text only what is before the match. */
+  /** The text with placeholders. A blocked text ends before the match. */
   readonly text: string;
   readonly isBlocked: boolean;
   readonly findings: readonly FilterFinding[];

@@ -13,7 +13,7 @@ export interface UploadedFile {
 }
 
 export interface UploadOptions<Result> {
-  /** Of the whole body. */
+  /** Maximum bytes of the whole body. */
   maxBytes: number;
   /** The setting that the limit follows from, for the message. */
   source: string;

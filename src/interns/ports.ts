@@ -1,6 +1,6 @@
 import type { Intern } from '../domain/intern.ts';
 
-/** What an agent gets to call the gateway. It is new for every start; the previous one is rejected. */
+/** Credentials with which an agent calls the gateway. Each start creates new ones; the previous ones are rejected. */
 export interface InternCredentials {
   /** An inference key that belongs to the intern. Never stored or logged. */
   apiKey: string;

@@ -10,7 +10,7 @@ import { createWeb, type WebPorts } from './web/index.ts';
 import { webFetch } from './web-fetch/index.ts';
 
 /**
- * What plugins get when the gateway starts: a function for everything outside of the request, such as a search. Each
+ * Parts that plugins get when the gateway starts: a function for each outside operation, such as a search. Each
  * plugin adds the ones that it needs. They read settings when they are called, so that a reload takes effect.
  */
 export type PluginPorts = CompressionPorts & FilePorts & FusionPluginPorts & ModerationPorts & WebPorts;

@@ -44,7 +44,7 @@ export function readChatPreset(body: Body): PresetBody {
 }
 
 /**
- * Takes the settings from a body of the Messages API. What only its format can say has no place in a preset.
+ * Reads the settings of a body of the Messages API. A preset cannot have settings that exist only in this format.
  *
  * @throws {GatewayError} `invalid_request`
  */

@@ -43,12 +43,12 @@ export class EmbeddingNeeds extends RetrievalNeeds {
     this.embedding = request;
   }
 
-  /** Of all inputs together. */
+  /** Tokens of all inputs together. */
   override get inputTokens(): number {
     return estimateInputs(this.embedding.input).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Of the longest input, because each one has the whole context. */
+  /** Tokens of the longest input, because each input has the whole context. */
   override get minInputTokens(): number {
     const { input } = this.embedding;
     if (input.kind === 'parts') return 0; // providers count images in their own ways
@@ -96,7 +96,7 @@ export class RerankNeeds extends RetrievalNeeds {
     return estimateRerank(this.rerank);
   }
 
-  /** Of the query alone: providers split or cut documents that are too long. */
+  /** Tokens of the query alone, because providers split or cut documents that are too long. */
   override get minInputTokens(): number {
     return Math.floor(estimateTokens([this.rerank.query]) * 0.6);
   }

@@ -144,7 +144,7 @@ const word = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/m
  * Writes a Word document.
  *
  * @param body elements of its body, with the prefix `w`
- * @param parts further parts, or others in place of these
+ * @param parts further parts, or replacements of these
  */
 export const createDocx = (body: string, parts: Record<string, string | Buffer | SampleEntry> = {}): Buffer =>
   officeFile('word/document.xml', {

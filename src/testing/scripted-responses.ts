@@ -58,7 +58,7 @@ export interface SseOptions extends ResponseHead {
 export type SseFrame = object | string;
 
 /**
- * A stream of server-sent events. A string in place of the frames is sent verbatim, for comments, unusual line ends and
+ * A stream of server-sent events. A string instead of the frames is sent verbatim, for comments, unusual line ends and
  * malformed frames. Frames of an async iterable are sent as they arrive, so a test can keep the stream open.
  */
 export function sse(

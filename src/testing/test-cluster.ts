@@ -55,7 +55,7 @@ interface PodBody {
 }
 
 const NAMESPACE = 'sandboxes';
-/** Of pods that may reach the egress proxy. */
+/** Label of pods that may reach the egress proxy. */
 const NETWORK_LABEL = 'headgate.egress';
 const MAX_TRIES = 1000;
 const PROTOCOL = 'v5.channel.k8s.io';

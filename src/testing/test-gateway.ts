@@ -63,7 +63,7 @@ export const testKeys = {
  * @param parts of the configuration file; `bootstrap` is added to that of a test gateway. Without `providers` the
  *   simulator responds. A failed attempt is final unless `retry` says otherwise, so that a test scripts every attempt
  * @param dataDir a folder of an earlier test gateway; absent: a new one
- * @param ports take the place of those of the configuration. A short `gatherMs` is for tests that wait for single records
+ * @param ports replace those of the configuration. A short `gatherMs` is for tests that wait for single records
  */
 export async function testGateway(
   parts: Record<string, unknown> = {},

@@ -22,7 +22,7 @@ import { createWebFetch } from './web-fetch/index.ts';
 import type { ReadPage } from './web-fetch/page.ts';
 import { createWebSearch } from './web-search/index.ts';
 
-/** What tools get when the gateway starts: a function for everything outside of the request. */
+/** Parts that tools get when the gateway starts: a function for each outside operation. */
 export interface ToolPorts extends SubagentPorts {
   findSearchEngine: FindSearchEngine;
   readPage: ReadPage;

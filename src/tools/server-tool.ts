@@ -34,7 +34,7 @@ export interface DeferredTool {
   reveal(): void;
 }
 
-/** What a tool gets for one call. */
+/** Context of one call of a tool. */
 export interface ToolCallContext {
   /** Aborted when the client disconnects, or when the deadline of the request or of the call passes. */
   readonly signal: AbortSignal;
@@ -108,7 +108,7 @@ export interface ToolCallContext {
   fail(message: string): never;
 }
 
-/** What a tool gets to check its parameters before anything is sent. */
+/** Context in which a tool checks its parameters before anything is sent. */
 export type ToolPreparation = Pick<ToolCallContext, 'caller' | 'request' | 'requestId' | 'conversation'>;
 
 /** A call of a function of the caller, which a server tool waits for. */
@@ -127,7 +127,7 @@ export interface Suspension {
   readonly transcript: readonly { readonly type: string }[];
 }
 
-/** A call that goes on in a later request. */
+/** A call that continues in a later request. */
 export interface ResumedCall {
   readonly transcript: readonly { readonly type: string }[];
   /** Those of the suspension, in the same order, with their outputs. */
@@ -150,7 +150,7 @@ export interface ToolEvent {
 /** The fields of an output item, without `type`, `id` and `status`. */
 export type ItemFields = Readonly<Record<string, unknown>>;
 
-/** What a call has produced. */
+/** Result of a call. */
 export interface ToolOutcome {
   /** The model reads it as JSON. */
   readonly result: Readonly<Record<string, unknown>>;
@@ -232,7 +232,7 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
   readonly description: string;
   /** Of `tools[].parameters`: a closed object. Absent: there are none. */
   readonly parameters?: Parameters;
-  /** Of the calls that the model makes: an object. */
+  /** Schema of the arguments of calls: an object. */
   readonly arguments: Arguments;
   /** Time limit of one call in milliseconds. Default: 60,000. */
   readonly timeoutMs?: number;
@@ -248,7 +248,7 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
    * @throws {GatewayError} if the request must not be served
    */
   prepare?(parameters: Static<Parameters>, context: ToolPreparation): Promise<readonly Issue[]>;
-  /** Returns the name of the function that the client runs in place of the tool. Absent or undefined: it does not. */
+  /** Returns the name of the function that the client runs instead of the tool. Absent or undefined: the gateway runs it. */
   clientName?(parameters: Static<Parameters>): string | undefined;
   /** Returns why arguments are invalid beyond their shape; undefined: they are valid. Invalid calls have no item. */
   checkCall?(input: Static<Arguments>): string | undefined;
@@ -320,7 +320,7 @@ export interface ShownFunction {
   readonly arguments: Record<string, unknown>;
 }
 
-/** A failure of a call. The model reads the message, and the response goes on. */
+/** A failure of a call. The model reads the message, and the response continues. */
 export class ToolError extends Error {
   override readonly name = 'ToolError';
 }

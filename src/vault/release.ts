@@ -3,7 +3,7 @@ import { type EffectiveName, listEffectiveNames, type SecretHolder } from './eff
 import { openVaultKey, type SecretKeys, SecretReader } from './secrets.ts';
 import type { VaultKey } from './vault-keys.ts';
 
-/** What a sandbox may know of a secret. */
+/** The part of a secret that a sandbox may see. */
 export interface SecretPlaceholder {
   name: string;
   /** The text that the egress proxy replaces. Stays the same as long as the intern exists. */

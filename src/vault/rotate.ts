@@ -6,7 +6,7 @@ const BATCH = 50;
 
 /**
  * Gives a vault a new data key, and encrypts its secrets with it. If the process ends meanwhile, all secrets stay readable,
- * and the next call goes on. Secrets can be read and written at the same time.
+ * and the next call continues. Secrets can be read and written at the same time.
  *
  * @returns false if the vault does not exist
  * @throws {GatewayError} if the master key is another one, or a row was changed
@@ -61,7 +61,7 @@ export async function rotateAllVaults(parts: SecretKeys): Promise<number> {
 }
 
 /**
- * Wraps the keys of all vaults with the current master key. If the process ends meanwhile, the next call goes on.
+ * Wraps the keys of all vaults with the current master key. If the process ends meanwhile, the next call continues.
  *
  * @returns how many keys
  */

@@ -4,7 +4,7 @@ import type { MasterKeys } from './master-keys.ts';
 import { SealError, seal, unseal } from './seal.ts';
 import { createDamageError, unwrapVaultKey, type VaultKey } from './vault-keys.ts';
 
-/** What reading needs. */
+/** Parts that reading needs. */
 export type SecretKeys = Pick<VaultParts, 'vaults' | 'masterKeys'>;
 
 export interface VaultParts {

@@ -226,7 +226,7 @@ describe('context-compression', () => {
     });
     expect(status).toBe(400);
     expect(error?.metadata).toMatchObject({ error_type: 'context_length_exceeded' });
-    expect(error?.message).toMatch(/a\/medium at one, even without its middle: .* about \d+ tokens/);
+    expect(error?.message).toMatch(/a\/medium at one, even without its middle\. .* about \d+ tokens/);
     expect(sent).toBe(0);
   });
 

@@ -38,7 +38,7 @@ const RETRY_AFTER = 5;
 export interface ChatErrorOptions extends Pick<GatewayErrorOptions, 'retryAfterSeconds' | 'loggedMessage' | 'cause'> {
   /** Absent: as the reason says. */
   retryable?: boolean;
-  /** Of a request whose status is another one than that of the reason. */
+  /** Replaces the kind of the reason, for requests with another status. */
   kind?: 'conflict' | 'unavailable';
 }
 

@@ -4,7 +4,7 @@ import { type Sandbox, type SandboxDriver, SandboxError, type SandboxNetwork } f
 
 export type PodEgress = NonNullable<Config['tools']['sandbox']['kubernetes']['egress']>;
 
-/** Of the small pods of the check. */
+/** Limits of the small pods of the check. */
 const limits = {
   memoryBytes: 67_108_864,
   cpus: 0.1,

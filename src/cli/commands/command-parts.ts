@@ -21,7 +21,7 @@ export interface CommandGroup {
   add(name: string, description: string, settings?: { isDefault: boolean }): Command;
 }
 
-/** What all groups of commands need. */
+/** Parts that all groups of commands need. */
 export interface CommandParts {
   terminal: Terminal;
   /** Sets the exit code of the process. */

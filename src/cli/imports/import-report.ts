@@ -5,7 +5,7 @@ export interface ImportNote {
   message: string;
 }
 
-/** What an import could not carry, what works differently, and the variables that the new configuration needs. */
+/** Settings that an import could not convert, differences in behavior, and the variables of the new configuration. */
 export class ImportReport {
   readonly notCarried: ImportNote[] = [];
   readonly changed: ImportNote[] = [];

@@ -8,7 +8,7 @@ import { families, writeCollapsedSource } from './families.ts';
 
 const scrambledWords = ['ignore', 'bypass', 'override', 'reveal', 'delete', 'system', 'prompt', 'instructions'];
 const encodedWords = /ignore|bypass|override|reveal|system|prompt/i;
-/** Of a run of base64 or hex. A run that is longer is looked at up to here. */
+/** Maximum characters of a run of base64 or hex that are inspected. */
 const MAX_ENCODED_LENGTH = 16_384;
 
 const sortLetters = (word: string): string => [...word.toLowerCase()].sort().join('');

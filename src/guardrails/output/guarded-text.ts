@@ -16,7 +16,7 @@ export class GuardedText {
   readonly scan: TextScan;
   /** Whether no more text follows. */
   isEnded = false;
-  /** What was dropped, because it belonged to text that was replaced. */
+  /** Parts that were dropped, because they belonged to replaced text. */
   dropped: Set<string> | undefined;
   private length = 0;
   private readonly original: GrowingText | undefined;

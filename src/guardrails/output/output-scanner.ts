@@ -21,7 +21,7 @@ export interface GuardedRun {
   readonly request: Pick<RequestSettings, 'text'>;
   readonly stages: { push(...stages: StageRecord[]): unknown };
   readonly cancellation: Pick<Cancellation, 'reason'>;
-  /** Set if the gateway itself makes the request. What it does with the output is filtered where the client gets it. */
+  /** Set if the gateway itself makes the request. Its output is filtered in the response that contains it. */
   readonly parent?: object | undefined;
   /** Its server tools: the client does not see calls of functions that they own. */
   readonly toolLoop?: { owns(name: string, namespace: string | undefined): boolean } | undefined;

@@ -5,7 +5,7 @@ const PAGE = 256;
 const SLICE_CLASSES = 1000;
 
 /**
- * Divides all code points into classes whose members no set of a program tells apart, so that a table needs one column for
+ * Divides all code points into classes whose members no set of a program distinguishes, so that a table needs one column for
  * each class.
  */
 export class Alphabet {

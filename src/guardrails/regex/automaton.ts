@@ -42,7 +42,7 @@ export class Automaton {
   private readonly bits: Uint32Array;
   private threads = 0;
   private readonly width: number;
-  /** What a new attempt comes to after one character: by kind and class. */
+  /** State of a new attempt after one character, by kind and class. */
   private readonly begun = new Map<number, Int32Array>();
   private readonly marks: Uint32Array;
   private mark = 0;

@@ -50,7 +50,7 @@ export function ignoreCase(set: CharSet): CharSet {
   return createCharSet(ranges);
 }
 
-/** Whether the block of 1,024 code points is unassigned or private: no property tells its characters apart. */
+/** Whether the block of 1,024 code points is unassigned or private: no property distinguishes its characters. */
 function isUniform(first: number): boolean {
   const plane = first >>> 16;
   const hasCharacters = plane < 4 || plane === 14;

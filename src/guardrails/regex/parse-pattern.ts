@@ -279,7 +279,7 @@ class Parser {
     return this.toSet(this.parseEscapedSet());
   }
 
-  /** What follows a backslash, in a class or outside. */
+  /** The escape after a backslash, in a class or outside. */
   private parseEscapedSet(): CharSet {
     const character = this.next();
     switch (character) {

@@ -29,7 +29,7 @@ export interface Program {
   readonly starts: readonly number[];
   readonly alphabet: Alphabet;
   /**
-   * Classes that no assertion tells apart when they are before a position form a kind. Kind 0 is the start of the text.
+   * Classes that no assertion distinguishes before a position form a kind. Kind 0 is the start of the text.
    */
   readonly kindOf: Uint16Array;
   /** A class of each kind. */

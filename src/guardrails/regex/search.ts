@@ -65,7 +65,7 @@ export class Search implements PursuedText {
   /** The text from `base`. */
   private held = '';
   private base = 0;
-  /** What the automaton has not consumed, from `pieceAt`. */
+  /** Text that the automaton has not consumed, from `pieceAt`. */
   private piece = '';
   private pieceAt = 0;
   private position = 0;

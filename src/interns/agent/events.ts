@@ -1,4 +1,4 @@
-/** What an agent says about a run, one JSON object in a line each. @see docs/reference/intern-runtimes.md#events */
+/** Events of a run of an agent: one JSON object per line. @see docs/reference/intern-runtimes.md#events */
 export type AgentEvent =
   | { type: 'text' | 'reasoning'; text: string }
   /** The model that responded, once it is known. */

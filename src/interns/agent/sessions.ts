@@ -41,7 +41,7 @@ export class SessionStore {
   }
 }
 
-/** A conversation. What was added is on the disk before it is used. */
+/** A conversation. New items are on the disk before they are used. */
 export class AgentSession {
   private readonly path: string;
   items: Item[];

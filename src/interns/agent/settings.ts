@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What the gateway passes to an agent. @see docs/reference/intern-runtimes.md#environment */
+/** Settings that the gateway passes to an agent. @see docs/reference/intern-runtimes.md#environment */
 export interface AgentSettings {
   baseUrl: string;
   apiKey: string;

@@ -18,7 +18,7 @@ const LAST_OUTPUT_MS = 500;
 export interface Launch {
   sandbox: Sandbox;
   intern: Intern;
-  /** Of the control endpoints. */
+  /** Token of the control endpoints. */
   token: string;
   program: RuntimeProgram | undefined;
   egress: InternEgress;

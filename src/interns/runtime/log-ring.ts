@@ -62,7 +62,7 @@ export class LogRing {
   }
 }
 
-/** Reads a saved log. Its agent can have put a larger file in its place, whose rest is ignored. */
+/** Reads a saved log. If its agent has replaced the file with a larger one, the rest is ignored. */
 export async function readStart(saved: Readable): Promise<string> {
   const pieces: Buffer[] = [];
   let left = MAX_LOG_BYTES;

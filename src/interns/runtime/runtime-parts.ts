@@ -11,7 +11,7 @@ export const GATEWAY_HOST = 'gateway.internal';
 /** The base URL of the API for agents. */
 export const GATEWAY_URL = `http://${GATEWAY_HOST}/api/v1`;
 
-/** An agent that an operator runs in place of the built-in one. */
+/** An agent that an operator runs instead of the built-in one. */
 export interface RuntimeProgram {
   command: readonly string[];
   /** Files of the host that the agent needs. They are copied into the sandbox before it starts. */

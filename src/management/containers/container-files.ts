@@ -39,7 +39,7 @@ const MAX_SCANNED = 10_000;
 
 export interface ContainerFileList {
   files: ListedContainerFile[];
-  /** The list goes on after this id, which can be that of a hidden entry. Null: the list is complete. */
+  /** The list continues after this id, which can be that of a hidden entry. Null: the list is complete. */
   nextId: string | null;
 }
 

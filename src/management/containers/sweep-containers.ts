@@ -48,7 +48,7 @@ export async function sweepContainers(
   return { containers, objects: await sweepObjects(parts, CONTAINER_OBJECTS, ORPHAN_MS, signal) };
 }
 
-/** Deletes a container with its files. What runs in it is stopped by its process, and cannot save any more. */
+/** Deletes a container with its files. Its process stops the running commands, which can no longer save files. */
 export async function deleteContainer(
   parts: Pick<SweepContainersParts, 'store' | 'objects' | 'now'>,
   key: string,

@@ -18,7 +18,7 @@ export class ContentInspector {
     this.bytes += piece.length;
   }
 
-  /** What has passed so far. Valid until the next piece. */
+  /** The content so far. Valid until the next piece. */
   sample(filename: string): FileSample {
     const { bytes, isText } = this;
     return { filename, bytes, isText, head: this.head.subarray(0, bytes), tail: this.tail.read() };

@@ -1,7 +1,7 @@
 /** Bytes at the start and at the end of a file that its type is detected from. */
 export const SAMPLE_BYTES = 64 * 1024;
 
-/** What is known about the content of a file. */
+/** Known facts about the content of a file. */
 export interface FileSample {
   filename: string;
   /** At most `SAMPLE_BYTES` from the start. */

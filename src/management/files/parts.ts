@@ -12,10 +12,10 @@ export interface FileParts {
 }
 
 export interface FileLimits {
-  /** Of one file. */
+  /** Maximum bytes of one file. */
   maxBytes: number;
-  /** Of all files of a workspace together. */
+  /** Maximum bytes of all files of a workspace together. */
   workspaceBytes: number;
-  /** Number of files of a workspace. */
+  /** Maximum number of files of a workspace. */
   workspaceFiles: number;
 }

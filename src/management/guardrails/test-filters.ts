@@ -64,7 +64,7 @@ async function findSource(parts: ManagementParts, body: TestGuardrailBody): Prom
 }
 
 interface Tested {
-  /** Of a blocked text nothing is shown. */
+  /** The text with placeholders. It is not shown if the text is blocked. */
   text: string;
   kind: string;
   combined: readonly CombinedFilter[];

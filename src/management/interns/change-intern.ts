@@ -26,7 +26,7 @@ export const requestProvision = (parts: InternParts, caller: InternCaller, inter
     change: () => ({ fields: { ...freshFields, status: 'queued' }, wakesOwner: true }),
   });
 
-/** Requests the removal. A removal in progress goes on. */
+/** Requests the removal. A removal in progress continues. */
 export const requestDeletion = (
   parts: InternParts,
   caller: InternCaller,
@@ -117,7 +117,7 @@ export async function suspendIntern(
 
 interface InternChange {
   trigger: InternTrigger;
-  /** Of the audit log. */
+  /** The action in the audit log. */
   action: string;
   /** @returns undefined if nothing has to change */
   change: (intern: Intern) => { fields: InternFields; changes?: object; wakesOwner: boolean } | undefined;

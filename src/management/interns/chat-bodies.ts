@@ -40,7 +40,7 @@ export const checkInvokeBody = createBodyCheck(
   strictBody({ input: Type.String({ minLength: 1, maxLength: MAX_INPUT }), session_id: sessionId }),
 );
 
-/** What a request of the chat API wants. */
+/** A parsed request of the chat API. */
 export type ChatRequest =
   | { kind: 'message'; text: string; sessionId: string | undefined; mode: 'self-drive' | 'manual' }
   | { kind: 'reply'; text: string; sessionId: string; interactionId: string };

@@ -10,7 +10,7 @@ export interface InternCaller extends Pick<Caller, 'kind' | 'workspaceId' | 'mem
   keyHash: string | null;
 }
 
-/** What the search for one intern needs. */
+/** Parts that the search for one intern needs. */
 export interface InternFinder {
   interns: Pick<InternStore, 'findIntern'>;
 }

@@ -16,7 +16,7 @@ export const MAX_SECRETS = 1000;
 /** A write is repeated when another one, or a rotation, came first. */
 const MAX_TRIES = 10;
 
-/** What a write stores: the value with its hosts. */
+/** The stored fields of a secret: its value with its hosts. */
 interface NewSecret {
   name: string;
   hosts: string[];

@@ -103,7 +103,7 @@ function listSpent(run: RunBase): LedgerLine[] {
   return lines;
 }
 
-/** Writes a charge, or what it can be. Its name takes the place of the model, and its service that of the provider. */
+/** Writes a charge, or its maximum. Its name is written as the model, and its service as the provider. */
 const writeCharge = (charge: Charge): LedgerLine => ({
   kind: 'tool',
   model: charge.name,

@@ -40,7 +40,7 @@ export function releaseMedia({ media }: Pick<Run, 'media'>): void {
 const PARALLEL = 4;
 
 /**
- * Returns the request with data in place of the addresses of images, files and videos. Everything that is not a `data:`
+ * Returns the request with data instead of the addresses of images, files and videos. Everything that is not a `data:`
  * URL counts as an address, because a model server may parse text leniently that this gateway would not fetch
  * (choice 151). The run keeps the fetched data, because the next endpoint may need it.
  *

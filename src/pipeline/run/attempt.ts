@@ -60,7 +60,7 @@ export interface TextAttempt extends Attempt {
   counted: Usage | undefined;
   /** Whether the input adds tools to those in `tools`. */
   hasLateTools: boolean;
-  /** What the provider reported in the client's own format. Undefined for a client of another format. */
+  /** Fields that the provider reported in the format of the client. Undefined for a client of another format. */
   native: NativeOutput | undefined;
 }
 

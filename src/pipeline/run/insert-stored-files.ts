@@ -42,7 +42,7 @@ type Part = { type: string; file_id?: string; [field: string]: unknown };
 
 interface Place {
   part: Part;
-  /** Of the id. */
+  /** Path of the id in the request. */
   path: string;
 }
 

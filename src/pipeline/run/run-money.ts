@@ -19,7 +19,7 @@ export interface BegunCharge {
   readonly attemptsBefore: number;
 }
 
-/** What a run may cost, and what it has cost. */
+/** The maximum cost of a run, and its cost so far. */
 export interface RunMoney {
   /** The reserved cost of the run, until it is closed. */
   reservation: CostReservation | undefined;

@@ -25,7 +25,7 @@ export interface NextStep {
 export interface PreparedTools {
   /** The first step, with the settings of the tools. */
   readonly step: ResponseStep;
-  /** Takes the place of the sink for the output of the run. */
+  /** Replaces the sink for the output of the run. */
   readonly out: Sink<Chunk>;
   /** Calls that have run, and their results. They are appended to the input. */
   readonly calls: readonly InputItem[];

@@ -16,7 +16,7 @@ export interface OfferedServerTool {
   readonly name: string;
   /** Position among the entries of the tool in the request, from 0. */
   readonly instance: number;
-  /** What all entries of the tool share. */
+  /** Parts that all entries of the tool share. */
   readonly shared: SharedByEntries;
   /** `tools[].parameters`, checked. */
   readonly parameters: Record<string, unknown>;
@@ -26,7 +26,7 @@ export interface OfferedServerTool {
   readonly deferred: readonly DeferredTool[];
 }
 
-/** What the entries of a tool in a request share. */
+/** Parts that the entries of a tool in a request share. */
 export interface SharedByEntries {
   /** Number of entries. */
   entries: number;
@@ -36,7 +36,7 @@ export interface SharedByEntries {
   readonly memory: Record<string, unknown>;
 }
 
-/** What calls need of the gateway. */
+/** Parts of the gateway that calls need. */
 export interface CallPorts {
   /** Begins a charge of a run. @throws {GatewayError} if it exceeds a limit */
   charge(run: Run, planned: PlannedCharge): MaybePromise<Charge>;

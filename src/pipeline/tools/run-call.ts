@@ -21,7 +21,7 @@ const MAX_TOTAL_LARGE_BYTES = 64 * 1024 * 1024;
 /** The bytes that the calls of a response may still produce. */
 export interface ResultRoom {
   left: number;
-  /** Of items with a maximum of their own. */
+  /** Bytes left for items with their own maximum. */
   largeLeft: number;
 }
 
@@ -65,7 +65,7 @@ export async function runCall(parts: CallParts, each: RunningCall, out: Sink<Chu
   const startedAt = performance.now();
   const { call, id, offered, input, model, resumed } = each;
   const shown = keyOfResult(each);
-  let hasEnded = false; // its item is then complete, and events of work that goes on are dropped
+  let hasEnded = false; // its item is then complete, and later events of the call are dropped
   const emit: PlannedCall['emit'] = (events) => {
     if (hasEnded || run.cancellation.reason) return undefined;
     const sent = run.hasStandardEvents ? events.filter(isStandard) : events;

@@ -15,7 +15,7 @@ export interface LoopState {
   /** The sum over all model calls. */
   readonly tokens: number;
   readonly costNanoUsd: bigint;
-  /** Of the last model call. */
+  /** Finish reason of the last model call. */
   readonly finishReason: FinishReason | undefined;
 }
 

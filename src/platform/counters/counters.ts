@@ -45,7 +45,7 @@ export interface Counters {
   close(): Promise<void>;
 }
 
-/** What happens to requests that cannot be counted. */
+/** Treatment of requests that cannot be counted. */
 export interface CounterOutage {
   /** Unix milliseconds. */
   sinceMs: number;

@@ -3,7 +3,7 @@ import { EgressRefusal } from './egress-refusal.ts';
 import { findPlaceholders, type PutSecrets, putSecrets, type SecretPlaces } from './put-secrets.ts';
 import type { SecretRelease } from './secret-release.ts';
 
-/** What a proxy needs to put secrets into requests. */
+/** Parts with which a proxy puts secrets into requests. */
 export interface EgressSecrets {
   release: SecretRelease;
   /** Ends TLS of hosts that secrets are bound to. The sandbox trusts it. */
@@ -21,7 +21,7 @@ export const isBoundHost = ({ release, onFailure }: EgressSecrets, host: string)
 /**
  * Puts secrets into a request to a host that the client has named everywhere. Placeholders of other hosts stay.
  *
- * @throws {EgressRefusal} if the vault cannot be read, or a secret cannot be in its place
+ * @throws {EgressRefusal} if the vault cannot be read, or a secret cannot replace its placeholder
  */
 export async function releaseInto(
   { release, onFailure }: EgressSecrets,

@@ -25,7 +25,7 @@ export interface EgressCounts {
   receivedBytes: number;
 }
 
-/** What a sandbox may reach, and how. */
+/** The network access of a sandbox. */
 export interface SandboxEgressOptions {
   /** Lower-case host names and globs. `*`: every public host. */
   allowedDomains: readonly string[];

@@ -4,12 +4,12 @@ import type { ClaimedJob, JobBeat, JobLease, JobStore } from '../storage/ports/j
 export interface OwnedJob {
   readonly id: string;
   readonly payload: string;
-  /** What an earlier owner, or this one, has stored. */
+  /** State that this owner or an earlier one has stored. */
   readonly checkpoint: string | null;
   /** Consecutive failures before this claim, without progress since then. */
   readonly failures: number;
   readonly lease: JobLease;
-  /** Aborted when another process may own the job, and on shutdown: `signal.reason` tells them apart. */
+  /** Aborted when another process may own the job, and on shutdown: `signal.reason` has the cause. */
   readonly signal: AbortSignal;
   /** How often the work was requested, as far as this process knows. Read it before the state that the work depends on. */
   readonly wakes: number;
@@ -75,7 +75,7 @@ export class JobLostError extends Error {
   }
 }
 
-/** The process shuts down. The job is not lost. */
+/** The process shuts down. The job stays in the queue. */
 export class JobsClosedError extends Error {
   constructor() {
     super('The gateway is shutting down.');

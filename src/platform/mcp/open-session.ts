@@ -29,9 +29,9 @@ export interface SessionParts {
   /** Reaches the server, if it has a URL. */
   send: SendExchange;
   limits: SessionLimits;
-  /** Of the gateway, for the server. */
+  /** Version of the gateway, for the server. */
   version: string;
-  /** Called once, when the session cannot be used any more. */
+  /** Called once, when the session can no longer be used. */
   closed: () => void;
   exited: (end: ProcessEnd) => void;
 }

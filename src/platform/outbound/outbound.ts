@@ -58,9 +58,9 @@ export interface Fetched {
   bytes: Buffer;
   /** Declared by the server, without parameters, in lower case. Empty: not declared. */
   contentType: string;
-  /** Of the declared type, in lower case. Undefined: not declared. */
+  /** Character set of the declared type, in lower case. Undefined: not declared. */
   charset: string | undefined;
-  /** After redirects. */
+  /** URL after redirects. */
   finalUrl: string;
 }
 

@@ -39,7 +39,7 @@ export class TokenCounter {
     const { promise, resolve } = Promise.withResolvers<number | undefined>();
     const id = this.nextId++;
     this.pending.set(id, resolve);
-    const timer = setTimeout(() => this.end(worker), this.timeoutMs); // a thread that is stuck cannot be told to stop
+    const timer = setTimeout(() => this.end(worker), this.timeoutMs); // a blocked thread cannot receive a message to stop
     worker.postMessage({ id, model: nameOf(model), texts } satisfies CountJob);
     const tokens = await promise;
     clearTimeout(timer);

@@ -26,12 +26,12 @@ export type Outcome =
       /** Number of items whose text was cut. */
       readonly cut: number;
     }
-  /** Even without everything that may be removed. @property tokens of what must stay */
+  /** Even without everything that may be removed. @property tokens of the items that must stay */
   | { readonly type: 'too_long'; readonly tokens: number };
 
 /** The estimated tokens of an input. */
 export interface MeasuredInput {
-  /** Of each item. */
+  /** Tokens of each item. */
   readonly tokens: Float64Array;
   readonly total: number;
 }

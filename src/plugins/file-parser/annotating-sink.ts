@@ -4,9 +4,9 @@ import type { RevisingSink } from '../../domain/reviser.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { FileAnnotation } from './file-annotations.ts';
 
-/** What the attempts of a run share: its annotations, and the attempt that has passed them on. */
+/** State that the attempts of a run share: its annotations, and the attempt that has passed them on. */
 export interface AnnotationState {
-  /** Of the files in the request of the current attempt. */
+  /** Annotations of the files in the request of the current attempt. */
   current: readonly FileAnnotation[];
   writtenBy: object | undefined;
 }

@@ -27,7 +27,7 @@ export interface OcrEngine {
 /** @param path of the part, for messages @throws {GatewayError} that names the path */
 export type FetchFile = (url: string, path: string) => Promise<{ bytes: Buffer; mediaType: string }>;
 
-/** What the file parser needs from outside. */
+/** Parts of the gateway that the file parser needs. */
 export interface FilePorts {
   /** `maxCharacters` holds for the texts of a request together. */
   fileLimits(): { maxFiles: number; maxBytes: number; maxCharacters: number; maxUrls: number };

@@ -46,7 +46,7 @@ function readEngine(
   return engine === undefined ? undefined : 'cloudflare-ai'; // `pdf-text` is its older name
 }
 
-/** What the request says about the file parser. */
+/** Settings of the file parser in a request. */
 interface Wish {
   isNamed: boolean;
   engine: TextEngine | undefined;
@@ -61,7 +61,7 @@ class FilePart implements PluginPart<PluginRun> {
   private readonly reading: FileReading;
   private readonly wish: Wish;
   private readonly state: AnnotationState = { current: [], writtenBy: undefined };
-  /** Of all files that were read, by hash. */
+  /** Annotations of all files that were read, by hash. */
   private readonly annotations = new Map<string, FileAnnotation>();
 
   constructor(reading: FileReading, wish: Wish) {

@@ -8,7 +8,7 @@ import {
 } from '../../domain/fusion.ts';
 import type { Plugin, PluginRun, Tool } from '../plugin.ts';
 
-/** What the plugin needs of the gateway. */
+/** Parts of the gateway that the plugin needs. */
 export interface FusionPluginPorts {
   readFusionSettings(): FusionSettings;
   /** Whether the caller of a run has a route to a model. */

@@ -15,7 +15,7 @@ import { WorkSlices } from '../../domain/work-slices.ts';
 import type { Plugin, PluginRun } from '../plugin.ts';
 import { collectContent, findAdded, hashContent } from './collect-content.ts';
 
-/** What judges inputs. */
+/** Classifies inputs. */
 export interface ModerationEngine {
   /** `moderations` for a service, `classifier` for a model. */
   readonly name: string;

@@ -1,6 +1,6 @@
 import type { SearchResult } from '../../domain/web-search.ts';
 
-/** What the model reads about a search. */
+/** The text about a search that the model reads. */
 export interface WrittenSearch {
   /** Undefined: the search failed. */
   readonly results: readonly SearchResult[] | undefined;

@@ -9,7 +9,7 @@ interface Output {
   output: string | ToolOutputPart[];
 }
 
-/** What the model reads until the output arrives. */
+/** Output that the model reads until the actual one arrives. */
 const PENDING = 'The output is not available yet. It follows later in the conversation.';
 
 /**
@@ -17,7 +17,7 @@ const PENDING = 'The output is not available yet. It follows later in the conver
  * turn, as with `async` functions, becomes a message of the user where it arrived, and its call gets a provisional
  * output. A call without any output stays as it is, unless it is `async`.
  *
- * @returns the same list if all outputs are in their place
+ * @returns the same list if each output follows its call
  * @see docs/reference/tools.md#late-outputs, docs/reference/choices.md, choice 461
  */
 export function settleLateOutputs(input: readonly InputItem[]): readonly InputItem[] {
@@ -32,7 +32,7 @@ class LateOutputs {
   private readonly open = new Map<string, Call>();
   /** Whether the outputs of the current turn have begun. */
   private isAnswered = false;
-  /** What the user has said since, while an output can still follow. */
+  /** Items of the user after the call, while an output can still follow. */
   private said: InputItem[] = [];
   /** Calls with a provisional output, by id. */
   private readonly late = new Map<string, Call>();

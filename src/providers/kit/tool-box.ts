@@ -27,7 +27,7 @@ export interface FlatTool {
   /** JSON Schema. Absent if the function has no parameters. */
   parameters?: Record<string, unknown>;
   strict?: boolean;
-  /** What only the format of the wire can say. Absent for requests of other formats. */
+  /** Fields that exist only in the format of the wire. Absent for requests of other formats. */
   native?: Readonly<Record<string, unknown>>;
 }
 

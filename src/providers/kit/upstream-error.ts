@@ -297,7 +297,7 @@ function readRetryAfter(headers: Headers, nowMs: number): number | undefined {
     waits.push(seconds);
     if (single(headers[name.replace('reset', 'remaining')]) === '0') spent.push(seconds);
   }
-  // Of several limits, the exhausted ones count. If none is marked as exhausted, the longest wait is safe.
+  // The exhausted limits count. If none is marked as exhausted, the longest wait is safe.
   const longest = Math.max(...(spent.length > 0 ? spent : waits));
   return Number.isFinite(longest) ? Math.max(0, Math.ceil(longest)) : undefined;
 }

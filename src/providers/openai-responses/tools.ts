@@ -11,7 +11,7 @@ export interface WrittenTools {
   hasHosted: boolean;
 }
 
-/** What a server can do itself. */
+/** Tools that a server runs itself. */
 interface ServerAbilities {
   searches: boolean;
   draws: boolean;

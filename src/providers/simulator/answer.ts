@@ -13,7 +13,7 @@ const BATCH = 32;
 /**
  * Responds like a provider behind HTTP.
  *
- * @throws {GatewayError} before the first batch, in place of an HTTP error status (an unknown model, `[[fail …]]`)
+ * @throws {GatewayError} before the first batch, instead of an HTTP error status (an unknown model, `[[fail …]]`)
  * @throws the reason of the signal when it fires
  */
 export async function* simulateResponse(

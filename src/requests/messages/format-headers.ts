@@ -9,7 +9,7 @@ const MAX_BETAS = 50;
 
 const betaShape = /^[\w.-]{1,100}$/;
 
-/** What the headers of a request say about its format. */
+/** Settings of the format in the headers of a request. */
 export interface FormatHeaders {
   version: string | undefined;
   betas: readonly string[];

@@ -97,7 +97,7 @@ function uniteTools(saved: unknown, own: unknown): unknown {
   return united;
 }
 
-/** What makes two tools the same: their type, and their name if several tools of the type may exist. choice 416 */
+/** Returns the identity of a tool: its type, and its name if several tools of the type may exist. choice 416 */
 function identify(tool: unknown): string {
   if (!isObject(tool)) return JSON.stringify(tool);
   const { type, name, parameters, server_label: label } = tool;

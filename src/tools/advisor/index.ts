@@ -12,7 +12,7 @@ import { writeTranscript } from './write-transcript.ts';
 /** Maximum calls of all advisors of a response. choice 457 */
 const MAX_CONSULTATIONS = 10;
 
-/** What an advisor reads last if the model gives no prompt. */
+/** Last message to an advisor if the model sends no prompt. */
 const DEFAULT_QUESTION = 'Give your advice on how to continue.';
 
 const description =

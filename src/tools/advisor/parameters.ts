@@ -20,7 +20,7 @@ const model = Type.Optional(Type.String({ description: 'Slug of the model to con
 /** The arguments of its calls. */
 export const advisorArguments = Type.Object({ prompt: Type.Optional(prompt), model }, closed);
 
-/** What the model sees of them. */
+/** The parameters that the model sees. */
 export function showArguments(parameters: { forward_transcript?: boolean; model?: string }): Record<string, unknown> {
   const fields = parameters.forward_transcript ? { prompt: Type.Optional(optionalPrompt) } : { prompt };
   const shown: object = Type.Object(parameters.model === undefined ? { ...fields, model } : fields, closed);

@@ -34,7 +34,7 @@ export interface PanelCall {
   readonly model: string;
   readonly request: ResponseRequest;
   readonly timeoutMs: number;
-  /** Of the response as JSON. */
+  /** Maximum bytes of the response as JSON. */
   readonly maxBytes: number;
   /** Receives the response while it arrives. */
   show(pieces: readonly PanelPiece[]): MaybePromise<void>;

@@ -12,7 +12,7 @@ import { type PanelPlan, runPanel } from './run-panel.ts';
 import type { FusionParameters, PanelRequestParts } from './write-requests.ts';
 import { replayPanel, writeCallFailure } from './write-result.ts';
 
-/** What the tool needs of the gateway. */
+/** Parts of the gateway that the tool needs. */
 export interface FusionPorts extends PanelToolPorts {
   readFusionSettings(): FusionSettings;
   /** Returns the endpoints that a request of a caller would use. Empty: there is no route. */

@@ -7,7 +7,7 @@ import type { GatewayTool } from '../../domain/items.ts';
 import type { FindSearchEngine } from '../../domain/web-search.ts';
 import { checkInnerTools, type FindTool, type InnerTool } from '../check-inner-tools.ts';
 
-/** What decides which tools a panel has. */
+/** Settings that decide the tools of a panel. */
 export interface PanelToolPorts {
   findSearchEngine: FindSearchEngine;
   /** Whether the gateway fetches from the web. */

@@ -12,7 +12,7 @@ export type FusionParameters = Static<typeof fusionParameters>;
 const DEFAULT_TOOL_CALLS = 4;
 const DEFAULT_OUTPUT_TOKENS = 16_000;
 
-/** What all requests of a panel share. */
+/** Fields that all requests of a panel share. */
 export interface PanelRequestParts {
   readonly parameters: FusionParameters;
   /** The settings of the request that the panel serves. */

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 /** Signs a text for a purpose, with a key of the gateway. */
 export type SignText = (purpose: string, text: string) => string;
 
-/** What a transcript belongs to. */
+/** The owner of a transcript. */
 export interface TranscriptOwner {
   workspaceId: string;
   /** Id of the call of the subagent. */

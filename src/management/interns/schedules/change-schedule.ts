@@ -14,7 +14,7 @@ const TOKEN_BYTES = 32;
 
 export interface CreatedSchedule {
   schedule: InternSchedule;
-  /** Of a webhook. It is stored nowhere. */
+  /** Token of a webhook. It is not stored. */
   token: string | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { InputItem, OutputItem } from '../../../domain/items.ts';
 import { parseObject } from '../../../domain/parse-object.ts';
 import { nameMcpFunction } from './name-function.ts';
 
-/** What a model gets of an MCP item: a call and its result, or nothing. */
+/** The input for a model from an MCP item: a call and its result, or nothing. */
 export type ReplayedMcpItem =
   | { readonly name: string; readonly arguments: string; readonly result: object; readonly callId: string | undefined }
   | 'nothing';

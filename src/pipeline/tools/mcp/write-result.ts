@@ -4,8 +4,8 @@ import type { McpResult } from '../../../domain/mcp.ts';
 type Block = Readonly<Record<string, unknown>>;
 
 /**
- * Writes the result of a tool as text. Texts stay as they are. Of an image, a sound or a file, the model reads a
- * description, because the output of a call is text.
+ * Writes the result of a tool as text. Texts are unchanged. A description replaces each image,
+ * sound and file, because the output of a call is text.
  *
  * @see docs/reference/choices.md, choice 434
  */

@@ -41,7 +41,7 @@ export interface BubblewrapOptions {
    * (mode 711), because sandboxes have a user of their own.
    */
   folder: string;
-  /** Files and folders that sandboxes must not see: of the gateway and its data. What is not below `/usr` is hidden anyway. */
+  /** Files and folders of the gateway and its data below `/usr`, which sandboxes must not see. All others are hidden. */
   hidden: readonly string[];
   /** Default: the best one that the host has. */
   relay?: NetworkRelay;

@@ -12,7 +12,7 @@ const PAGE_BYTES = 4096;
 /** Kernel memory of a socket whose buffers are full. */
 const SOCKET_BYTES = 212_992;
 
-/** What the processes of a sandbox use. */
+/** Resources that the processes of a sandbox use. */
 export interface ProcessUse {
   memoryBytes: number;
   /** Files in `/tmp` and `/dev/shm`. */

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { SandboxLimits } from '../sandbox.ts';
 
-/** What the kernel limits for all processes of a cgroup together. */
+/** Limits of all processes of a cgroup together. */
 const controllers = ['memory', 'pids', 'cpu'] as const;
 export type CgroupController = (typeof controllers)[number];
 
@@ -184,7 +184,7 @@ export class ControlGroup {
     if (existsSync(file)) await appendFile(file, '1\n');
   }
 
-  /** Waits until its processes have ended. What remains is a leftover for the next start. */
+  /** Waits until its processes have ended. The next start removes the rest. */
   async remove(): Promise<void> {
     for (let tries = 0; tries < MAX_REMOVALS; tries++) {
       try {

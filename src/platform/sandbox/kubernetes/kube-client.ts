@@ -58,7 +58,7 @@ export class KubeClient {
   async connect(path: string): Promise<WebSocket> {
     const url = `${this.cluster.url.replace(/^http/, 'ws')}/api/v1/namespaces/${this.namespace}/${path}`;
     const socket = new WebSocket(url, {
-      // The second one is of servers before 1.30. What they differ in is not used.
+      // Servers before 1.30 support only the second one. The gateway does not use the differences.
       protocols: ['v5.channel.k8s.io', 'v4.channel.k8s.io'],
       headers: await this.authorize(),
       dispatcher: this.agent,

@@ -125,7 +125,7 @@ export interface ContainerListQuery {
 /** Files in the order of the bytes of their paths. Folders, links, deleted files and names that are not UTF-8 are hidden. */
 export interface ContainerFilePage {
   files: ListedContainerFile[];
-  /** The list goes on after this path. Undefined: it is complete. It can be a hidden one, if too many had to be read. */
+  /** The list continues after this path. Undefined: it is complete. It can be a hidden one, if too many had to be read. */
   next: ByteText | undefined;
 }
 

@@ -51,7 +51,7 @@ export interface InternUpdate {
   audit?: { change: Change; event: AuditEvent } | undefined;
 }
 
-/** What a change of a workspace needs to know of its interns. */
+/** Facts about the interns of a workspace that a change of the workspace needs. */
 export interface InternCounter {
   countInterns(workspaceId: string): Promise<number>;
 }

@@ -4,9 +4,9 @@ export interface JobRecord {
   id: string;
   /** Chooses the code that does the work. */
   kind: string;
-  /** JSON. What to do. */
+  /** The task, as JSON. */
   payload: string;
-  /** JSON. What has been done; null: nothing. */
+  /** The progress, as JSON. Null: none. */
   checkpoint: string | null;
   /** Consecutive failures. */
   failures: number;

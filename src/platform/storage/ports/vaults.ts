@@ -6,7 +6,7 @@ export interface VaultRecord {
   id: string;
   workspaceId: string;
   kind: 'workspace' | 'intern';
-  /** Of the key that encrypts new values. */
+  /** Generation of the key that encrypts new values. */
   generation: number;
   createdAtMs: number;
 }
@@ -34,7 +34,7 @@ export interface SecretRecord {
 }
 
 export interface SealedSecret extends SecretRecord {
-  /** Of the key that encrypted the value. */
+  /** Generation of the key that encrypted the value. */
   generation: number;
   /** The encrypted value. */
   sealed: string;

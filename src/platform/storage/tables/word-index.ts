@@ -4,7 +4,7 @@ import type { IndexClaim, Passage } from '../ports/passages.ts';
 import { writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 
-/** What the dialects do differently: they keep the words of passages, and find passages by them. */
+/** The word index of passages, which differs between the dialects: it stores words, and finds passages by them. */
 export interface WordIndex {
   /** The table with the words, and its column with the id of the passage. */
   readonly from: RawBuilder<unknown>;

@@ -13,12 +13,12 @@ export interface ExtractLimits {
   maxUnpackedBytes: number;
 }
 
-/** What the sender says about a file. It only helps where the bytes do not decide. */
+/** Description of a file by its sender. Used only if the bytes do not decide. */
 export interface DeclaredType {
   /** Lower case, without parameters. Empty: unknown. */
   mediaType: string;
   charset?: string | undefined;
-  /** Of a page of the web, whose navigation is left out. */
+  /** URL of a web page, whose navigation is left out. Undefined for other files. */
   address?: string | undefined;
 }
 

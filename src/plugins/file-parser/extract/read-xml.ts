@@ -5,7 +5,7 @@ import type { ArchivePart } from './zip-archive.ts';
 /** XmlAttributes by their names without prefix. `r:id` is the id of a relation, because `id` may exist beside it. */
 export type XmlAttributes = Readonly<Record<string, string>>;
 
-/** What happens at each part of a document. Names are without their prefix, because programs choose prefixes freely. */
+/** Called for each part of a document. Names have no prefix, because programs choose prefixes freely. */
 export interface XmlHandlers {
   open?(name: string, attributes: XmlAttributes): void;
   text?(text: string): void;
