@@ -1,5 +1,5 @@
 /**
- * How long the work of a run goes on after its client has disconnected. The run is the long one of tests/tools/long-run.ts:
+ * How long the work of a run continues after its client has disconnected. The run is the long one of tests/tools/long-run.ts:
  * parallel tools, an MCP server, inner runs, an image. The client disconnects at each of its events.
  *
  *     node bench/cancel.ts                    every event, on the wire openai-chat

@@ -28,7 +28,7 @@ export default {
   },
 
   execute({ count }, { sides = 6 }, { signal, fail }) {
-    if (count * sides > 10_000) fail('That is too many dice.'); // the model reads it and goes on
+    if (count * sides > 10_000) fail('That is too many dice.'); // the model reads it and continues
     signal.throwIfAborted(); // pass the signal to everything that waits
     return { result: { rolls: Array.from({ length: count }, () => 1 + Math.floor(Math.random() * sides)) } };
   },

@@ -16,7 +16,7 @@ export const withRateOptions = (command: Command): Command =>
     .option('--tokens-per-minute <number>', 'tokens, input and output, within 60 seconds, or none')
     .option('--concurrent-streams <number>', 'streams that are open at once, or none');
 
-/** Returns the limits that were named, null for `none`. @throws {CommandError} if one is no limit */
+/** Returns the limits that were named, null for `none`. @throws {CommandError} if one is not a limit */
 export function readRateOptions(options: RateOptions): RateLimitBody {
   const { requestsPerMinute, tokensPerMinute, concurrentStreams } = options;
   return {

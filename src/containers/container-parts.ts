@@ -8,7 +8,7 @@ import type { ContainerStore } from '../platform/storage/ports/containers.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Containers } from '../tools/containers.ts';
 
-/** Opens the way out of one sandbox. @throws {Error} */
+/** Opens the network access of one sandbox. @throws {Error} */
 export type OpenEgress = (sandbox: {
   name: string;
   workspaceId: string;

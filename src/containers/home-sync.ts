@@ -325,7 +325,7 @@ export class HomeSync {
     return result.released;
   }
 
-  /** Removes objects that no file needs any more. If it fails, the next sweep removes them. */
+  /** Removes objects that no file needs. If it fails, the next sweep removes them. */
   private async removeReleased(released: string[]): Promise<void> {
     const { store, objects, containerKey } = this.parts;
     try {

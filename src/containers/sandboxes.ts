@@ -34,7 +34,7 @@ interface Slot {
   warm: WarmSandbox | undefined;
   /** Callers that wait for the start. */
   waiting: number;
-  /** Ends the start when no caller waits any more. */
+  /** Ends the start when no caller waits for it. */
   abandoned: AbortController;
 }
 
@@ -306,7 +306,7 @@ async function callTool<Result>(call: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Waits for work, which goes on if the signal is aborted. @throws the reason of the signal */
+/** Waits for work, which continues if the signal is aborted. @throws the reason of the signal */
 function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);

@@ -24,7 +24,7 @@ export interface WarmParts extends Pick<ContainersParts, 'settings' | 'log' | 'c
   sandbox: Sandbox;
   home: HomeSync;
   leases: LeaseKeeper;
-  /** Closes the way out. */
+  /** Closes the network access. */
   closeEgress: (() => Promise<void>) | undefined;
   /** Called when it can no longer be used. */
   onEnding: (warm: WarmSandbox) => void;

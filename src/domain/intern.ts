@@ -106,7 +106,7 @@ export interface Intern {
   updatedAtMs: number;
 }
 
-/** The teardown of an intern could not save its home folder. Only a delete that accepts the loss goes on. */
+/** The teardown of an intern could not save its home folder. Only a delete that accepts the loss continues. */
 export const WORKSPACE_ARCHIVE_FAILED = 'workspace_archive_failed';
 
 /** Whether a host name is one of `interns.domain`. */

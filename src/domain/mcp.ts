@@ -16,7 +16,7 @@ export interface McpResult {
 }
 
 /**
- * `http`: the server responded with a status that is no success. `protocol`: it sent an error, or nothing that MCP
+ * `http`: the server responded with a status that is not a success. `protocol`: it sent an error, or nothing that MCP
  * allows. `blocked`: the gateway does not connect to the URL. `unavailable`: it cannot be reached, or was interrupted.
  * `timeout`: it did not respond in time. `limit`: a limit of the gateway was exceeded.
  */

@@ -57,7 +57,7 @@ interface Match {
 
 /**
  * Scans one text, which may arrive in pieces, and writes it again with placeholders. The result does not depend on where
- * the pieces end. Text leaves when no filter can match in it any more, so a match that spans pieces never leaves in part.
+ * the pieces end. Text is passed on as soon as no filter can still match in it, so a match that spans pieces is never passed on in part.
  *
  * For a stream, call `push` for each piece and `finish` at the end. For a text that may be large, call `add` and `end`, then
  * `advance` until it returns true, with other work in between.
@@ -161,7 +161,7 @@ export class FilterScan implements TextScan {
       this.matches.push({ entry, pattern, start, end });
   }
 
-  /** Decides the matches before which nothing can be found any more, and writes the text up to there. */
+  /** Decides the matches that no later text can change, and writes the text up to them. */
   private settle(): void {
     const { settled } = this.search;
     let end = settled;

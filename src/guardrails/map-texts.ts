@@ -4,7 +4,7 @@ import type { InputItem } from '../domain/items.ts';
 export type ReplaceText = (text: string, field: string) => string;
 
 /**
- * Fields whose strings are no text: names, ids, kinds, bytes, URLs and what only its provider can read. A string in any
+ * Fields whose strings are not text: names, ids, kinds, bytes, URLs and what only its provider can read. A string in any
  * other field is text, also in items and parts of unknown kinds.
  */
 const opaqueFields: ReadonlySet<string> = new Set([

@@ -140,7 +140,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     }
   }
 
-  /** Syncs the journal, or else flushes to the store. If both fail, the log says so and `accepting` is false. */
+  /** Syncs the journal, or else flushes to the store. If both fail, it logs the failure and sets `accepting` to false. */
   const keep = (isJournalled: boolean): Promise<void> => (isJournalled ? sync().catch(flush) : flush()).catch(() => {});
 
   async function drain(): Promise<void> {

@@ -29,7 +29,7 @@ export async function countAtProvider(pipeline: ResponsePipeline, run: Run): Pro
     return attempt && (await sendCount(pipeline, run, attempt));
   } catch {
     if (run.cancellation.reason) throw run.cancellation.reason;
-    return undefined; // the client gets the estimate, and the header says so: choice 740
+    return undefined; // the client gets the estimate, and the header names the method: choice 740
   } finally {
     releaseMedia(run);
   }

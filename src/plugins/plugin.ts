@@ -29,7 +29,7 @@ export interface PluginRun {
   readonly stages: { push(stage: StageRecord): unknown };
   /** Set if the gateway itself makes the request, to serve a caller's. */
   readonly parent?: object | undefined;
-  /** Ends work that nothing waits for any more. The run does not wait for a plugin that ignores it. */
+  /** Ends work that nothing waits for. The run does not wait for a plugin that ignores it. */
   readonly cancellation: Pick<Cancellation, 'reason' | 'deadlineAt' | 'signal' | 'add' | 'remove'>;
 }
 

@@ -4,7 +4,7 @@ import { show } from '../schema/report.ts';
 /**
  * Finds entries of a tool with the same name, and more than one without a name. Names are compared after trimming.
  *
- * @param names of all entries, in order. Values that are no strings count as absent
+ * @param names of all entries, in order. Values that are not strings count as absent
  * @returns issues with paths such as `[1].parameters.name`
  */
 export function checkNames(type: string, names: readonly unknown[]): Issue[] {

@@ -53,7 +53,7 @@ export interface ContainerFileCitation {
   readonly end_index: 0;
 }
 
-/** The driver of containers. `simulation` is no real system, and the model reads so. */
+/** The driver of containers. `simulation` is not a real system, and its description says this to the model. */
 export type ContainerKind = 'bubblewrap' | 'docker' | 'kubernetes' | 'simulation';
 
 /** A running container. All methods throw a `ToolError` with a message for the model if it cannot be used. */

@@ -123,7 +123,7 @@ export interface AwaitedCall {
 export interface Suspension {
   /** Functions that the caller runs, at least one. */
   readonly calls: readonly AwaitedCall[];
-  /** The caller sends it back for `resume`. It can be changed on the way. */
+  /** The caller sends it back for `resume`. The caller may have changed it. */
   readonly transcript: readonly { readonly type: string }[];
 }
 

@@ -92,7 +92,7 @@ const readSecretPage = (reader: QueryReader): Page => ({
   offset: reader.integer('offset', { min: 0, max: 10_000, byDefault: 0 }),
 });
 
-/** The work goes on after the deadline: a write that was begun is stored whole or not at all. */
+/** The work continues after the deadline: a write that was begun is stored whole or not at all. */
 async function withDeadline<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const says = `The vault did not respond within ${limitMs} ms. The change may still be stored.`;

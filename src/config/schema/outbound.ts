@@ -63,7 +63,7 @@ export const guardrailsSection = Type.Object({
   analyzer_timeout_ms: milliseconds('Timeout of the analyzer for all texts of a request together.', 2000),
   analyzer_on_failure: Type.Enum(['allow', 'reject'], {
     description:
-      'What happens to a request whose texts the analyzer has not analyzed. `allow`: it goes on, and `router_metadata` says so. `reject`: it is a 503.',
+      'Treatment of a request whose texts the analyzer has not analyzed. `allow`: it continues, and `router_metadata` shows that. `reject`: it is a 503.',
     default: 'allow',
   }),
   injection_allowlist: Type.Array(Type.String({ minLength: 1, maxLength: MAX_PHRASE_BYTES }), {

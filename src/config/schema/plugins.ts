@@ -67,7 +67,7 @@ export const pluginsSection = Type.Object({
     }),
     required: Type.Boolean({
       description:
-        'Whether a request whose input should be moderated and cannot be is rejected. Otherwise it is sent, and its metadata says so.',
+        'Whether a request whose input should be moderated and cannot be is rejected. Otherwise it is sent, and its metadata shows that.',
       default: false,
     }),
   }),

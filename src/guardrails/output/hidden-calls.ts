@@ -17,7 +17,7 @@ export class HiddenCalls {
   /**
    * Notes whether the gateway runs the call that the key names from now on.
    *
-   * @param called the function; false: it is no call of a function
+   * @param called the function; false: it is not a call of a function
    */
   note(key: ItemKey, called: false | { name: string; namespace: string | undefined }): boolean {
     const isHidden = called !== false && this.run.toolLoop?.owns(called.name, called.namespace) === true;

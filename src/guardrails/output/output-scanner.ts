@@ -41,7 +41,7 @@ export class OutputScanner {
   readonly dropped = new Set<string>();
   /** Whether a block has been recorded. */
   isReported = false;
-  /** Set when nothing waits for the output any more. */
+  /** Set when nothing waits for the output. */
   isAbandoned = false;
   private readonly run: GuardedRun;
   private readonly filters: OutputFilters;

@@ -40,7 +40,7 @@ export interface Program {
 const SLICE_INSTRUCTIONS = 5000;
 
 /**
- * Compiles expressions to instructions, in the way of Thompson: the first branch of a SPLIT is preferred. Yields where other
+ * Compiles expressions to instructions with the method of Thompson: the first branch of a SPLIT is preferred. Yields where other
  * work may run.
  */
 export function* compileProgram(nodes: readonly Node[]): Generator<void, Program> {

@@ -8,7 +8,7 @@ import { describeInternFailure, writeTransition, writeRunningFields } from './wr
 const STORE_RETRY_MS = 1000;
 
 /**
- * Watches a running intern until it does not run any more. Restarts its runtime after a failure, and after another process
+ * Watches a running intern until it no longer runs. Restarts its runtime after a failure, and after another process
  * that ran it has ended.
  *
  * @param isStarted whether this process has started the runtime
@@ -22,7 +22,7 @@ export async function superviseIntern(work: InternWork, isStarted: boolean): Pro
     try {
       intern = await parts.interns.findIntern(internId);
     } catch (error) {
-      // The runtime goes on while the store is away, until the lease expires.
+      // The runtime continues while the store is away, until the lease expires.
       if (!runs) throw error;
       await job.waitForWake(STORE_RETRY_MS);
       job.signal.throwIfAborted();

@@ -81,7 +81,7 @@ export function createRuntime(parts: RuntimeParts): LocalRuntime {
       return found ? found.running.checkHealth(signal) : 'The runtime of the intern is not running.';
     },
     async stop(internId) {
-      await live.get(internId)?.running.save(); // without a save, it goes on
+      await live.get(internId)?.running.save(); // without a save, it continues
       await end(internId, false);
     },
     abandon: (internId) => end(internId, false),

@@ -58,7 +58,7 @@ export class InternRuns {
   private readonly running: RunningIntern;
   private readonly interactionMs: number;
   private current: OpenRun | undefined;
-  /** Questions that cannot be answered any more, and why. */
+  /** Questions that can no longer be answered, with the reason. */
   private readonly settled = new Map<string, 'interaction_not_pending' | 'attachment_failed'>();
   private calls = 0;
 
@@ -162,7 +162,7 @@ export class InternRuns {
     if (current) this.endRun(current, new RunError('run_ended', 'The intern was stopped.'));
   }
 
-  /** The client has disconnected: a run that streams is cancelled, a run that waits for an answer goes on. */
+  /** The client has disconnected: a run that streams is cancelled, a run that waits for an answer continues. */
   private detach(run: OpenRun, reader: RunReader | undefined): void {
     if (run.isOver || run.reader !== reader || !reader) return;
     run.reader = undefined;

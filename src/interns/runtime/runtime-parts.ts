@@ -36,7 +36,7 @@ export interface InternEgress {
   close(): Promise<void>;
 }
 
-/** Opens the way out of an intern. Connections to `GATEWAY_HOST` go to the gateway itself. */
+/** Opens the network access of an intern. Connections to `GATEWAY_HOST` go to the gateway itself. */
 export type OpenInternEgress = (request: {
   intern: Intern;
   name: string;

@@ -152,7 +152,7 @@ async function beginRun(work: Work, run: ScheduledRun, runs: Pick<InternRuns, 's
   return true;
 }
 
-/** @returns undefined if the run goes on */
+/** @returns undefined if the run continues */
 function readEnd(event: AgentEvent): RunEnd | undefined {
   if (event.type === 'interaction') {
     return { status: 'failed', failure: 'The intern asked a question. A schedule cannot answer it.' };

@@ -36,7 +36,7 @@ export async function listVaultSecrets(
  * Lists the secrets that an intern receives, by name: those of its own vault, then of the borrowed one, then of the
  * workspace.
  *
- * @throws {GatewayError} `not_found`, also if the borrowed vault does not exist any more
+ * @throws {GatewayError} `not_found`, also if the borrowed vault no longer exists
  */
 export async function listEffectiveSecrets(
   parts: VaultManagementParts,

@@ -46,7 +46,7 @@ export const internChatOperations: Operations = {
   }),
   'GET /api/v1/interns/:intern_id/logs': operation({
     summary: 'Show the log of an intern',
-    query: { follow: textParameter('`true`: the response goes on with new lines until the intern stops.') },
+    query: { follow: textParameter('`true`: the response continues with new lines until the intern stops.') },
     response: { description: 'The latest lines, each with its time.', type: 'text/plain' },
     statuses: [409, 502],
   }),

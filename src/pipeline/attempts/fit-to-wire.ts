@@ -24,7 +24,7 @@ export function fitToWire(
   return { request, changed: dropped.length === 0 ? changed : [...dropped, ...changed] };
 }
 
-/** Whether the model may reason. If its endpoint does not say so, the request decides. */
+/** Whether the model may reason. If this is unknown for its endpoint, the request decides. */
 export function mayReason(endpoint: EndpointFacts, { reasoning }: ResponseRequest): boolean {
   const isOn = reasoning !== undefined && reasoning !== null && reasoning.enabled !== false;
   return supports(endpoint, 'reasoning') ?? (isOn && reasoning.effort !== 'none' && reasoning.max_tokens !== 0);

@@ -55,7 +55,7 @@ export class ImageResponseReader implements ResponseReader<ImageChunk> {
     this.texts = [];
     const read = readExtracted(texts, () => this.wire.readWhole(body, readerContext));
     // Frees the bytes of the body now. Megabytes that wait for the garbage collector fragment the memory.
-    (texts[0]?.buffer as ArrayBuffer | undefined)?.transfer(0); // `lift` allocated it, and nothing reads it any more
+    (texts[0]?.buffer as ArrayBuffer | undefined)?.transfer(0); // `lift` allocated it, and nothing else reads it
     if (Array.isArray(read)) return read;
     this.next = read;
     return [{ type: 'finish' }];

@@ -80,7 +80,7 @@ export class EndpointQueue {
     }
   }
 
-  /** @returns undefined if no endpoint may be tried any more */
+  /** @returns undefined if no further endpoint may be tried */
   next(): EndpointTurn | undefined {
     if (this.failed >= this.maxAttempts) return undefined;
     return this.nextFirst() ?? this.nextRetry();

@@ -82,7 +82,7 @@ export class EgressListener {
     return (this.server.address() as AddressInfo).port; // listens on TCP
   }
 
-  /** Opens the way out of a sandbox. */
+  /** Opens the network access of a sandbox. */
   add(options: Omit<SandboxEgressOptions, 'limits'>): ListenedEgress {
     const credentials = createProxyCredentials();
     const egress = new SandboxEgress({ ...options, limits: this.limits }, (connection) => {

@@ -168,7 +168,7 @@ const MAX_IDLE_MS = 600_000;
 /** Time for a server to end a session. */
 const TERMINATE_MS = 1000;
 
-/** Fails a request whose response has ended without a result. A request that has a result is not pending any more. */
+/** Fails a request whose response has ended without a result. A request that has a result is no longer pending. */
 function failRequest(transport: Transport, id: number | string, failure: McpError | undefined): void {
   const message = failure?.message ?? INTERRUPTED;
   transport.onmessage?.({

@@ -137,7 +137,7 @@ export interface Sandbox {
   listFiles(): AsyncIterable<SandboxEntry[]>;
   /** Reads a regular file; never through a link. @returns undefined if there is no such file */
   read(path: Buffer): Promise<Readable | undefined>;
-  /** Writes entries in order; never through a link. Creates missing parent folders and replaces what is in the way. */
+  /** Writes entries in order; never through a link. Creates missing parent folders and replaces existing entries. */
   write(entries: AsyncIterable<EntryToWrite>): Promise<void>;
   /** Removes entries with everything below them, if they exist; never through a link. */
   remove(paths: readonly Buffer[]): Promise<void>;

@@ -8,7 +8,7 @@ const TOKENS_PER_ITEM = 4;
 /** Characters of an encrypted text per token. */
 const CHARACTERS_PER_HIDDEN_TOKEN = 8;
 
-/** Fields that are no text for the model. */
+/** Fields that are not text for the model. */
 const silentFields = new Set([
   'type',
   'role',

@@ -77,7 +77,7 @@ const types: readonly (readonly [start: string, type: string])[] = [
   ['R0lGOD', 'image/gif'],
 ];
 
-/** @returns a data URL with the type that the bytes have; undefined if it is no image that models accept */
+/** @returns a data URL with the type that the bytes have; undefined if it is not an image that models accept */
 function readImage(given: unknown): string | undefined {
   if (typeof given !== 'string') return undefined;
   const data = given.startsWith('data:') ? given.slice(given.indexOf(',') + 1) : given;

@@ -55,7 +55,7 @@ it.each<[object, object, string[]]>([
   [
     { enum: [1, 2, null], description: 'How many.' },
     { type: 'integer', nullable: true, description: 'How many. One of [1,2].' },
-    ['enum of values that are no text'],
+    ['enum of values that are not text'],
   ],
   [{ enum: ['a', null] }, { type: 'string', nullable: true, enum: ['a'] }, []],
   [{ type: 'string', format: 'email' }, { type: 'string' }, ['format email']],

@@ -192,7 +192,7 @@ class SubsetWriter {
       written.enum = others;
       return;
     }
-    this.dropped.add(`${keyword} of values that are no text`);
+    this.dropped.add(`${keyword} of values that are not text`);
     const kinds = new Set(others.map((value) => typeof value));
     if (kinds.size === 1 && kinds.has('number')) written.type ??= others.every(Number.isInteger) ? 'integer' : 'number';
     if (kinds.size === 1 && kinds.has('boolean')) written.type ??= 'boolean';

@@ -71,7 +71,7 @@ export function readLifted<Result>(vectors: readonly Vector[], read: () => Resul
  * Returns a vector of the response.
  *
  * @param value a mark of `liftVectors`, or the value itself
- * @throws {Error} if it is no vector; the pipeline reports this as a failure of the provider
+ * @throws {Error} if it is not a vector; the pipeline reports this as a failure of the provider
  */
 export function readVector(value: unknown): Vector {
   const mark = typeof value === 'string' ? /^~(\d+)~$/.exec(value)?.[1] : undefined;

@@ -18,7 +18,7 @@ export interface FormatHeaders {
 /**
  * Reads the headers that belong to the format.
  *
- * @throws {GatewayError} `invalid_request` for a version that is no date, or for features with impossible names
+ * @throws {GatewayError} `invalid_request` for a version that is not a date, or for features with impossible names
  * @see docs/reference/messages.md#headers
  */
 export function readFormatHeaders(headers: IncomingHttpHeaders): FormatHeaders {

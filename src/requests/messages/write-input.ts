@@ -155,7 +155,7 @@ function isItemOf({ type, name, server_name: server }: AnyBlock, item: Record<st
   return server === ownServer && item['type'] === name && !spokenTypes.has(name);
 }
 
-/** Types of items that are no server tools. */
+/** Types of items that are not server tools. */
 const spokenTypes: ReadonlySet<unknown> = new Set([
   'message',
   'reasoning',

@@ -6,7 +6,7 @@ import type { ParsedRequest } from './request.ts';
 const repeatable: ReadonlySet<string> = new Set(['mcp', 'router:advisor', 'router:subagent', 'namespace']);
 
 /**
- * Moves the tools of `additional_tools` items that are no plain functions into `tools`, where the gateway runs, shows or
+ * Moves the tools of `additional_tools` items that are not plain functions into `tools`, where the gateway runs, shows or
  * replaces them. A late tool replaces an earlier one, as a late function does. Changes the request. // choice 555
  *
  * @see docs/reference/tools.md

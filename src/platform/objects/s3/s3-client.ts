@@ -41,7 +41,7 @@ export interface S3Call {
   query?: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
   body?: Buffer;
-  /** Codes of the server, or statuses without a code, that are no failure. */
+  /** Codes of the server, or statuses without a code, that are not failures. */
   expects?: readonly (string | number)[];
 }
 

@@ -79,7 +79,7 @@ export function openS3Objects(place: S3Place, times: S3Times = s3Times): Objects
         }
         if (!page.isTruncated) break;
         from = page.objects.at(-1)?.name;
-        if (from === undefined) throw new S3Error('The S3 server sent an empty page of a listing that goes on.');
+        if (from === undefined) throw new S3Error('The S3 server sent an empty page of a listing that continues.');
       }
       return found;
     },

@@ -23,7 +23,7 @@ ${lowerOwnSession}
 while IFS= read -r number; do ( . ${CONTROL_FOLDER}/$number.sh ) <&- & done
 `;
 
-/** Starts the way to the egress proxy, and waits until it listens. */
+/** Starts the relay to the egress proxy, and waits until it listens. */
 const startRelay = ({ command }: NetworkRelay): string => `
 exec 3< <(exec ${[...command, PROXY_SOCKET].map(quote).join(' ')} </dev/null 2>/dev/null)
 read -r _ <&3 || { echo 'The relay to the network proxy does not start.' >&2; exit 1; }

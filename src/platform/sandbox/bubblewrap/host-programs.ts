@@ -8,7 +8,7 @@ export async function createPipes(folder: string, mode: string, names: readonly 
   return await run('mkfifo', ['-m', mode, ...names], folder);
 }
 
-/** Removes a folder that no process of a sandbox changes any more. */
+/** Removes a folder that no process of a sandbox can change. */
 export async function removeFolder(folder: string): Promise<void> {
   if (await run('rm', ['-rf', '--', folder])) return;
   await run('chmod', ['-R', 'u+rwx', '--', folder]); // folders that commands made unreadable

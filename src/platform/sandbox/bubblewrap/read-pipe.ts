@@ -23,7 +23,7 @@ export class PipeReader {
   #poll: NodeJS.Timeout | undefined;
   #isOpen = true;
   #keeps = true;
-  /** Called when no process has the pipe open any more. */
+  /** Called when no process has the pipe open. */
   onEnd: (() => void) | undefined;
 
   /**

@@ -22,7 +22,7 @@ const explanations: Readonly<Record<string, string>> = {
 };
 
 /**
- * Starts the way to the egress proxy in a container, and waits until it listens.
+ * Starts the relay to the egress proxy in a container, and waits until it listens.
  *
  * @param ended aborted when the sandbox ends
  * @throws {SandboxError} that says what the image or the service needs

@@ -445,7 +445,7 @@ export class RemoteSandbox implements Sandbox {
 type RunFileScript = (
   commands: Buffer,
   input?: Uint8Array,
-  /** Another exit code than 0 that is no failure. */
+  /** Another exit code than 0 that is not a failure. */
   expected?: number,
 ) => Promise<{ code: number; output: Buffer }>;
 

@@ -126,7 +126,7 @@ const KILL_FUNCTION = `kill_session() {
 export const KILL_SESSION = `${KILL_FUNCTION}
 kill_session "$1"`;
 
-/** What `SESSION_KILLER` prints when it reads ids. Then it needs no process any more. */
+/** What `SESSION_KILLER` prints when it reads ids. Then it needs no further process. */
 export const KILLER_READY = 'ready\n';
 
 /** Kills the session of each line that it reads, and prints the line when the session has ended. */

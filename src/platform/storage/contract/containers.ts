@@ -292,7 +292,7 @@ export function testContainers(pair: () => StoragePair): void {
       }
     });
 
-    it('stop a list after too many hidden entries, at a place where it goes on', async () => {
+    it('stop a list after too many hidden entries, at a place where it continues', async () => {
       const { save, list } = await open();
       const hidden = Array.from({ length: 25 }, (_, index) =>
         createEntry(`h${String(index).padStart(2, '0')}`, { kind: 'folder', bytes: 0, content: null }),

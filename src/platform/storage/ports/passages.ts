@@ -25,7 +25,7 @@ export type IndexState = 'complete' | 'cut' | 'unreadable' | 'failed';
 
 /**
  * The texts of files for the search, and the queue of files whose texts are not up to date. Adding and deleting files
- * puts them into the queue, in the same transaction. A file that does not exist any more is never found.
+ * puts them into the queue, in the same transaction. A deleted file is never found.
  */
 export interface PassageStore {
   /**

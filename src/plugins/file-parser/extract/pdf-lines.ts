@@ -84,7 +84,7 @@ export function writeLines(lines: readonly PdfLine[], out: Markdown): void {
   end();
 }
 
-/** @returns undefined if it is no heading */
+/** @returns undefined if it is not a heading */
 function levelOf(text: string, factor: number): number | undefined {
   if (factor < HEADING || text.length > MAX_HEADING_LENGTH || !/\p{L}/u.test(text)) return undefined;
   const level = LEVELS.findIndex((least) => factor >= least);

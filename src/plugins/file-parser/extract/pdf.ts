@@ -71,7 +71,7 @@ export async function readPdf(bytes: Buffer, maxPages: number, out: Markdown | u
     }
     return pdf.numPages;
   } finally {
-    await pdf.loadingTask.destroy(); // the thread goes on to other files
+    await pdf.loadingTask.destroy(); // the thread continues with other files
   }
 }
 

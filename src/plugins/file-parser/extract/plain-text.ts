@@ -12,7 +12,7 @@ const controls = new RegExp(`[${'\\0-\\x08\\x0b\\x0e-\\x1a\\x1c-\\x1f'}]`);
  * Decodes a text: by its byte order mark, as UTF-8, or else in the encoding that it is declared to have.
  *
  * @param charset as declared; a text that is declared to be one, but in no encoding, may be in Windows-1252
- * @returns undefined if it is no text
+ * @returns undefined if it is not text
  */
 export function decodeText(
   bytes: Buffer,
