@@ -54,7 +54,7 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     maxWorkers: 5, // the tests start servers and wait for them: on two cores, two workers leave a part of them idle
     isolate: false, // otherwise each file imports everything again, which takes a third of the CPU time
-    setupFiles: [join(import.meta.dirname, 'tests/setup/wait-longer.ts')],
+    setupFiles: ['wait-longer.ts', 'keep-memory.ts'].map((file) => join(import.meta.dirname, 'tests/setup', file)),
     globalSetup: join(import.meta.dirname, 'tests/setup/bundle-libraries.ts'),
     // Processes that tests start compile what they load once: the CPU time of `headgate start` falls by 40 %.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/headgate-tests') },
