@@ -11,6 +11,9 @@ import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
 import { caseOf, imageCases, imageWireNames } from './images-wires.ts';
 import { providerKey } from './lab.ts';
 import { readRows } from './ledger-rows.ts';
+import { bundleSource } from '../setup/bundle-source.ts';
+
+const bundledSource = await bundleSource();
 
 it(
   'a generation in flight at a kill -9 is recorded once, as failed, and costs nothing',
@@ -44,6 +47,7 @@ it(
     const script = new URL('serve-until-killed.ts', import.meta.url).pathname;
     const child = spawn(process.execPath, [script, dataDir, JSON.stringify(config)], {
       stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, NODE_OPTIONS: bundledSource },
     });
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     await lines.next(); // ready

@@ -13,7 +13,7 @@ import { isFull } from '../../src/testing/full.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
-import { bundledLibraries } from '../setup/bundle-libraries.ts';
+import { bundleSource } from '../setup/bundle-source.ts';
 import { chatChunk, provider, responseObject, stream, streamFrames, type WireName, wholeBody, wires } from './lab.ts';
 
 /*
@@ -22,7 +22,8 @@ import { chatChunk, provider, responseObject, stream, streamFrames, type WireNam
  * has a mark, in its text for the provider and as its session for the ledger.
  */
 
-const kills = Number(process.env['HEADGATE_TEST_KILLS'] ?? (isFull ? 20 : 2));
+const kills = Number(process.env['HEADGATE_TEST_KILLS'] ?? (isFull ? 8 : 2));
+const bundledSource = await bundleSource();
 const clients = 12;
 const loadMs = { min: 20, max: 200 };
 const seed = Number(process.env['HEADGATE_TEST_SEED'] ?? randomInt(2 ** 31));
@@ -207,7 +208,7 @@ function prepareServer(dataDir: string, config: object): Server {
   const script = new URL('serve-until-killed.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [script, dataDir, JSON.stringify(config)], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_OPTIONS: bundledLibraries },
+    env: { ...process.env, NODE_OPTIONS: bundledSource },
   });
   children.add(child);
   child.stdin.on('error', () => {}); // it has ended, as its output shows

@@ -11,6 +11,9 @@ import { openDiskObjects } from '../../src/platform/objects/disk/disk-objects.ts
 import { createDocx, createPdf, createPptx, createXlsx } from '../../src/testing/sample-files.ts';
 import { type TestGateway, testGateway, testKeys } from '../../src/testing/test-gateway.ts';
 import { auditOf, expectIssues, type Json, main, manage, other } from './manage.ts';
+import { bundleSource } from '../setup/bundle-source.ts';
+
+const bundledSource = await bundleSource();
 
 const otherKey = 'test-other-workspace-key-1';
 const limits = { max_bytes: 200_000, workspace_bytes: 1_000_000, workspace_files: 40, parallel_uploads: 4 };
@@ -437,6 +440,7 @@ describe('failures', () => {
     try {
       const child = spawn(process.execPath, [join(import.meta.dirname, 'serve-until-killed.ts'), folder, '{}'], {
         stdio: ['pipe', 'pipe', 'inherit'],
+        env: { ...process.env, NODE_OPTIONS: bundledSource },
       });
       await once(child.stdout, 'data');
       child.stdin.write('go\n');

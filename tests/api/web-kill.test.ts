@@ -9,6 +9,9 @@ import { json, stallBeforeHeaders } from '../../src/testing/scripted-responses.t
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
 import { provider } from './lab.ts';
+import { bundleSource } from '../setup/bundle-source.ts';
+
+const bundledSource = await bundleSource();
 
 let engine: ScriptedUpstream;
 let upstream: ScriptedUpstream;
@@ -41,6 +44,7 @@ async function killAt(server: ScriptedUpstream): Promise<[Record<string, unknown
   const script = join(import.meta.dirname, 'serve-until-killed.ts');
   const child = spawn(process.execPath, [script, dataDir, JSON.stringify(config)], {
     stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: bundledSource },
   });
   try {
     await once(child.stdout, 'data');

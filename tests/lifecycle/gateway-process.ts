@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { testKeys } from '../../src/testing/index.ts';
-import { bundledLibraries } from '../setup/bundle-libraries.ts';
+import { bundleSource } from '../setup/bundle-source.ts';
 
 const entry = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -81,8 +81,11 @@ const npmEnvironment = (home: string) => ({
   npm_config_update_notifier: 'false',
 });
 
-/** The compile cache and the bundles of the tests, for a process that inherits nothing else. */
-export const compileCache = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], NODE_OPTIONS: bundledLibraries };
+/** The compile cache and the bundle of the tests, for a process that inherits nothing else. */
+export const compileCache = {
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+  NODE_OPTIONS: await bundleSource(),
+};
 
 /** Runs `headgate start`. */
 export function run({

@@ -1,21 +1,11 @@
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { writeBundles } from './write-bundles.ts';
 
 /*
  * A gateway that starts as a process loads 2,700 modules, 940 of them from two libraries. With a bundle of both, the CPU
- * time of a start falls by a quarter. src/ runs unchanged.
+ * time of a start falls by a quarter. src/ runs unchanged. bundle-source.ts bundles src/, too.
  */
 const root = join(import.meta.dirname, '../..');
 const libraries = ['typebox', 'kysely'];
@@ -37,37 +27,9 @@ export const bundledLibraries = `--import=${pathToFileURL(join(folder, 'register
 /** Writes the bundles, unless they exist. For `globalSetup`. */
 export default async function bundleLibraries(): Promise<void> {
   if (existsSync(folder)) return;
-  mkdirSync(dirname(folder), { recursive: true });
-  const next = mkdtempSync(`${folder}-`);
-  chmodSync(next, 0o755); // some tests start a gateway as another user
-  // Vitest brings Vite.
-  const vite = createRequire(createRequire(import.meta.url).resolve('vitest/package.json')).resolve('vite');
-  const { build } = (await import(pathToFileURL(vite).href)) as typeof import('vite');
-  await build({
-    root,
-    configFile: false,
-    logLevel: 'warn',
-    ssr: { noExternal: true },
-    build: {
-      ssr: true,
-      outDir: next,
-      emptyOutDir: false,
-      minify: false,
-      rolldownOptions: {
-        input: Object.fromEntries(entries.map((entry) => [entry.replace('/', '-'), entry])),
-        output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
-      },
-    },
+  await writeBundles({
+    folder,
+    input: Object.fromEntries(entries.map((entry) => [entry.replace('/', '-'), entry])),
+    bundles: entries.map((entry) => [entry, `./${entry.replace('/', '-')}.mjs`]),
   });
-  cpSync(join(import.meta.dirname, 'register-bundles.mjs'), join(next, 'register-bundles.mjs'));
-  writeFileSync(
-    join(next, 'bundles.json'),
-    JSON.stringify(Object.fromEntries(entries.map((entry) => [entry, `./${entry.replace('/', '-')}.mjs`]))),
-  );
-  try {
-    renameSync(next, folder);
-  } catch (error) {
-    if (!existsSync(folder)) throw error; // another run of the tests has written it
-    rmSync(next, { recursive: true });
-  }
 }

@@ -7,6 +7,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
 import type { Json } from '../api/manage.ts';
+import { bundleSource } from '../setup/bundle-source.ts';
+
+const bundledSource = await bundleSource();
 
 /** A process that is killed while it reads a file leaves nothing half: the next one starts the file over. */
 it('a file is completely searchable after a kill -9 in the middle of reading it', async () => {
@@ -17,6 +20,7 @@ it('a file is completely searchable after a kill -9 in the middle of reading it'
   const script = join(import.meta.dirname, '../api/serve-until-killed.ts');
   const child = spawn(process.execPath, [script, dataDir, JSON.stringify(config)], {
     stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: bundledSource },
   });
   const database = () => new DatabaseSync(join(dataDir, 'headgate.db'), { timeout: 5000 });
   const count = (): number => {
