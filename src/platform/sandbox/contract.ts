@@ -608,7 +608,7 @@ async function countRunning(sandbox: Sandbox, text: string): Promise<number> {
 }
 
 /** A server that answers each line with the same line in upper case. */
-const SERVER = `use Socket; socket(my $l, PF_INET, SOCK_STREAM, 0) or die; setsockopt($l, SOL_SOCKET, SO_REUSEADDR, 1);
+const SERVER = `use Socket; $SIG{CHLD} = "IGNORE"; socket(my $l, PF_INET, SOCK_STREAM, 0) or die; setsockopt($l, SOL_SOCKET, SO_REUSEADDR, 1);
 bind($l, sockaddr_in(8080, INADDR_LOOPBACK)) && listen($l, 5) or die; $| = 1; print "ready\n";
 while (accept(my $c, $l)) { if (!fork) { while (<$c>) { syswrite($c, uc) } exit } close $c }`;
 
@@ -658,5 +658,16 @@ export function testPort(open: () => Sandbox): void {
     await server.kill();
     const refused = await connectToPort(open(), 8080);
     expect((await buffer(refused)).length).toBe(0);
+  });
+
+  it('leaves nothing of connections that end at once', async () => {
+    const server = await open().start({ command: `perl -e '${SERVER}'` });
+    await once(server.stream, 'data'); // ready
+    const countAll = () => runShell(open(), 'set -- /proc/[0-9]*; echo $#');
+    const before = await countAll();
+    const connections = await Promise.all(Array.from({ length: 6 }, () => connectToPort(open(), 8080)));
+    for (const connection of connections) connection.destroy();
+    await expect.poll(countAll, { timeout: 20_000, interval: 50 }).toBe(before);
+    await server.kill();
   });
 }

@@ -42,8 +42,9 @@ export const pipeNames = (number: number) => ({
 export const scriptName = (number: number): string => `${number}.sh`;
 
 /**
- * Returns the script of a command. It writes two lines to its status pipe: its process id, and the exit code. If it is
- * killed, the pipe ends without them. The command cannot write to that pipe, because it does not have it open.
+ * Returns the script of a command. It writes two lines to its status pipe: its process id when the command has its pipes
+ * open, and the exit code. If it is killed, the pipe ends without them. The command cannot write to that pipe, because it
+ * does not have it open.
  */
 export function writeScript(
   number: number,
@@ -56,10 +57,13 @@ export function writeScript(
   const input = hasInput ? path(inputName(number)) : '/dev/null';
   const errors = hasInput ? '/dev/null' : path(stderr);
   return `exec 3>${path(status)}
-echo "$BASHPID" >&3
+set -- "$BASHPID"
 ${Object.entries(environment)
   .map(([name, value]) => `export ${name}=${quote(value)}\n`)
-  .join('')}BASH_ENV=${SESSION_SCRIPT_PATH} setsid bash -c ${quote(command)} <${input} >${path(stdout)} 2>${errors} 3>&-
+  .join('')}(
+  echo "$1" >&3
+  BASH_ENV=${SESSION_SCRIPT_PATH} exec setsid bash -c ${quote(command)} 3>&-
+) <${input} >${path(stdout)} 2>${errors}
 echo "$?" >&3
 `;
 }

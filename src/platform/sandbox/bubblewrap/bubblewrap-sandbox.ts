@@ -113,15 +113,17 @@ export class BubblewrapSandbox implements Sandbox {
     await pipes.createInput(number);
     this.#check();
     const status = new StatusReader(join(folders.control, pipeNames(number).status));
-    const stream = openProcessPipes(folders.control, number);
-    writeControlFile(join(folders.control, scriptName(number)), writeScript(number, command, environment, true));
-    monitor.runScript(number);
-    this.ended.addEventListener('abort', () => stream.destroy(), { once: true });
     const exited = this.#awaitExit(status).finally(() => {
       status.close();
       pipes.remove(number);
     });
-    exited.catch(() => {}); // its caller may only use the stream
+    const settled = exited.catch(() => {}); // its caller may only use the stream
+    const stream = openProcessPipes(folders.control, number, Promise.race([status.begun, settled]));
+    const destroy = (): void => void stream.destroy();
+    this.ended.addEventListener('abort', destroy, { once: true });
+    stream.once('close', () => this.ended.removeEventListener('abort', destroy)); // a sandbox has many processes
+    writeControlFile(join(folders.control, scriptName(number)), writeScript(number, command, environment, true));
+    monitor.runScript(number);
     return {
       stream,
       exited,
@@ -134,11 +136,12 @@ export class BubblewrapSandbox implements Sandbox {
 
   /** @throws {SandboxError} if the sandbox ended */
   async #awaitExit(status: StatusReader): Promise<number> {
-    const ended = new Promise<'ended'>((resolve) => {
-      if (this.ended.aborted) resolve('ended');
-      this.ended.addEventListener('abort', () => resolve('ended'), { once: true });
-    });
-    const end = await Promise.race([status.exitCode, ended]);
+    const ended = Promise.withResolvers<'ended'>();
+    const stop = (): void => ended.resolve('ended');
+    if (this.ended.aborted) stop();
+    this.ended.addEventListener('abort', stop, { once: true });
+    const end = await Promise.race([status.exitCode, ended.promise]);
+    this.ended.removeEventListener('abort', stop);
     if (end === 'ended') throw this.ended.reason;
     return end === 'killed' ? this.#explainKill() : end;
   }

@@ -4,6 +4,8 @@ import { PipeReader } from './read-pipe.ts';
 export class StatusReader {
   readonly #reader: PipeReader;
   readonly exitCode: Promise<number | 'killed'>;
+  /** Resolves when the command has its pipes open. Pending if that never happens. */
+  readonly begun: Promise<void>;
   #text = '';
 
   constructor(path: string) {
@@ -11,8 +13,11 @@ export class StatusReader {
     this.exitCode = new Promise((resolve) => {
       end = resolve;
     });
+    const begun = Promise.withResolvers<void>();
+    this.begun = begun.promise;
     this.#reader = new PipeReader(path, 64, (bytes) => {
       this.#text += bytes.toString('latin1');
+      if (this.waiter !== undefined) begun.resolve();
       const exitCode = /^\d+\n(\d{1,3})\n/.exec(this.#text)?.[1];
       if (exitCode !== undefined) end(Number(exitCode));
     });
