@@ -1,6 +1,13 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  request as httpRequest,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,8 +68,9 @@ describe('a request for an intern that another process runs', () => {
     hostUrl = urlOf(await own(0));
     const owners = createOwnerForwarder(front!);
     const intern = () => ({ runtimeAddress: address }) as Intern; // only this field is read
-    const gateway = await serve((request, response) => {
-      owners.forward(intern(), { request, response, isChat: request.url === '/chat' }).catch((error) => {
+    const gateway = await serve(async (request, response) => {
+      const body = request.url === '/read' ? Buffer.from(await text(request)) : undefined;
+      owners.forward(intern(), { request, response, body, isChat: request.url === '/chat' }).catch((error) => {
         const { status, headers, body } = writeInternChatError(error);
         response.writeHead(status, headers).end(JSON.stringify(body));
       });
@@ -100,6 +108,21 @@ describe('a request for an intern that another process runs', () => {
       hop,
     ]);
     expect(await response.text()).toBe(`POST /chat?b=1 ${new URL(url).host} Bearer a body`);
+  });
+
+  it.each([
+    ['a body without a length', '/piped', { 'transfer-encoding': 'chunked' }],
+    ['a body without a length that is read before', '/read', { 'transfer-encoding': 'chunked' }],
+    ['a length that the client calls a header of the connection', '/piped', { connection: 'content-length' }],
+  ])('has %s', async (_, path, headers) => {
+    address = ofHost();
+    received.length = 0;
+    const body = 'GET /hidden HTTP/1.1\r\nhost: a\r\n\r\n';
+    const length = 'connection' in headers && { 'content-length': body.length };
+    const sent = httpRequest(url + path, { method: 'DELETE', headers: { ...headers, ...length } }).end(body);
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(await text(response)).toBe(`DELETE ${path} ${new URL(url).host} undefined ${body}`);
+    expect(received).toEqual([`DELETE ${path}`]);
   });
 
   it.each([
@@ -147,6 +170,7 @@ describe('a request for an intern that another process runs', () => {
     expect(rest.slice(1)).toEqual(['data: [DONE]', '']);
     const whole = `${hello}data: [DONE]\n\n`;
     expect(await read(whole)).toBe(whole);
+    expect(await read(...whole)).toBe(whole);
   });
 
   it('ends at the owner when the client disconnects', async () => {
@@ -198,6 +222,12 @@ describe('a request for an intern that another process runs', () => {
     address = ofHost();
     received.length = 0;
     const other = { id: hashHost('other', '/data'), sign };
+    const switcher = await serve(({ socket }) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
+    }, 0);
+    address = ofHost(urlOf(switcher));
+    expect(await readFailure(await fetch(url))).toEqual(lost);
+    address = ofHost();
     const strangers: (typeof proveOwnHost)[] = [() => 'x', () => undefined, (_, sent) => proveOwnHost(other, sent)];
     for (const proof of strangers) {
       hostProves = proof;

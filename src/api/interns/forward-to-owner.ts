@@ -6,7 +6,14 @@ import type { Intern } from '../../domain/intern.ts';
 import { createChatError } from './chat-failure.ts';
 import type { HostIdentity } from './host-proof.ts';
 import { readOwnerAddress } from './owner-address.ts';
-import { listOnwardHeaders, listReturnedHeaders, passRequest, passUpgrade, type UpgradeRequest } from './pass-on.ts';
+import {
+  listOnwardHeaders,
+  listReturnedHeaders,
+  type OnwardRequest,
+  passRequest,
+  passUpgrade,
+  type UpgradeRequest,
+} from './pass-on.ts';
 import { relayChatStream } from './relay-chat-stream.ts';
 import { connectToHost, connectToProcess, type OwnerConnection } from './reach-owner.ts';
 
@@ -47,24 +54,22 @@ export function createOwnerForwarder(identity: HostIdentity): OwnerForwarder {
       throw explainLostOwner(cause as Error, owner);
     }
   }
-  const describe = (owner: Owner, connection: OwnerConnection, request: IncomingMessage, body?: Buffer) => ({
-    ...connection,
-    options: { ...connection.options, path: request.url },
-    headers: {
-      ...listOnwardHeaders(request),
-      [FORWARDED]: owner.kind,
-      ...(body !== undefined && { 'content-length': String(body.length) }),
-    },
-    body,
-    explain: (cause: Error) => explainLostOwner(cause, owner),
-  });
+  function describe(owner: Owner, connection: OwnerConnection, request: IncomingMessage, body?: Buffer): OnwardRequest {
+    const headers: OnwardRequest['headers'] = { ...listOnwardHeaders(request), [FORWARDED]: owner.kind };
+    if (body !== undefined) {
+      delete headers['transfer-encoding']; // beside a length it is invalid
+      headers['content-length'] = String(body.length);
+    }
+    const options = { ...connection.options, path: request.url };
+    return { ...connection, options, headers, body, explain: (cause) => explainLostOwner(cause, owner) };
+  }
 
   return {
     async forward(intern, { request, response, body, isChat = false }) {
       const owner = findOwner(identity, intern, request);
       const connection = await connect(owner);
-      response.once('close', () => connection.close()); // also if the client disconnects
-      if (response.destroyed) connection.close();
+      if (response.destroyed) return connection.close(); // the client has disconnected meanwhile
+      response.once('close', () => connection.close());
       try {
         const incoming = await passRequest(request, describe(owner, connection, request, body));
         response.writeHead(incoming.statusCode!, listReturnedHeaders(incoming));

@@ -10,6 +10,7 @@ import { createHostProxy } from './host-proxy.ts';
 const hostname = 'scout-0a1b2c3d.interns.test';
 const intern = { id: 'i1', status: 'running', hostname, runtimeAddress: 'unix:/none#1' } as Intern; // the read fields
 const sign = (purpose: string, text: string): string => Buffer.from(`${purpose} ${text}`).toString('base64url');
+const SWITCH = 'HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n';
 const token = sign('intern-daemon', 'i1 unix:/none#1');
 
 describe('the host name of an intern', () => {
@@ -18,6 +19,8 @@ describe('the host name of an intern', () => {
   const servers: Server[] = [];
   let agentPort: number;
   let port: number;
+  /** Called before a connection to the agent is used. */
+  let onConnect = async (): Promise<void> => {};
   const listen = async (server: Server): Promise<number> => {
     servers.push(server.listen(0, '127.0.0.1'));
     await once(server, 'listening');
@@ -28,12 +31,16 @@ describe('the host name of an intern', () => {
     const agent = createServer((request, response) => {
       seen.push(request);
       response.setHeader('set-cookie', ['a=1; Domain=interns.test; Path=/', 'b=2']);
+      if (request.url === '/101') return request.socket.write(SWITCH);
+      if (request.url === '/99') return request.socket.end('HTTP/1.1 099 No\r\n\r\n');
       if (request.url !== '/silent') response.end(`agent ${request.url}`);
+      return response;
     });
     agent.on('upgrade', (request, socket) => {
       seen.push(request);
+      if (request.url === '/silent') return socket.resume();
       if (request.url === '/no') return socket.write('HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nno');
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\nhello ');
+      socket.write(`${SWITCH}hello `);
       return socket.pipe(socket);
     });
     agentPort = await listen(agent);
@@ -42,6 +49,7 @@ describe('the host name of an intern', () => {
         const socket = connect(agentPort, '127.0.0.1');
         upstreams.add(socket.on('close', () => upstreams.delete(socket)));
         await once(socket, 'connect');
+        await onConnect();
         return socket;
       },
     };
@@ -91,7 +99,7 @@ describe('the host name of an intern', () => {
     expect(
       await exchange(['GET / HTTP/1.1', 'host: gone-0a1b2c3d.interns.test', 'connection: close', authorization]),
     ).toMatch(/^HTTP\/1.1 401/);
-    for (const target of ['http://[', '//.headgate/health', 'http://other.test/x']) {
+    for (const target of ['http://[', '//.headgate/health', '/a/..//.headgate/health', 'http://other.test/x']) {
       expect(await get(target, authorization), target).toMatch(/^HTTP\/1.1 400/);
     }
     for (const target of ['/.headgate/health', '/%2eheadgate/health', '/a/../.headgate/runs']) {
@@ -120,6 +128,47 @@ describe('the host name of an intern', () => {
     await vi.waitFor(() => expect(seen.at(-1)?.url).toBe('/silent'));
     socket.destroy();
     await vi.waitFor(() => expect(upstreams.size).toBe(0));
+  });
+
+  it.each([
+    [],
+    ['connection: Upgrade', 'upgrade: websocket'],
+  ])('frees it also if the client disconnects before it is used, or a WebSocket before it is accepted', async (...headers) => {
+    const lines = [`GET /silent HTTP/1.1`, `host: ${hostname}`, `authorization: Bearer ${token}`, ...headers];
+    const reached = Promise.withResolvers<void>();
+    for (const isEarly of [true, false]) {
+      const socket = connect(port, '127.0.0.1');
+      const closed = once(socket, 'close');
+      onConnect = async () => {
+        if (isEarly) socket.destroy();
+        await (isEarly && closed);
+        reached.resolve();
+      };
+      const before = seen.length;
+      socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+      await reached.promise;
+      if (!isEarly) {
+        await vi.waitFor(() => expect(seen.length).toBeGreaterThan(before));
+        socket.destroy();
+      }
+      await vi.waitFor(() => expect(upstreams.size).toBe(0));
+    }
+    onConnect = async () => {};
+  });
+
+  it('is a 502 if the agent switches protocols without a request for it, or its status is none', async () => {
+    for (const path of ['/101', '/99']) {
+      expect(await get(path, `authorization: Bearer ${token}`), path).toMatch(/^HTTP\/1.1 502 [\s\S]*unreachable/);
+    }
+  });
+
+  it('frames each body, also if the client calls its length a header of the connection', async () => {
+    const before = seen.length;
+    const hidden = 'GET /hidden HTTP/1.1\r\nhost: a';
+    const length = [`content-length: ${hidden.length + 4}`, 'connection: content-length'];
+    await get('/outer', `authorization: Bearer ${token}`, ...length, '', hidden);
+    const received = seen.slice(before).map((request) => [request.url, request.headers['transfer-encoding']]);
+    expect(received).toEqual([['/outer', 'chunked']]);
   });
 
   it('passes a WebSocket on, and nothing after an agent has rejected it', async () => {

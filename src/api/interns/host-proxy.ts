@@ -66,6 +66,7 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
       return;
     }
     const upstream = await live.running.connect().catch((error: unknown) => Promise.reject(toFailure(error)));
+    if (response.destroyed) return void upstream.destroy(); // the client has disconnected meanwhile
     // A client that disconnects frees the connection, also if the agent has not responded.
     response.once('close', () => void upstream.destroy());
     try {
@@ -109,7 +110,8 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
 /** @throws {GatewayError} `bad_request` */
 function readTargetOfRequest({ url = '/' }: IncomingMessage): URL {
   const parsed = URL.parse(url, 'http://intern');
-  if (parsed && url.startsWith('/') && !url.startsWith('//')) return parsed;
+  // `/x/..//y` becomes `//y`, which agents can read in another way
+  if (parsed && url.startsWith('/') && ![url, parsed.pathname].some((path) => path.startsWith('//'))) return parsed;
   throw createChatError('bad_request', 'The target of the request must be a path.');
 }
 

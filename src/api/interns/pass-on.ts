@@ -3,6 +3,9 @@ import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { removeHopHeaders } from '../../platform/egress/hop-headers.ts';
 
+/** Bytes of a client that are read before the server has accepted the other protocol. */
+const MAX_EARLY_BYTES = 65_536;
+
 /** How a client sends a request that is passed on, and where to. */
 export interface OnwardRequest {
   /** Sends requests over TLS, if it is that of `node:https`. */
@@ -21,7 +24,11 @@ export interface OnwardRequest {
 export function listOnwardHeaders(request: IncomingMessage): Record<string, string | string[]> {
   const headers = removeHopHeaders(request.headersDistinct);
   headers.delete('expect'); // the gateway has answered it
-  if (request.headers['transfer-encoding'] !== undefined) headers.set('transfer-encoding', ['chunked']);
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  // A body without a length would be read as the next request. `Connection` can name the header of the length.
+  if (encoding !== undefined || (length !== undefined && !headers.has('content-length'))) {
+    headers.set('transfer-encoding', ['chunked']);
+  }
   const [host] = headers.get('host') ?? [];
   return { ...Object.fromEntries(headers), ...(host !== undefined && { host }) }; // Node rejects a list of one
 }
@@ -35,9 +42,15 @@ export function passRequest(request: IncomingMessage, onward: OnwardRequest): Pr
   const { body, explain } = onward;
   const received = Promise.withResolvers<IncomingMessage>();
   const outgoing = open(request, onward, onward.headers);
-  outgoing.on('response', received.resolve);
+  outgoing.on('response', (incoming) => {
+    if (isFinal(incoming)) received.resolve(incoming);
+    else outgoing.destroy(createProtocolError(incoming));
+  });
   outgoing.on('error', (cause) => received.reject(explain(cause)));
-  outgoing.on('upgrade', (_, socket) => void socket.destroy());
+  outgoing.on('upgrade', (incoming, socket) => {
+    socket.destroy(); // without an error of the request
+    received.reject(explain(createProtocolError(incoming)));
+  });
   request.on('aborted', () => void outgoing.destroy());
   if (body === undefined) request.pipe(outgoing);
   else outgoing.end(body);
@@ -68,10 +81,15 @@ export async function passUpgrade(
   const upgrade = request.headers.upgrade ?? 'websocket';
   const outgoing = open(request, onward, { ...onward.headers, connection: 'Upgrade', upgrade });
   outgoing.on('upgrade', (incoming, upstream, first) => opened.resolve({ incoming, upstream, first }));
-  outgoing.on('response', (incoming) => opened.resolve({ incoming }));
+  outgoing.on('response', (incoming) => {
+    if (isFinal(incoming)) opened.resolve({ incoming });
+    else outgoing.destroy(createProtocolError(incoming));
+  });
   outgoing.on('error', (cause) => opened.reject(onward.explain(cause)));
   const stop = (): void => void outgoing.destroy();
   socket.once('close', stop);
+  if (socket.destroyed || socket.readableEnded) stop();
+  const early = holdBytes(socket, head, stop);
   outgoing.end();
   const { incoming, upstream, first } = await opened.promise;
   try {
@@ -79,11 +97,12 @@ export async function passUpgrade(
       await pipeline(Readable.from(writeRejection(incoming, listHeaders(incoming))), socket);
       return;
     }
+    const held = early.release();
     socket.off('close', stop); // from here on both ends close each other
     const upgraded = ['connection', 'Upgrade', 'upgrade', incoming.headers.upgrade ?? 'websocket'];
     socket.write(writeHead(101, 'Switching Protocols', [...listHeaders(incoming), ...upgraded]));
     if (first && first.length > 0) socket.write(first);
-    if (head.length > 0) upstream.write(head);
+    if (held.length > 0) upstream.write(held);
     await Promise.all([pipeline(socket, upstream), pipeline(upstream, socket)]);
   } catch {
     socket.destroy(); // one side has disconnected
@@ -91,6 +110,28 @@ export async function passUpgrade(
     outgoing.destroy();
     upstream?.destroy();
   }
+}
+
+/**
+ * Reads what a client sends before it may, because only a socket that is read shows that the client has disconnected.
+ *
+ * @param leave called if it has
+ */
+function holdBytes(socket: Duplex, head: Buffer, leave: () => void): { release(): Buffer } {
+  const held = [head];
+  let bytes = head.length;
+  const hold = (piece: Buffer): void => {
+    held.push(piece);
+    bytes += piece.length;
+    if (bytes > MAX_EARLY_BYTES) socket.pause();
+  };
+  socket.on('data', hold).once('end', leave);
+  return {
+    release() {
+      socket.pause().off('data', hold).off('end', leave);
+      return Buffer.concat(held);
+    },
+  };
 }
 
 function open(
@@ -102,6 +143,12 @@ function open(
   watch?.(outgoing);
   return outgoing;
 }
+
+/** Whether a response is not an interim one: 101 without a request for it, or a number that is no status. */
+const isFinal = ({ statusCode }: IncomingMessage): boolean => statusCode! >= 200;
+
+const createProtocolError = ({ statusCode }: IncomingMessage): Error =>
+  new Error(`The response has the status ${statusCode}.`);
 
 /** Writes a response whose end is that of the connection. */
 async function* writeRejection(response: IncomingMessage, headers: readonly string[]): AsyncGenerator<Buffer> {

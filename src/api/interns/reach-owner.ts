@@ -61,6 +61,10 @@ async function proveHost(
   const outgoing = send({ path: '/health', headers: { [HOST_CHALLENGE]: challenge.text }, signal });
   const received = Promise.withResolvers<void>();
   outgoing.on('error', received.reject);
+  outgoing.on('upgrade', (_, socket) => {
+    socket.destroy(); // without an error of the request
+    received.reject(createStrangerError());
+  });
   outgoing.on('response', async (incoming) => {
     try {
       incoming.resume();

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createChatError, describeChatFailure } from './chat-failure.ts';
 
@@ -12,23 +11,29 @@ const MAX_WAITING = 16 * 1024 * 1024;
  * `stream_severed`, the final chunk and `[DONE]`, as after every error.
  */
 export async function relayChatStream(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-  let [rest, last, isDone] = ['', '', false];
+  let [last, isDone, waits] = ['', false, 0];
+  /** The begun chunk, in pieces. They are joined once: a long chunk has many. */
+  let begun: string[] = [];
   incoming.setEncoding('utf8');
   try {
     for await (const piece of incoming as AsyncIterable<string>) {
-      rest += piece;
-      const end = rest.lastIndexOf(END) + END.length;
-      if (end < END.length) {
-        if (rest.length > MAX_WAITING) throw new Error('A chunk is too long.');
+      const before = begun.at(-1)?.at(-1) ?? '';
+      begun.push(piece);
+      waits += piece.length;
+      if (!`${before}${piece}`.includes(END)) {
+        if (waits > MAX_WAITING) throw new Error('A chunk is too long.');
         continue;
       }
-      const whole = rest.slice(0, end);
-      rest = rest.slice(end);
+      const text = begun.join('');
+      const end = text.lastIndexOf(END) + END.length;
+      const whole = text.slice(0, end);
+      begun = [text.slice(end)];
+      waits = text.length - end;
       const frames = whole.split(END);
       last = frames.findLast((frame) => frame.startsWith('data: {')) ?? last;
       isDone ||= frames.includes(DONE);
       if (response.destroyed) return;
-      if (!response.write(whole)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      if (!response.write(whole)) await awaitDrain(response);
     }
   } catch {
     // reported below
@@ -37,6 +42,16 @@ export async function relayChatStream(incoming: IncomingMessage, response: Serve
   if (!isDone) response.write(writeSevered(last));
   response.end();
 }
+
+/** Waits until the client has read, or has disconnected. A stream waits often, so nothing of a wait may remain. */
+const awaitDrain = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const settle = (): void => {
+      response.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    response.once('drain', settle).once('close', settle);
+  });
 
 /** Writes the end of a stream, with the fields that all its chunks share. */
 function writeSevered(frame: string): string {
