@@ -29,7 +29,7 @@ import type { GatewayMessagesFields } from './types/anthropic.ts';
 type Deprecated = 'route';
 
 /** Fields that only the beta types of the client have. */
-type BetaField = 'context_management' | 'fallbacks' | 'mcp_servers' | 'output_format';
+type BetaField = 'context_management' | 'fallbacks' | 'mcp_servers' | 'output_format' | 'thread';
 
 /** A field may be null where the gateway ignores it. */
 type Stated<Fields> = { [Name in keyof Fields]?: NonNullable<Fields[Name]> };

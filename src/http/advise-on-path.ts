@@ -18,6 +18,18 @@ const elsewhere: readonly { path: RegExp; advice: string }[] = [
     advice: `Send the request to POST ${base}/images, with input images as \`input_references\`.`,
   },
   {
+    path: /^\/(messages\/)?batches(\/|$)/,
+    advice: 'Batches are not offered. Send each request by itself.',
+  },
+  {
+    path: /^\/audio\//,
+    advice: 'Audio is not generated or transcribed. Models that take audio get it as a part of a message.',
+  },
+  {
+    path: /^\/moderations$/,
+    advice: 'The plugin `moderation` and guardrails check the input of a request.',
+  },
+  {
     path: /^\/(uploads|vector_stores)(\/|$)/,
     advice: `Store files with POST ${base}/files, and name them in \`input\` as \`file_id\`.`,
   },

@@ -79,7 +79,7 @@ export function explainUnknownKind(kinds: Kinds, given: unknown, path: string, r
 }
 
 function hintAtKind(given: unknown, { key, schemas, reserved }: Kinds): string | undefined {
-  if (key === 'role' && given === 'tool') {
+  if (key === 'role' && given === 'tool' && !reserved.has(given)) {
     return 'the output of a tool is a separate item: `{"type": "function_call_output", "call_id", "output"}`';
   }
   const name = reserved.get(given);
@@ -117,7 +117,8 @@ function hintAt(typed: unknown, names: string[]): string | undefined {
 function explainUnion(members: TSchema[], value: unknown, path: string, report: Report): void {
   const words = members.map(wordsOf);
   if (words.every((each) => each !== undefined)) {
-    explainWords({ enum: words.flat() }, value, path, report);
+    const says = members.map((member) => keywordsOf(member).says).find((each) => each !== undefined);
+    explainWords({ enum: words.flat(), ...(says !== undefined && { says }) }, value, path, report);
     return;
   }
   const candidates = members.filter((member) => isOfType(member, value));
@@ -171,7 +172,8 @@ function explainArray(rules: Keywords, value: unknown[], path: string, report: R
   if (value.length < minItems) {
     report.add(path, minItems === 1 ? 'must not be empty' : `must have ${minItems} or more entries`);
   }
-  if (value.length > maxItems) report.add(path, `has ${value.length} entries; at most ${maxItems} are allowed`);
+  if (value.length > maxItems)
+    report.add(path, rules.says ?? `has ${value.length} entries; at most ${maxItems} are allowed`);
   if (items === undefined) return;
   const last = Math.min(value.length, maxItems); // excess entries are already reported
   for (let index = 0; index < last && !report.isFull; index++) {

@@ -119,6 +119,40 @@ describe.each(backEnds.all)('the anthropic client with $kind', (backEnd) => {
     } else if (sent) expect(JSON.stringify(sent)).toContain('sunny');
   });
 
+  it.each([false, true])('runs tools until the model has finished, streamed: %s', async (stream) => {
+    const prompt = backEnd.script(
+      'Weather?',
+      { reasoning: 'Look.', text: 'One moment.', calls: [bern] },
+      { text: 'Sunny.' },
+    );
+    backEnd.takeUpstreamBodies();
+    const asked: unknown[] = [];
+    const tool = {
+      ...weather,
+      run: (input: unknown) => {
+        asked.push(input);
+        return 'sunny';
+      },
+      parse: (input: unknown) => input,
+    };
+    const runner = client.beta.messages.toolRunner({
+      model,
+      max_tokens,
+      thinking: { type: 'enabled', budget_tokens: 1024 },
+      messages: [{ role: 'user', content: prompt }],
+      tools: [tool],
+      stream,
+    });
+    const last = await runner.runUntilDone();
+
+    expect(asked).toEqual([bern.input]);
+    expect(last.content.map((block) => block.type === 'text' && block.text)).toEqual(['Sunny.']);
+    expect(runner.params.messages).toHaveLength(4);
+    const sent = JSON.stringify(backEnd.takeUpstreamBodies());
+    expect(sent).not.toContain('thread');
+    if (kind !== 'simulator') expect(sent).toContain('One moment.'); // the whole conversation goes to the provider
+  });
+
   it('streams the same tool calls as it buffers', async () => {
     const message = await ask({ text: 'I look it up.', calls: [bern, olten] }, { tools: [weather] });
     expect(message.content.map(({ type }) => type)).toEqual(['text', 'tool_use', 'tool_use']);

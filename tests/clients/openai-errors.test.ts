@@ -178,6 +178,9 @@ describe('a feature of the openai client that this gateway does not have', () =>
       'POST /api/v1/files',
     ],
     ['vectorStores', () => client.vectorStores.list(), 'POST /api/v1/files'],
+    ['batches', () => client.batches.list(), 'Send each request by itself'],
+    ['audio.speech', () => client.audio.speech.create({ model, voice: 'alloy', input: 'Hello' }), 'part of a message'],
+    ['moderations', () => client.moderations.create({ input: 'Hello' }), 'plugin `moderation`'],
   ])('is a NotFoundError with the remedy: %s', async (_, call, advice) => {
     const error = await failureOf(call());
 
@@ -205,6 +208,32 @@ describe('a feature of the openai client that this gateway does not have', () =>
     const error = await failureOf(client.get('/nothing'));
 
     expect(error.message).toBe('404 There is no GET /api/v1/nothing here.');
+  });
+
+  it.each([
+    ['n', { n: 2 }, 'must be 1: send one request for each choice, got 2'],
+    ['store', { store: true }, 'stores no completion, got true'],
+    ['audio', { audio: { voice: 'alloy', format: 'mp3' } }, 'generates no audio'],
+  ])('is a BadRequestError of chat completions with the remedy: %s', async (path, fields, advice) => {
+    const params = { model, messages, ...fields } as Parameters<typeof client.chat.completions.create>[0];
+
+    const error = await failureOf(client.chat.completions.create(params));
+
+    expect(error).toMatchObject({ status: 400, param: path });
+    expect(error.message).toContain(advice);
+  });
+
+  it.each([
+    ['best_of', { best_of: 2 }, 'only one completion is generated'],
+    ['echo', { echo: true }, 'do not repeat the prompt'],
+    ['suffix', { suffix: 'x' }, 'do not insert text'],
+    ['prompt', { prompt: ['a', 'b'] }, 'one request for each prompt'],
+    ['prompt', { prompt: [1, 2] }, 'texts in place of token ids'],
+  ])('is a BadRequestError of the older completions with the remedy: %s', async (path, fields, advice) => {
+    const error = await failureOf(client.completions.create({ model, prompt: 'Hello', ...fields }));
+
+    expect(error).toMatchObject({ status: 400, param: path });
+    expect(error.message).toContain(advice);
   });
 
   it.each([

@@ -228,3 +228,23 @@ it('any conversation of known and unknown blocks reaches the native wire unchang
     { numRuns: 100 },
   );
 });
+
+it('a null is a field that is not set', () => {
+  const nulls = { max_tokens: null, system: null, thread: null, tools: null, thinking: null, stop_sequences: null };
+  const messages = [user(text('Hi'))];
+  expect(sendNatively({ ...base, messages, ...nulls })).toEqual(sendNatively({ model: base.model, messages }));
+});
+
+it('a role of chat completions is rejected with the role of this format', () => {
+  const check = (role: string) => () => checkMessagesBody({ ...base, messages: [{ role, content: 'x' }] });
+  expect(check('tool')).toThrow('did you mean `user`?');
+  expect(check('developer')).toThrow('did you mean `system`?');
+});
+
+it('an effort becomes the budget of a model that has none, and is not sent', () => {
+  const asked = { ...base, messages: [user(text('Hi'))], thinking: { type: 'adaptive' } };
+  const { body } = sendNatively({ ...asked, output_config: { effort: 'low', format: null } });
+  expect(body).toMatchObject({ thinking: { type: 'enabled' }, output_config: { format: null } });
+  expect(body['output_config']).not.toHaveProperty('effort');
+  expect(sendNatively({ ...asked, output_config: { effort: 'low' } }).body['output_config']).toBeUndefined();
+});

@@ -41,7 +41,7 @@ export const errorTypeOf = (errorType: string): string => typesByWord.get(errorT
 export const writeMessagesError: ErrorDialect = (thrown, routerMetadata, requestId) => {
   const { status, headers, body } = writeErrorEnvelope(thrown, routerMetadata);
   const { message, metadata: all, availability } = body.error;
-  const { error_type: errorType, ...metadata } = all;
+  const { error_type: errorType, details, ...metadata } = all;
   return {
     status,
     headers: requestId === undefined ? headers : { ...headers, 'request-id': requestId },
@@ -53,6 +53,7 @@ export const writeMessagesError: ErrorDialect = (thrown, routerMetadata, request
         error_type: errorType,
         code: status,
         metadata,
+        ...(details !== undefined && { details }),
         ...(availability && { availability }),
       },
       ...(requestId !== undefined && { request_id: requestId }),

@@ -23,7 +23,7 @@ export function readChatSettings(body: ChatSettings, translated: TranslatedBody)
   }
   if (body.service_tier === null) target['service_tier'] = null;
   if (body.max_tokens) translated.max_output_tokens = body.max_tokens;
-  if (body.stop) translated.stop = typeof body.stop === 'string' ? [body.stop] : body.stop;
+  if (body.stop?.length) translated.stop = typeof body.stop === 'string' ? [body.stop] : body.stop;
   readText(body, translated);
   const reasoning = readReasoning(body);
   if (reasoning) translated.reasoning = reasoning;

@@ -154,6 +154,10 @@ describe('settings', () => {
     expect(request(sent)).toMatchObject(expected);
   });
 
+  it('have no empty list of stop texts, which servers reject', () => {
+    expect(request({ stop: [] })).not.toHaveProperty('stop');
+  });
+
   it('use a preset, whose system prompt precedes the messages', () => {
     const fields = JSON.stringify({ temperature: 0.5, instructions: 'Be brief.' });
     const presets = new Map([['brief', { slug: 'brief', version: 3, status: 'active', fields }]]);

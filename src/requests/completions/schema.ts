@@ -8,7 +8,7 @@ const prompt = Type.Union([
   Type.Array(Type.String({ minLength: 1 }), {
     minItems: 1,
     maxItems: 1,
-    says: 'must be a text, or a list of one text: send one request for each prompt',
+    says: 'must be a text, or a list of one text: send one request for each prompt, and texts in place of token ids',
   }),
 ]);
 

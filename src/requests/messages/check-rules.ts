@@ -11,7 +11,7 @@ export function checkMessagesRules(body: MessagesBody, report: Report): void {
 }
 
 function checkThinking({ thinking, max_tokens: limit }: MessagesBody, report: Report): void {
-  if (thinking?.type !== 'enabled' || limit === undefined || thinking.budget_tokens < limit) return;
+  if (thinking?.type !== 'enabled' || !limit || thinking.budget_tokens < limit) return;
   const says = `must be less than \`max_tokens\` (${limit}), got ${thinking.budget_tokens}`;
   report.add('thinking.budget_tokens', says);
 }

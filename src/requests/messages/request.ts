@@ -1,4 +1,4 @@
-import { invalidRequest } from '../../domain/errors.ts';
+import { GatewayError, invalidRequest, type Issue } from '../../domain/errors.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { NativeRequest } from '../../domain/native.ts';
 import type { ReasoningSetting, TextSetting } from '../../domain/request.ts';
@@ -41,8 +41,20 @@ export function checkMessagesBody(body: unknown): MessagesBody {
       if (report.issues.length === 0) report.add('', 'has a shape that the interface does not know');
     } else checkMessagesRules(body, report);
   }
-  if (report.issues.length > 0) throw invalidRequest(report.issues);
+  if (report.issues.length > 0) throw noteThread(invalidRequest(report.issues));
   return body as MessagesBody; // the schema has accepted it
+}
+
+/**
+ * Adds what makes clients of the format send the whole conversation in place of a thread. choice 789
+ *
+ * @see docs/reference/messages.md#threads
+ */
+function noteThread(error: GatewayError): GatewayError {
+  const issues = error.metadata['issues'] as Issue[]; // `invalidRequest` has added them
+  if (!issues.some(({ path }) => path === 'thread')) return error;
+  const details = { error_code: 'thread_unsupported_request', unsupported: ['thread'] };
+  return new GatewayError('invalid_request', error.message, { metadata: { ...error.metadata, details } });
 }
 
 /** Reads the input of a checked body again. */
@@ -100,7 +112,8 @@ export function translateBody(body: MessagesBody, format: FormatHeaders, notes?:
   put('user', body.metadata?.user_id, 'metadata.user_id');
   put('service_tier', readTier(body), 'service_tier');
   // Blocks are messages of the input. Null keeps the system prompt of a preset from joining them.
-  if (body.system !== undefined) written['instructions'] = typeof body.system === 'string' ? body.system : null;
+  if (body.system !== undefined && body.system !== null)
+    written['instructions'] = typeof body.system === 'string' ? body.system : null;
   notes?.add('instructions', 'system');
   written['input'] = writeMessagesInput(body, notes);
   notes?.add('input', 'messages');

@@ -130,11 +130,22 @@ const turn = <const Role extends string, Block extends TSchema>(role: Role, bloc
   Type.Object({ role: Type.Literal(role), content: Type.Union([Type.String(), Type.Array(block)]) });
 
 /** An entry of `messages`. */
-export const message = byKind('a message', 'role', {
-  user: turn('user', userBlock),
-  assistant: turn('assistant', assistantBlock),
-  system: turn('system', textBlock),
-});
+export const message = byKind(
+  'a message',
+  'role',
+  {
+    user: turn('user', userBlock),
+    assistant: turn('assistant', assistantBlock),
+    system: turn('system', textBlock),
+  },
+  // Names of chat completions. Results of tools are blocks of the user here.
+  {
+    reserved: new Map([
+      ['tool', 'user'],
+      ['developer', 'system'],
+    ]),
+  },
+);
 
 /** The kinds of blocks by role, for docs. */
 export const blockKinds: readonly string[] = [...new Set([...Object.keys(ownBlocks), ...Object.keys(modelBlocks)])];
