@@ -77,9 +77,9 @@ export interface Intern {
   /** Unique for its creator in its workspace. */
   name: string;
   description: string | null;
-  /** Standing instructions. Each start of the runtime reads them. */
+  /** Standing instructions. Provisioning reads them; restarts of the runtime do not. */
   instructions: string | null;
-  /** Slug of its model; null: the default of the workspace. Each start of the runtime reads it. */
+  /** Slug of its model; null: the default of the workspace. Provisioning reads it; restarts of the runtime do not. */
   model: string | null;
   status: InternStatus;
   /** Without a scheme and a port. Null before its first provisioning. */

@@ -74,7 +74,11 @@ async function checkHealth({ parts, job }: InternWork, intern: Intern): Promise<
   }
 }
 
-/** Starts the runtime again, with new credentials. @returns why it did not start */
+/**
+ * Starts the runtime again, with new credentials, and with the model and the instructions that it was provisioned with. choice 781
+ *
+ * @returns why it did not start
+ */
 async function restartRuntime(work: InternWork, intern: Intern): Promise<string | undefined> {
   const { parts, job, internId } = work;
   const { provisionMs, stopMs } = parts.settings();
@@ -82,8 +86,9 @@ async function restartRuntime(work: InternWork, intern: Intern): Promise<string 
   // First: nothing sends requests to the runtime of a process that has ended.
   if (!(await writeRunningFields(work, { runtimeAddress: null }))) return 'The intern was changed.';
   try {
+    const provisioned = { ...intern, ...(await parts.interns.findProvisioned(internId)) };
     const runtimeAddress = await limitTime({ what: 'The restart', ms: provisionMs, signal: job.signal }, (signal) =>
-      bootIntern(work, intern, { signal, onStep: async () => {} }),
+      bootIntern(work, provisioned, { signal, onStep: async () => {} }),
     );
     if (!(await writeRunningFields(work, { runtimeAddress }))) throw new Error('The intern was changed.');
     parts.numbers.restarted();

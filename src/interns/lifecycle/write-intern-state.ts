@@ -3,7 +3,8 @@ import type { InternFields } from '../../platform/storage/ports/interns.ts';
 import type { InternWork } from './lifecycle-parts.ts';
 
 /**
- * Makes a transition of the table, if the intern still has one of its statuses and this process still owns it.
+ * Makes a transition of the table, if the intern still has one of its statuses and this process still owns it. Provisioning
+ * begins with `take`: from then on, the runtime has the current model and instructions.
  *
  * @returns undefined: a caller or another process was faster
  */
@@ -20,6 +21,7 @@ export async function writeTransition(
     id: internId,
     from,
     fields: { ...fields, status, updatedAtMs: parts.now() },
+    provisions: trigger === 'take',
     lease: job.lease,
   });
   return written === 'name' ? undefined : written; // the name does not change

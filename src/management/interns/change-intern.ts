@@ -46,7 +46,7 @@ export const requestDeletion = (
     },
   });
 
-/** Changes the configuration. Omitted fields stay. The next start of the runtime reads it. */
+/** Changes the configuration. Omitted fields stay. The next provisioning reads it. */
 export const updateIntern = (
   parts: InternParts,
   caller: InternCaller,

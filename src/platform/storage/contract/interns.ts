@@ -147,6 +147,22 @@ export function testInterns(pair: () => StoragePair): void {
       expect(await storage.interns.updateIntern({ id, from: ['queued'], fields: cleared })).toMatchObject(cleared);
     });
 
+    it('keep the model and the instructions that they were provisioned with', async () => {
+      const { interns } = pair().storage;
+      const { id } = await addNew({ workspaceId: await addWorkspace(), status: 'queued' });
+      expect(await interns.findProvisioned(id)).toEqual({ model: null, instructions: null });
+      const take = { id, from: ['queued'] as const, provisions: true };
+      await interns.updateIntern({ ...take, fields: { status: 'provisioning', model: 'a/b' } });
+      await interns.updateIntern({ id, from: internStatuses, fields: { model: 'c/d', instructions: 'new' } });
+      const before = await interns.findProvisioned(id);
+      expect(before).toEqual({ model: null, instructions: 'i\ufffd' });
+      await interns.updateIntern({ ...take, fields: { status: 'running' } }); // from another status
+      expect(await pair().other.interns.findProvisioned(id)).toEqual(before);
+      await interns.updateIntern({ ...take, from: ['provisioning'], fields: { status: 'running' } });
+      expect(await interns.findProvisioned(id)).toEqual({ model: 'c/d', instructions: 'new' });
+      expect(await interns.findProvisioned(randomUUID())).toBeUndefined();
+    });
+
     it('are not changed by a process that lost the job', async () => {
       const { interns, jobs, management } = pair().storage;
       const workspaceId = await addWorkspace();

@@ -23,6 +23,7 @@ import { passages } from './0019-passages.ts';
 import { vaults } from './0020-vaults.ts';
 import { interns } from './0021-interns.ts';
 import { internSchedules } from './0023-intern-schedules.ts';
+import { provisionedInterns } from './0024-provisioned-interns.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
 const migrations: Record<string, Migration> = {
@@ -48,6 +49,7 @@ const migrations: Record<string, Migration> = {
   '0020-vaults': vaults,
   '0021-interns': interns,
   '0023-intern-schedules': internSchedules,
+  '0024-provisioned-interns': provisionedInterns,
 };
 
 const migrationTable = 'headgate_migrations';

@@ -44,12 +44,17 @@ export interface InternUpdate {
   /** Does nothing in another status. */
   from: readonly InternStatus[];
   fields: InternFields;
+  /** Whether the current model and instructions become the provisioned ones. */
+  provisions?: boolean;
   /** Does nothing if the lease is lost. */
   lease?: JobLease | undefined;
   /** Work that the change requests. */
   job?: NewJob | undefined;
   audit?: { change: Change; event: AuditEvent } | undefined;
 }
+
+/** The configuration of an intern that its runtime has, until the next provisioning. */
+export type ProvisionedConfiguration = Pick<Intern, 'model' | 'instructions'>;
 
 /** Facts about the interns of a workspace that a change of the workspace needs. */
 export interface InternCounter {
@@ -61,6 +66,8 @@ export interface InternStore {
   /** Inserts an intern with its audit entry, or finds the one that the same request has created. */
   addIntern(intern: NewIntern): Promise<InternInsert>;
   findIntern(id: string): Promise<Intern | undefined>;
+  /** Finds what an intern was last provisioned with. */
+  findProvisioned(id: string): Promise<ProvisionedConfiguration | undefined>;
   findInternByHostname(hostname: string): Promise<Intern | undefined>;
   /** Finds the intern that owns a vault. */
   findInternByVault(vaultId: string): Promise<Intern | undefined>;

@@ -8,6 +8,7 @@ import type {
   InternStore,
   InternUpdate,
   NewIntern,
+  ProvisionedConfiguration,
 } from '../ports/interns.ts';
 import type { JobLease } from '../ports/jobs.ts';
 import type { Change } from '../ports/management.ts';
@@ -47,6 +48,8 @@ export interface InternTable {
   acknowledges_loss: Integer;
   request_hash: string;
   body_hash: string;
+  provisioned_model: string | null;
+  provisioned_instructions: string | null;
   created_at_ms: Integer;
   updated_at_ms: Integer;
 }
@@ -55,6 +58,7 @@ export interface InternTable {
 export const createInternStore = (db: Database): InternStore => ({
   addIntern: (intern) => addIntern(db, intern),
   findIntern: (id) => findInternRow(db, 'id', id),
+  findProvisioned: (id) => findProvisioned(db, id),
   findInternByHostname: (hostname) => findInternRow(db, 'hostname', hostname),
   findInternByVault: (vaultId) => findInternRow(db, 'vault_id', vaultId),
   listInterns: (query) => listInterns(db, query),
@@ -142,6 +146,14 @@ async function findInternRow(
   return row && readIntern(row);
 }
 
+function findProvisioned(db: Database, id: string): Promise<ProvisionedConfiguration | undefined> {
+  return db
+    .selectFrom('interns')
+    .select(['provisioned_model as model', 'provisioned_instructions as instructions'])
+    .where('id', '=', writeTextColumn(id))
+    .executeTakeFirst();
+}
+
 async function listInterns(
   db: Database,
   { workspaceId, creatorId, statuses, after, limit }: InternQuery,
@@ -194,7 +206,7 @@ async function updateIntern(db: Database, update: InternUpdate): Promise<Intern 
 
 async function applyUpdate(
   trx: Database,
-  { id, from, fields, lease, job, audit }: InternUpdate,
+  { id, from, fields, provisions, lease, job, audit }: InternUpdate,
 ): Promise<Intern | 'name' | undefined> {
   // Names and audit entries need the changes of all processes to run one at a time.
   if (audit || fields.name !== undefined) await serializeChanges(trx);
@@ -207,6 +219,9 @@ async function applyUpdate(
   const row = await trx
     .updateTable('interns')
     .set(writeInternFields(fields))
+    .$if(provisions === true, (query) =>
+      query.set({ provisioned_model: sql.ref('model'), provisioned_instructions: sql.ref('instructions') }),
+    )
     .where('id', '=', id)
     .where('status', 'in', [...from])
     .returningAll()
