@@ -18,7 +18,7 @@ import { openFileIndex } from './compose/open-file-index.ts';
 import { createGatewayOutbound } from './compose/create-gateway-outbound.ts';
 import { openFiles } from './compose/open-files.ts';
 import { openBus } from './compose/open-bus.ts';
-import { openInterns } from './compose/open-interns.ts';
+import { type InternTimes, openInterns } from './compose/open-interns.ts';
 import { openContainers } from './compose/open-containers.ts';
 import { hashHost } from './api/interns/host-proof.ts';
 import { createOwnSocket } from './compose/open-own-socket.ts';
@@ -84,6 +84,8 @@ export interface GatewayOptions {
   internRuntime?: InternRuntime;
   /** Has the vaults of interns. */
   internVaults?: InternVaults;
+  /** Times of tests. */
+  internTimes?: Partial<InternTimes>;
 }
 
 export interface Gateway {
@@ -364,6 +366,7 @@ async function assemble(
       vaults: given.internVaults ?? createInternVaults({ ...vault, interns: storage.interns }),
       numbers: telemetry.interns,
       runs: !slot?.slot,
+      times: given.internTimes,
     },
     resources,
   );

@@ -75,7 +75,7 @@ import type { OpenedInterns } from './open-interns.ts';
 import type { OpenedSchedules } from './open-schedules.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
-import { PING_MS, VAULT_MS } from './time-limits.ts';
+import { PING_MS } from './time-limits.ts';
 
 export interface EdgeParts {
   config: () => Config;
@@ -118,6 +118,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   const { access, admit } = parts.accounts;
   const { ledger, contents } = accounting;
   const { server, timeouts, images } = config();
+  const { deadlineMs, chatBodyMs } = parts.interns;
 
   /** Stores the entries and contents of all workers. */
   async function flushAll(): Promise<void> {
@@ -148,6 +149,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     getIntern: (caller: Caller, internId: string) => getChangeableIntern(parts.interns, caller, internId),
     findLive: parts.runtime.find,
     owners: createOwnerForwarder(parts.host),
+    admit,
     sign: parts.host.sign,
   };
   const hosts = createHostProxy({
@@ -228,6 +230,8 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         now: currentTimeMs,
       }),
       ...createScheduleHandlers(parts.schedules),
+      internBodyMs: deadlineMs,
+      chatBodyMs,
       offersInterns: () => parts.interns.isOffered(),
       offersSchedules: () => parts.schedules.isOffered(),
       offersVaults: () => config().interns.enabled,
@@ -239,7 +243,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         requestMs: () => config().timeouts.request_ms,
       }),
       ...createContainerHandlers({ containers: storage.containers, files: parts.files }),
-      ...createVaultHandlers({ ...parts.vault, interns: storage.interns, deadlineMs: VAULT_MS }),
+      ...createVaultHandlers({ ...parts.vault, interns: storage.interns, deadlineMs }),
 
       showHome,
       showOpenApi: createOpenApiHandler(parts.version),

@@ -17,6 +17,15 @@ import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
 import { sweepVaults } from '../vault/sweep-vaults.ts';
 
+/** Milliseconds. @see docs/reference/interns.md#limits */
+export interface InternTimes {
+  /** A request for interns or vaults. */
+  requestMs: number;
+  /** The body of a message to an intern. */
+  chatBodyMs: number;
+}
+const internTimes: InternTimes = { requestMs: 10_000, chatBodyMs: 60_000 };
+
 export interface OpenInternsParts {
   config: () => Config;
   storage: Pick<Storage, 'interns' | 'jobs' | 'vaults'>;
@@ -30,6 +39,7 @@ export interface OpenInternsParts {
   numbers: InternNumbers;
   /** Whether this process owns interns. One of several workers does so for all. */ // choice 652
   runs: boolean;
+  times: Partial<InternTimes> | undefined;
 }
 
 /** Published after a change that the owner of an intern has to know. */
@@ -42,18 +52,18 @@ const internTopic: Topic<string> = {
 const SETTLING_INTERNS = 20;
 /** Milliseconds for the interns of a process to save their files when it shuts down. */
 const SAVE_MS = 30_000;
-/** Milliseconds. @see docs/reference/interns.md#limits */
-const DEADLINE_MS = 10_000;
 const fixedSettings = { checkMs: 10_000, stopMs: 60_000, restartMs: 1000, maxRestarts: 5 } as const;
 
 /** The use cases of interns. */
 export interface OpenedInterns extends InternApiParts {
   isOffered: () => boolean;
+  chatBodyMs: number;
 }
 
 /** Opens the lifecycle of interns. @param resources collects the resources to close at the end */
 export function openInterns(parts: OpenInternsParts, resources: AsyncDisposableStack): OpenedInterns {
   const { config, storage, runtime, vaults, bus, numbers, log } = parts;
+  const { requestMs, chatBodyMs } = { ...internTimes, ...parts.times };
   const isOffered = (): boolean => config().interns.enabled && runtime !== undefined && vaults !== undefined;
   const runner =
     parts.runs && runtime && vaults ? runInterns(parts, createLifecycle(parts, runtime, vaults)) : undefined;
@@ -75,7 +85,8 @@ export function openInterns(parts: OpenInternsParts, resources: AsyncDisposableS
   return {
     interns: storage.interns,
     now: currentTimeMs,
-    deadlineMs: DEADLINE_MS,
+    deadlineMs: requestMs,
+    chatBodyMs,
     isOffered,
     vaults: vaults ?? noVaults,
     maxPerMember: () => config().interns.max_per_member,

@@ -10,6 +10,3 @@ export const SHUTDOWN_GRACE_MS = 1000;
 export const PING_MS = 2000;
 /** Time for the last entries to reach the store. The remaining entries stay in the journal. */
 export const FLUSH_MS = 3000;
-
-/** Deadline of a request for secrets. */
-export const VAULT_MS = 10_000;

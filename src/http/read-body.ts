@@ -52,7 +52,7 @@ type Done = (error: Error | null, body?: Buffer) => void;
 /**
  * Reads a body into its own buffer, because the chunks of Node share the read buffer of the socket.
  *
- * @param done called once, with a GatewayError for a body that is too large or has no room
+ * @param done called once, with a GatewayError for a body that is too large, too slow, or has no room
  */
 export function readBody(raw: IncomingMessage, limit: BodyLimit, share: BodyShare, done: Done): void {
   const { 'content-length': header } = raw.headers;
@@ -72,6 +72,9 @@ export function readBody(raw: IncomingMessage, limit: BodyLimit, share: BodyShar
 const tooLarge = ({ bytes, source }: BodyLimit): GatewayError =>
   new GatewayError('payload_too_large', `The body is larger than ${bytes} bytes (${source}).`);
 
+const tooSlow = (ms: number): GatewayError =>
+  new GatewayError('request_timeout', `The body did not arrive within ${ms / 1000} s.`);
+
 interface ReaderParts {
   /** Undefined if the client does not declare it. */
   length: number | undefined;
@@ -88,6 +91,7 @@ class BodyReader {
    * The buffer of a large body of known length. It is filled as chunks arrive, so the body is never in memory twice.
    */
   private readonly whole: Buffer | undefined;
+  private readonly late: NodeJS.Timeout | undefined;
   private received = 0;
   private readonly onData = (chunk: Buffer): void => this.take(chunk);
   private readonly onEnd = (): void => this.settle(null);
@@ -96,11 +100,13 @@ class BodyReader {
   constructor(raw: IncomingMessage, parts: ReaderParts) {
     this.raw = raw;
     this.parts = parts;
-    const { length } = parts;
+    const { length, limit } = parts;
     if (length !== undefined && length > COUNTED_BYTES) this.whole = Buffer.allocUnsafeSlow(length);
     raw.on('data', this.onData);
     raw.on('end', this.onEnd);
     raw.on('error', this.onError);
+    const { ms } = limit;
+    if (ms !== undefined) this.late = setTimeout(() => this.settle(tooSlow(ms)), ms);
   }
 
   private take(chunk: Buffer): void {
@@ -121,6 +127,7 @@ class BodyReader {
   }
 
   private settle(error: Error | null): void {
+    clearTimeout(this.late);
     this.raw.off('data', this.onData);
     this.raw.off('end', this.onEnd);
     this.raw.off('error', this.onError);

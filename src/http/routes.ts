@@ -36,6 +36,8 @@ export interface BodyLimit {
   bytes: number;
   /** The source of the limit, for the message of a 413: the setting, if there is one. */
   source: string;
+  /** Milliseconds for it to arrive, otherwise a 408. Absent: `timeouts.receive_ms`, for the whole request. */
+  ms?: number;
 }
 
 /** One row of the table of routes. */
@@ -187,6 +189,9 @@ export interface Handlers extends Record<HandlerName, Route['handler']> {
   writeInternError: ErrorDialect;
   /** Writes an error of the chat API of interns. */
   writeInternChatError: ErrorDialect;
+  /** Milliseconds for the bodies of interns and vaults to arrive, and of messages to interns. choice 783 */
+  internBodyMs: number;
+  chatBodyMs: number;
   /** Whether the operator offers interns, and the gateway can run them. */
   offersInterns: () => boolean;
   offersSchedules: () => boolean;
@@ -394,22 +399,21 @@ function listContainerRoutes(handlers: Handlers): Route[] {
   ];
 }
 
-/** @see docs/reference/interns.md#limits */
-const INTERN_BODY_LIMIT: BodyLimit = { bytes: 1_048_576, source: 'fixed for interns' };
-
 /** Interns belong to members of a workspace. */
 function listInternRoutes(handlers: Handlers): Route[] {
+  const bodyLimit = { bytes: 1_048_576, source: 'fixed for interns', ms: handlers.internBodyMs };
   const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
     method,
     path: `/api/v1/interns${path}`,
     permission: 'workspace',
-    bodyLimit: INTERN_BODY_LIMIT,
+    bodyLimit,
     errors: handlers.writeInternError,
     hasMediaTypeError: true,
     isOffered: handlers.offersInterns,
     isGlobal: true,
     handler,
   });
+  const chat = { errors: handlers.writeInternChatError, bodyLimit: { ...bodyLimit, ms: handlers.chatBodyMs } };
   return [
     row('GET', '', handlers.listInterns),
     row('POST', '', handlers.createIntern),
@@ -418,11 +422,11 @@ function listInternRoutes(handlers: Handlers): Route[] {
     { ...row('DELETE', '/:intern_id', handlers.deleteIntern), bodyIsOptional: true },
     { ...row('POST', '/:intern_id/provision', handlers.provisionIntern), bodyIsOptional: true },
     { ...row('POST', '/:intern_id/suspend', handlers.suspendIntern), bodyIsOptional: true },
-    { ...row('POST', '/:intern_id/chat/completions', handlers.chatWithIntern), errors: handlers.writeInternChatError },
-    { ...row('POST', '/:intern_id/invoke', handlers.invokeIntern), errors: handlers.writeInternChatError },
-    { ...row('GET', '/:intern_id/daemon', handlers.showDaemon), errors: handlers.writeInternChatError },
-    { ...row('GET', '/:intern_id/logs', handlers.showInternLog), errors: handlers.writeInternChatError },
-    { ...row('GET', '/:intern_id/daemon-access', handlers.showDaemonAccess), errors: handlers.writeInternChatError },
+    { ...row('POST', '/:intern_id/chat/completions', handlers.chatWithIntern), ...chat },
+    { ...row('POST', '/:intern_id/invoke', handlers.invokeIntern), ...chat },
+    { ...row('GET', '/:intern_id/daemon', handlers.showDaemon), ...chat },
+    { ...row('GET', '/:intern_id/logs', handlers.showInternLog), ...chat },
+    { ...row('GET', '/:intern_id/daemon-access', handlers.showDaemonAccess), ...chat },
     ...[
       row('GET', '/:intern_id/schedules', handlers.listSchedules),
       row('POST', '/:intern_id/schedules', handlers.createSchedule),
@@ -444,7 +448,7 @@ function listVaultRoutes(handlers: Handlers): Route[] {
     method,
     path: `/api/v1/vault${path}`,
     permission: 'workspace',
-    bodyLimit: { bytes: 425_000, source: 'fixed for vaults' },
+    bodyLimit: { bytes: 425_000, source: 'fixed for vaults', ms: handlers.internBodyMs },
     isOffered: handlers.offersVaults,
     isGlobal: true,
     handler,

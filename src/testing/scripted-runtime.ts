@@ -14,6 +14,8 @@ export class ScriptedHost {
   readonly homes = new Set<string>();
   readonly vaults = new Map<string, string>();
   readonly credentials = new Map<string, InternCredentials>();
+  /** Interns as they were started, in this order. */
+  readonly started: Intern[] = [];
   /** All calls, as `<call> <intern>`. */
   readonly calls: string[] = [];
   /** Broken rules. */
@@ -59,6 +61,7 @@ export class ScriptedHost {
           this.violations.push(`${intern.id} runs in ${other} and ${process}`);
         if (!this.homes.has(intern.id)) this.violations.push(`${intern.id} has no home`);
         this.agents.set(intern.id, process);
+        this.started.push(intern);
         this.credentials.set(intern.id, credentials);
         return { address: `${process}/${intern.id}` };
       },

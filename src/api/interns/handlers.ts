@@ -26,7 +26,7 @@ type InternHandlerName =
   | 'suspendIntern';
 
 export interface InternApiParts extends InternParts {
-  /** Milliseconds of one request. Its work can continue afterwards. */
+  /** Milliseconds of one request with its body. Its work can continue afterwards. */
   deadlineMs: number;
 }
 
@@ -35,7 +35,7 @@ export function createInternHandlers(parts: InternApiParts): Record<InternHandle
   const limited =
     (work: (request: FastifyRequest, signal: AbortSignal) => Promise<unknown>, status = 200): ManagementHandler =>
     async (request, reply) => {
-      const result = await limitRequest(parts.deadlineMs, (signal) => work(request, signal));
+      const result = await limitRequest(request, parts.deadlineMs, (signal) => work(request, signal));
       reply.code(status);
       return result;
     };
@@ -61,7 +61,7 @@ export function createInternHandlers(parts: InternApiParts): Record<InternHandle
       noQuery(request);
       const body = checkCreateIntern(request.body);
       const key = readIdempotencyKey(request);
-      const { intern, isReplay } = await limitRequest(parts.deadlineMs, () =>
+      const { intern, isReplay } = await limitRequest(request, parts.deadlineMs, () =>
         createIntern(parts, request.caller!, { body, key }),
       );
       reply.code(isReplay ? 200 : 201);
@@ -113,13 +113,22 @@ function readIdempotencyKey({ headers }: FastifyRequest): string | undefined {
 }
 
 /** @throws {GatewayError} `request_timeout` at the deadline; the work continues, unless it uses the signal */
-async function limitRequest<Result>(ms: number, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+async function limitRequest<Result>(
+  { receivedAt }: FastifyRequest,
+  ms: number,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const deadline = new AbortController();
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    reject(new GatewayError('request_timeout', `The request took longer than ${ms / 1000} s. Its work may continue.`));
-    deadline.abort();
-  }, ms);
+  const timer = setTimeout(
+    () => {
+      reject(
+        new GatewayError('request_timeout', `The request took longer than ${ms / 1000} s. Its work may continue.`),
+      );
+      deadline.abort();
+    },
+    receivedAt + ms - performance.now(),
+  );
   const working = work(deadline.signal);
   working.catch(() => {}); // after the deadline
   try {

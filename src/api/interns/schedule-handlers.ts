@@ -20,8 +20,8 @@ type ScheduleHandlerName =
   | 'deleteSchedule'
   | 'callWebhook';
 
-/** Bytes of the body of a webhook. */
-const WEBHOOK_BODY = { bytes: 65_536, source: 'fixed for webhooks' };
+/** Limits of the body of a webhook. */
+const WEBHOOK_BODY = { bytes: 65_536, source: 'fixed for webhooks', ms: 10_000 };
 /** Calls of a token in this process. choice 716 */
 const CALLS_PER_MINUTE = 60;
 
