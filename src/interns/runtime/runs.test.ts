@@ -110,10 +110,16 @@ describe('the runs of an intern', () => {
     const first = createRuns();
     (await first.start()).detach();
     expect(first.runs.isBusy).toBe(false);
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
     const second = createRuns();
     await second.start();
     second.runs.fail();
+    second.emit({ type: 'text', text: 'last' }); // written before the end of the agent, and read after it
+    await vi.advanceTimersByTimeAsync(499);
+    expect([second.events, second.failures]).toEqual([[{ type: 'text', text: 'last' }], []]);
+    vi.advanceTimersByTime(1);
     expect(second.failures).toMatchObject([{ problem: 'stream_severed', retryable: true }]);
+    vi.useRealTimers();
     const third = createRuns();
     await third.start();
     third.sever(); // the connection ends before the end of the process is noticed

@@ -11,6 +11,8 @@ const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 /** Answered and expired questions that are remembered. */
 const MAX_REMEMBERED = 200;
 const CONTROL_MS = 10_000;
+/** Time for the last events of an agent that has ended. */
+const LAST_EVENTS_MS = 500;
 /** Messages and answers on their way to the agent. Each has processes in the sandbox. */
 const MAX_CALLS = 8;
 
@@ -151,10 +153,10 @@ export class InternRuns {
     return { detach: () => this.detach(current, reader) };
   }
 
-  /** Ends the run because its agent has ended. */
+  /** Ends the run because its agent has ended. Events that it wrote before still arrive, and then the end of its stream. */
   fail(): void {
     const { current } = this;
-    if (current) this.endRun(current, createSeveredError());
+    if (current) setTimeout(() => this.endRun(current, createSeveredError()), LAST_EVENTS_MS).unref();
   }
 
   close(): void {
