@@ -5,6 +5,7 @@ import { probeBubblewrap } from './probe-bubblewrap.ts';
 
 const workspace_id = '00000000-0000-4000-8000-0000000000a1';
 const problem = await probeBubblewrap();
+const limitedKey = 'test-inference-key-limited';
 const agent = join(import.meta.dirname, 'scripted-agent.js');
 
 interface Chunk {
@@ -52,18 +53,21 @@ describe.skipIf(problem !== undefined)('the chat API of interns', () => {
     expect(body.endsWith('data: [DONE]\n\n')).toBe(true);
     return parse(body);
   };
+  const provision = async () => {
+    expect((await gate.post(`${path}/provision`, {})).status).toBe(202);
+    const isRunning = async () => expect(await (await gate.get(path)).json()).toMatchObject({ status: 'running' });
+    await vi.waitFor(isRunning, { timeout: 60_000, interval: 25 });
+  };
   const untilFree = () => expect.poll(async () => (await start([end])).status, { timeout: 30_000 }).toBe(200);
   const errorOf = (chunks: Chunk[]) => chunks.find(({ error }) => error)?.error;
 
   beforeAll(async () => {
     const runtimes = { scripted: { command: ['node', '/tmp/headgate/files/scripted-agent.js'], files: [agent] } };
-    gate = await testGateway({ interns: { runtime: 'scripted', runtimes } });
-    const created = await gate.post('/interns', { name: 'scout', workspace_id, provision: true });
+    const key = { key: limitedKey, name: 'limited', workspace: 'main', member: 'ada', requests_per_minute: 2 };
+    gate = await testGateway({ interns: { runtime: 'scripted', runtimes }, bootstrap: { keys: [key] } });
+    const created = await gate.post('/interns', { name: 'scout', workspace_id });
     path = `/interns/${((await created.json()) as { id: string }).id}`;
-    await vi.waitFor(async () => expect(await (await gate.get(path)).json()).toMatchObject({ status: 'running' }), {
-      timeout: 60_000,
-      interval: 25,
-    });
+    await provision();
   });
   afterEach(() => void vi.useRealTimers());
   afterAll(() => gate?.close());
@@ -259,6 +263,55 @@ describe.skipIf(problem !== undefined)('the chat API of interns', () => {
     expect(await readError(await invoke({ input: 'x'.repeat(1_048_576) }))).toEqual([413, 'payload_too_large', false]);
   });
 
+  it('adds an invocation to the run of its session', async () => {
+    const invoke = async (body: object) => {
+      const response = await gate.post(`${path}/invoke`, body);
+      return [response.status, (await response.json()) as { session_id: string; status: string }] as const;
+    };
+    const [, { session_id }] = await invoke({ input: JSON.stringify(['listen', 'hang']) });
+    expect(await invoke({ input: 'more', session_id })).toEqual([202, { session_id, status: 'steered' }]);
+    expect((await invoke({ input: 'again', session_id }))[0]).toBe(409); // the agent takes no more
+    await gate.post(`${path}/suspend`, {}); // ends the run
+    await provision();
+  });
+
+  it('counts messages and invocations for the rate limits of the key, and none that is rejected', async () => {
+    const options = { key: limitedKey };
+    const abort = new AbortController();
+    const long = await start([says('a'), 'hang'], {}, { signal: abort.signal });
+    await long.body!.getReader().read();
+    expect(await readError(await start([end], {}, options))).toEqual([409, 'busy', true]);
+    abort.abort();
+    await untilFree();
+    expect(await readError(await send({}, options))).toEqual([400, 'bad_request', false]);
+    expect((await (await start([end], {}, options)).text()).endsWith('[DONE]\n\n')).toBe(true);
+    expect((await gate.post(`${path}/invoke`, { input: JSON.stringify([end]) }, options)).status).toBe(202);
+    for (const limited of [start([end], {}, options), gate.post(`${path}/invoke`, { input: '[]' }, options)]) {
+      const response = await limited;
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(response.headers.get('x-ratelimit-limit')).toBe('2');
+      expect(await readError(response)).toEqual([429, 'rate_limited', true]);
+    }
+    await untilFree(); // another key
+  });
+
+  it('ends the stream with stream_severed if the agent ends, and is unreachable until it is back', async () => {
+    const chunks = await chat([says('a'), 'crash']);
+    expect(chunks.map(({ choices }) => choices[0]?.delta.content)).toContain('a');
+    expect(errorOf(chunks)).toMatchObject({ code: 502, metadata: { reason: 'stream_severed', retryable: true } });
+    expect(chunks.at(-2)!.choices[0]!.finish_reason).toBe('error');
+    expect(chunks.at(-1)).toMatchObject({ choices: [], session_id: 's', usage: null });
+    await expect.poll(async () => (await gate.get(`${path}/logs`)).text()).toContain('the runtime ended');
+    for (const [response, status] of [
+      [await gate.get(`${path}/daemon`), 409],
+      [await start([end]), 502],
+      [await gate.post(`${path}/invoke`, { input: '[]' }), 502],
+    ] as const) {
+      expect(response.headers.get('retry-after')).toBe('5');
+      expect(await readError(response)).toEqual([status, 'intern_unreachable', true]);
+    }
+  });
+
   it('has no host name in another domain until the intern is provisioned again', async () => {
     const configuration = { interns: { domain: 'agents.test' } };
     await gate.reload(configuration);
@@ -266,16 +319,10 @@ describe.skipIf(problem !== undefined)('the chat API of interns', () => {
     await gate.post(`${path}/suspend`, {});
     expect(await readError(await gate.get(`${path}/daemon`))).toEqual([409, 'intern_not_running', true]);
     expect(await readError(await start([end]))).toEqual([409, 'intern_not_ready', true]);
-    await gate.post(`${path}/provision`, {});
-    await vi.waitFor(
-      async () => {
-        expect(await (await gate.get(path)).json()).toMatchObject({
-          status: 'running',
-          hostname: expect.stringMatching(/^scout-[0-9a-f]{8}\.agents\.test$/),
-        });
-      },
-      { timeout: 60_000, interval: 25 },
-    );
+    await provision();
+    expect(await (await gate.get(path)).json()).toMatchObject({
+      hostname: expect.stringMatching(/^scout-[0-9a-f]{8}\.agents\.test$/),
+    });
     const access = (await (await gate.get(`${path}/daemon-access`)).json()) as { origin: string; token: string };
     expect(access.origin).toMatch(/^http:\/\/[a-z0-9-]+(\.[a-z0-9-]+)*:\d+$/);
     const audit = (await (await gate.get('/audit?limit=1', { key: gate.managementKey })).json()) as { data: object[] };

@@ -60,8 +60,8 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
   const say = (content: string, more: object = {}) =>
     send({ stream: true, session_id: 's', messages: [{ role: 'user', content }], ...more });
   const chat = async (content: string, more?: object) => readChunks(await say(content, more));
-  const reply = async (call: Call, content: string, session_id = 's') =>
-    send({ stream: true, session_id, messages: [{ role: 'tool', tool_call_id: call.id, content }] });
+  const reply = async (call: Call, content: string, more: object = {}) =>
+    send({ stream: true, session_id: 's', messages: [{ role: 'tool', tool_call_id: call.id, content }], ...more });
   const find = async () => (await (await gate.get(`/interns/${id}`)).json()) as { status: string; hostname: string };
   const untilStatus = (status: string) =>
     vi.waitFor(async () => expect((await find()).status).toBe(status), { timeout: 30_000, interval: 25 });
@@ -192,6 +192,21 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
   it('tells the model that a call was rejected', async () => {
     const { call } = await chat('[[call write_file {"path": "no.txt", "content": "no"}]]', { approval_mode: 'manual' });
     expect((await readChunks(await reply(call!, 'reject_once'))).text).toContain('The person has rejected this call.');
+  });
+
+  it('keeps the mode of a run, whatever the answers to its questions say', async () => {
+    const write = (path: string) => `[[call write_file {"path": "${path}", "content": "x"}]]`;
+    const first = await chat(`${write('one.txt')} ${write('two.txt')}`, { approval_mode: 'manual' });
+    const second = await readChunks(await reply(first.call!, 'allow_once', { approval_mode: 'self-drive' }));
+    expect([second.finish, JSON.parse(second.call!.function.arguments)]).toMatchObject([
+      'tool_calls',
+      { kind: 'permission', operation: 'write_file: two.txt' },
+    ]);
+    expect((await readChunks(await reply(second.call!, 'reject_once'))).finish).toBe('stop');
+    const { call } = await chat(`[[call ask {"message": "Go on?"}]] [[then]] ${write('three.txt')}`);
+    const answer = '{"action": "accept", "content": {"answer": "yes"}}';
+    const rest = await readChunks(await reply(call!, answer, { approval_mode: 'manual' }));
+    expect([rest.finish, rest.call]).toEqual(['stop', undefined]);
   });
 
   it('asks questions', async () => {

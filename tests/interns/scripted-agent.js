@@ -3,19 +3,32 @@
  * WebSockets return what they receive.
  */
 import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 const answers = new EventTarget();
+const CRASHED = '/tmp/crashed';
+let listens = false;
 
-/** A string is written as it is, an object as an event. `wait`: for an answer; `hang`: for ever; `reject`: a status. */
+/**
+ * A string is written as it is, an object as an event. `wait`: for an answer; `listen`: for another message; `hang`: for ever;
+ * `crash`: ends the agent, which then never starts again; `reject`: a status.
+ */
 async function run(steps, response) {
   for (const step of steps) {
     if (step.reject) return response.writeHead(step.reject).end();
     if (!response.headersSent) response.writeHead(200).flushHeaders();
     if (step === 'hang') return undefined;
     if (step === 'wait') await once(answers, 'answer');
-    else if (step.flood) response.write(`${JSON.stringify({ type: 'text', text: 'x'.repeat(step.flood) })}\n`);
+    else if (step === 'listen') {
+      listens = true;
+      await once(answers, 'input');
+    } else if (step === 'crash') {
+      writeFileSync(CRASHED, '');
+      response.socket.write('', () => process.exit(1)); // what was written before has left
+      return undefined;
+    } else if (step.flood) response.write(`${JSON.stringify({ type: 'text', text: 'x'.repeat(step.flood) })}\n`);
     else response.write(typeof step === 'string' ? step : `${JSON.stringify(step)}\n`);
   }
   return response.end();
@@ -28,10 +41,13 @@ createServer(async (request, response) => {
   const body = await text(request);
   if (name === 'runs' && id === undefined) return run(JSON.parse(JSON.parse(body).input), response);
   if (action === 'interactions') answers.dispatchEvent(new Event('answer'));
-  return response.writeHead(action === 'input' ? 409 : 200).end('{}');
+  if (action !== 'input') return response.end('{}');
+  response.writeHead(listens ? 202 : 409).end('{}');
+  listens = false;
+  return answers.dispatchEvent(new Event('input'));
 })
   .on('upgrade', (_, socket) => {
     socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n');
     socket.on('error', () => {}).pipe(socket);
   })
-  .listen(Number(process.env.PORT), '127.0.0.1');
+  .listen(existsSync(CRASHED) ? '/tmp/unreachable' : { port: Number(process.env.PORT), host: '127.0.0.1' });

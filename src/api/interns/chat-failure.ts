@@ -1,5 +1,6 @@
 import { asGatewayError, type ErrorKind, GatewayError, type GatewayErrorOptions } from '../../domain/errors.ts';
 import type { ErrorDialect } from '../../http/error-dialect.ts';
+import { writeErrorEnvelope } from '../../http/error-envelope.ts';
 import { RunError, type RunProblem } from '../../interns/runtime/run-error.ts';
 
 /** `metadata.reason` of errors of the chat API. @see docs/reference/intern-chat.md#errors */
@@ -110,7 +111,7 @@ function readReason(error: GatewayError): ChatReason | undefined {
 export const writeInternChatError: ErrorDialect = (thrown) => {
   const error = asGatewayError(thrown);
   const failure = describeChatFailure(error);
-  const headers: Record<string, string> = {};
+  const { headers } = writeErrorEnvelope(error); // those of rate limits
   const retryAfter = error.retryAfterSeconds ?? (failure.metadata?.retryable ? RETRY_AFTER : undefined);
   if (retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfter)));
   return { status: failure.code, headers, body: { error: failure } };

@@ -1,9 +1,11 @@
+import type { Ticket } from '../../access/rate-limits.ts';
 import type { TextSigner } from '../../access/sign-text.ts';
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/caller.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { Intern } from '../../domain/intern.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
 import type { StartedRun } from '../../interns/runtime/runs.ts';
 import { checkInvokeBody, readChatRequest } from '../../management/interns/chat-bodies.ts';
@@ -19,6 +21,8 @@ export interface ChatApiParts {
   /** @returns undefined if another process runs it, or none */
   findLive: (internId: string) => LiveIntern | undefined;
   owners: OwnerForwarder;
+  /** Counts a request for the rate limits of the caller. @throws {GatewayError} `rate_limited` */
+  admit: (caller: Caller, settings: { stream: false }, id: string) => MaybePromise<Ticket | undefined>;
   /** Signs the session ids of `invoke`. */
   sign: TextSigner;
   times?: Partial<ChatTimes>;
@@ -28,6 +32,22 @@ export interface ChatApiParts {
 export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern' | 'invokeIntern', ManagementHandler> {
   const times = { ...chatTimes, ...parts.times };
 
+  /** Serves a request that counts for the rate limits of its key. One that is rejected does not count. choice 782 */
+  async function count<Served>(
+    { caller, generationId }: FastifyRequest,
+    serve: () => Promise<Served>,
+  ): Promise<Served> {
+    const ticket = await parts.admit(caller!, { stream: false }, generationId);
+    let isTakenBack = true;
+    try {
+      const served = await serve();
+      isTakenBack = false;
+      return served;
+    } finally {
+      ticket?.end(0, isTakenBack);
+    }
+  }
+
   return {
     async chatWithIntern(request, reply) {
       const intern = await parts.getIntern(request.caller!, pathParam(request, 'intern_id'));
@@ -35,7 +55,7 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
       const live = findRunning(parts, intern);
       if (!live) return forward(parts, intern, { request, reply, isChat: true });
       const headers = reply.getHeaders() as Record<string, string>; // those of the edge
-      const steered = await serveChat(live, wanted, { raw: reply.raw, headers, times });
+      const steered = await count(request, () => serveChat(live, wanted, { raw: reply.raw, headers, times }));
       if (steered) return reply.code(202).send(steered);
       return reply.hijack();
     },
@@ -50,30 +70,33 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
       }
       const live = findRunning(parts, intern);
       if (!live) return forward(parts, intern, { request, reply, isChat: false });
-      const { runs } = live;
       const sessionId = given ?? sessions.issue();
       reply.code(202);
-      try {
-        if (runs.isBusy && (await runs.steer(given, input))) return { session_id: sessionId, status: 'steered' };
-        const run = {
-          sessionId,
-          input,
-          mode: 'self-drive',
-          deadlineMs: times.invokeMs,
-          reader: ignoredReader,
-        } as const;
-        await awaitAcceptance(runs.start(run), times.acceptMs);
-      } catch (error) {
-        throw readRunError(error);
-      }
-      return { session_id: sessionId, status: 'started' };
+      const status = await count(request, () => invoke(live, { sessionId, given, input }, times));
+      return { session_id: sessionId, status };
     },
   };
 }
 
-/** @returns undefined if another process runs the intern @throws {GatewayError} if it is not running */
-function findRunning({ findLive }: ChatApiParts, { id, status }: Intern): LiveIntern | undefined {
-  if (status === 'running') return findLive(id);
+/** Starts a run without a connection, or adds a message to that of its session. @throws {GatewayError} */
+async function invoke(
+  { runs }: LiveIntern,
+  { sessionId, given, input }: { sessionId: string; given: string | undefined; input: string },
+  times: ChatTimes,
+): Promise<'started' | 'steered'> {
+  try {
+    if (runs.isBusy && (await runs.steer(given, input))) return 'steered';
+    const run = { sessionId, input, mode: 'self-drive', deadlineMs: times.invokeMs, reader: ignoredReader } as const;
+    await awaitAcceptance(runs.start(run), times.acceptMs);
+    return 'started';
+  } catch (error) {
+    throw readRunError(error);
+  }
+}
+
+/** @returns undefined if another process runs the intern, or will soon @throws {GatewayError} if it is not running */
+function findRunning({ findLive }: ChatApiParts, { id, status, runtimeAddress }: Intern): LiveIntern | undefined {
+  if (status === 'running') return runtimeAddress === null ? undefined : findLive(id);
   throw createChatError('intern_not_ready', `The intern is ${status}. Provision it, and wait until it is running.`);
 }
 
