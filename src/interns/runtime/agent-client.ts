@@ -3,6 +3,7 @@ import { connectToPort } from '../../platform/sandbox/connect-port.ts';
 import type { Sandbox } from '../../platform/sandbox/sandbox.ts';
 import type { AgentEvent, InteractionReply, RunRequest } from '../agent/events.ts';
 import { readAgentEvent } from './read-agent-event.ts';
+import { readAgentPieces } from './read-agent-pieces.ts';
 
 /** The port of agents. Each sandbox has a network of its own. */
 export const AGENT_PORT = 8790;
@@ -53,7 +54,7 @@ export class AgentClient {
       const message = await readReply(response);
       throw new AgentError('rejected', `The agent rejected the run: ${message}`, response.statusCode);
     }
-    return readEvents(response, signal);
+    return readEvents(readAgentPieces(response), signal);
   }
 
   /** @returns whether the run took the text */
@@ -132,11 +133,10 @@ async function readReply(response: IncomingMessage): Promise<string> {
 }
 
 /** @throws {AgentError} `unreachable` if the connection ends, `rejected` if it has something else than events */
-async function* readEvents(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<AgentEvent> {
-  response.setEncoding('utf8');
+async function* readEvents(pieces: AsyncGenerator<string>, signal: AbortSignal): AsyncGenerator<AgentEvent> {
   let [rest, total] = ['', 0];
   try {
-    for await (const piece of response as AsyncIterable<string>) {
+    for await (const piece of pieces) {
       total += piece.length;
       const lines = (rest + piece).split('\n');
       rest = lines.pop()!;
