@@ -1,13 +1,12 @@
 import { ChildCancellation } from '../domain/child-cancellation.ts';
-import { GatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
-import { createTimedId } from '../domain/ids.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { Sink } from '../domain/sink.ts';
 import { addCost } from '../metering/cost.ts';
 import { addInnerUsage } from './accounting/sum-inner-runs.ts';
 import { createResponse } from './create-response.ts';
 import { createRun } from './run/create-run.ts';
+import { createInnerOrigin } from './run/inner-origin.ts';
 import type { ResponsePipeline } from './response-pipeline.ts';
 import { isOverLimit, type Run, type RunBase } from './run/run.ts';
 
@@ -26,9 +25,6 @@ export interface InnerRequest {
   /** Whether the response of the parent adds its tokens. Its cost is always added. */
   addsUsage?: boolean;
 }
-
-/** Maximum depth of runs that serve other runs. */
-export const MAX_DEPTH = 4;
 
 /**
  * Serves an inner request on the same path as a caller's request. It is planned for the same caller and admitted by the
@@ -51,24 +47,13 @@ export async function respond(
   }: InnerRequest,
   sink: Sink<ResponseEvent>,
 ): Promise<void> {
-  const depth = (parent.parent?.depth ?? 0) + 1;
-  if (depth > MAX_DEPTH) {
-    throw new GatewayError('unprocessable', `Requests of the gateway itself are nested ${MAX_DEPTH} deep at most.`);
-  }
   const message = `No response came within ${timeoutMs} ms.`;
   using cancellation = new ChildCancellation(outer, timeoutMs, message);
-  const generationId = createTimedId('gen-');
-  const modelLimits = parent.modelLimits?.openInner(generationId);
+  const origin = createInnerOrigin(parent, cancellation, !isNew);
+  const { generationId, modelLimits } = origin;
   const run = createRun(pipeline, {
+    ...origin,
     request,
-    caller: parent.caller,
-    generationId,
-    cancellation,
-    metadata: false,
-    ignoredFields: [],
-    clamped: [],
-    modelLimits,
-    parent: { generationId: parent.generationId, depth, isInspected: !isNew },
     servedTools: servedTool === undefined ? parent.servedTools : [...(parent.servedTools ?? []), servedTool],
   });
   try {

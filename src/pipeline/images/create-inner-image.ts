@@ -1,14 +1,12 @@
 import { ChildCancellation } from '../../domain/child-cancellation.ts';
-import { GatewayError } from '../../domain/errors.ts';
-import { createTimedId } from '../../domain/ids.ts';
 import type { ImageEvent } from '../../domain/image-events.ts';
 import type { ImageRequest } from '../../domain/images.ts';
 import type { Sink } from '../../domain/sink.ts';
 import { createImage } from '../create-image.ts';
 import type { ImagePipeline } from '../image-pipeline.ts';
 import { createImageRun } from '../run/create-run.ts';
+import { createInnerOrigin } from '../run/inner-origin.ts';
 import { isOverLimit, type RunBase } from '../run/run.ts';
-import { MAX_DEPTH } from '../respond.ts';
 import { lastAttemptOf } from '../run/step.ts';
 
 /** An image generation that the gateway itself makes to serve a caller's request. */
@@ -42,23 +40,10 @@ export async function createInnerImage(
   { request, timeoutMs, parent, cancellation: outer }: InnerImageRequest,
   sink: Sink<ImageEvent>,
 ): Promise<ImageAdjustments> {
-  const depth = (parent.parent?.depth ?? 0) + 1;
-  if (depth > MAX_DEPTH) {
-    throw new GatewayError('unprocessable', `Requests of the gateway itself are nested ${MAX_DEPTH} deep at most.`);
-  }
-  using cancellation = new ChildCancellation(outer, timeoutMs, `No image came within ${timeoutMs} ms.`);
-  const generationId = createTimedId('gen-');
-  const modelLimits = parent.modelLimits?.openInner(generationId);
-  const run = createImageRun(pipeline, request, {
-    caller: parent.caller,
-    generationId,
-    cancellation,
-    metadata: false,
-    ignoredFields: [],
-    clamped: [],
-    modelLimits,
-    parent: { generationId: parent.generationId, depth, isInspected: false }, // a model has written the prompt
-  });
+  using cancellation = new ChildCancellation(outer, timeoutMs, `No image was generated within ${timeoutMs} ms.`);
+  const origin = createInnerOrigin(parent, cancellation, false); // a model has written the prompt
+  const { generationId, modelLimits } = origin;
+  const run = createImageRun(pipeline, request, origin);
   try {
     await createImage(pipeline, run, sink);
     const { adjustments = [], droppedFields = [] } = lastAttemptOf(run) ?? {};

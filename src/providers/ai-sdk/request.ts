@@ -14,17 +14,14 @@ export interface ReaderContext {
   tools?: OfferedTools;
 }
 
-const settled = new Set([
+/** Fields that are written below. Every other field that reaches the wire is added to `dropped`. */
+const writtenFields = new Set([
   'input',
-  'model',
-  'models',
   'instructions',
-  'stream',
   'tools',
   'tool_choice',
   'text',
   'reasoning',
-  'prompt',
   'max_output_tokens',
   'temperature',
   'top_p',
@@ -32,21 +29,8 @@ const settled = new Set([
   'frequency_penalty',
   'presence_penalty',
   'modalities',
-  'background',
-  'debug',
-  'max_tool_calls',
-  'plugins',
-  'previous_response_id',
-  'provider',
-  'route',
   'stop',
   'seed',
-  'safety_identifier',
-  'session_id',
-  'stop_server_tools_when',
-  'store',
-  'trace',
-  'user',
 ]);
 
 /**
@@ -86,7 +70,7 @@ export function writeRequest(request: ResponseRequest, target: Target, name: str
   put('reasoning', readEffort(draft, request, conversation.effort));
   put('responseFormat', writeFormat(draft, request.text));
   if (request.modalities?.includes('image')) draft.dropped.push('modalities');
-  dropRest(draft, request, settled);
+  dropRest(draft, request, writtenFields);
 
   const readerContext: ReaderContext = { name, upstreamModel: target.upstreamModel };
   if (box.offered) readerContext.tools = box.offered;

@@ -11,16 +11,10 @@ import type { MessagesDraft } from './parts.ts';
 import { writeTools } from './tools.ts';
 import type { Block, ReaderContext, Turn } from './wire.ts';
 
-/**
- * Fields that are written below, and fields that the gateway handles before the wire: the model, routing, plugins,
- * stored state. Every other field is added to `dropped`.
- */
-const settled = new Set([
+/** Fields that are written below. Every other field that reaches the wire is added to `dropped`. */
+const writtenFields = new Set([
   'input',
-  'model',
-  'models',
   'instructions',
-  'stream',
   'tools',
   'tool_choice',
   'text',
@@ -30,23 +24,9 @@ const settled = new Set([
   'top_p',
   'top_k',
   'parallel_tool_calls',
-  'prompt',
   'service_tier',
   'cache_control',
   'modalities',
-  'background',
-  'debug',
-  'max_tool_calls',
-  'plugins',
-  'previous_response_id',
-  'provider',
-  'route',
-  'safety_identifier',
-  'session_id',
-  'stop_server_tools_when',
-  'store',
-  'trace',
-  'user',
   'native',
   'stop',
 ]);
@@ -93,7 +73,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (native) writeNative(draft, body, request, native, traits);
   else limitMarks(draft, conversation.system, conversation.turns, body.cache_control === undefined ? 4 : 3);
   if (request.modalities?.includes('image')) throw refuse(draft, 'modalities', 'A wish for images');
-  dropRest(draft, request, settled);
+  dropRest(draft, request, writtenFields);
 
   const readerContext: ReaderContext = { summarizes: traits.summarizes };
   if (native) readerContext.keepsBlocks = true;

@@ -11,16 +11,10 @@ import { writeSubset } from './schema.ts';
 import { writeTools } from './tools.ts';
 import type { ReaderContext } from './wire.ts';
 
-/**
- * Fields that are written below, and fields that the gateway handles before the wire: the model, routing, plugins,
- * stored state. Every other field is added to `dropped`.
- */
-const settled = new Set([
+/** Fields that are written below. Every other field that reaches the wire is added to `dropped`. */
+const writtenFields = new Set([
   'input',
-  'model',
-  'models',
   'instructions',
-  'stream',
   'tools',
   'tool_choice',
   'text',
@@ -34,26 +28,12 @@ const settled = new Set([
   'top_logprobs',
   'frequency_penalty',
   'presence_penalty',
-  'prompt',
-  'background',
-  'debug',
-  'max_tool_calls',
-  'plugins',
-  'previous_response_id',
-  'provider',
-  'route',
   'parallel_tool_calls',
   'service_tier',
   'include',
-  'safety_identifier',
-  'session_id',
-  'stop_server_tools_when',
   'stop',
   'seed',
   'logprobs',
-  'store',
-  'trace',
-  'user',
 ]);
 
 type Body = Record<string, unknown>;
@@ -88,7 +68,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (Object.keys(config).length > 0) body.generationConfig = config;
   writeTier(draft, body, request.service_tier);
   dropInclude(draft, request.include);
-  dropRest(draft, request, settled);
+  dropRest(draft, request, writtenFields);
 
   return { path: writePath(target), body, dropped: draft.dropped, readerContext };
 }

@@ -77,14 +77,35 @@ export function dropUnknown(draft: Draft, object: object, known: ReadonlySet<str
   }
 }
 
+/** Fields that the gateway handles before every wire: the model, routing, plugins, stored state. */
+const gatewayFields: ReadonlySet<string> = new Set([
+  'background',
+  'debug',
+  'max_tool_calls',
+  'model',
+  'models',
+  'plugins',
+  'previous_response_id',
+  'prompt',
+  'provider',
+  'route',
+  'safety_identifier',
+  'session_id',
+  'stop_server_tools_when',
+  'store',
+  'stream',
+  'trace',
+  'user',
+]);
+
 /**
- * Adds the top-level fields of a request that are not carried to `dropped`.
+ * Adds the fields with a value that neither the wire nor the gateway handles to `dropped`.
  *
- * @param settled fields that the wire or the gateway handles
+ * @param written fields that the wire writes
  */
-export function dropRest(draft: Draft, request: object, settled: ReadonlySet<string>): void {
+export function dropRest(draft: Draft, request: object, written: ReadonlySet<string>): void {
   for (const name in request) {
-    if (settled.has(name)) continue;
+    if (gatewayFields.has(name) || written.has(name)) continue;
     const value: unknown = request[name as keyof typeof request];
     if (isSet(value) && !(Array.isArray(value) && value.length === 0)) draft.dropped.push(name);
   }

@@ -10,16 +10,10 @@ import { writeMessages } from './messages.ts';
 import { writeChoice, writeTool } from './tools.ts';
 import type { ReaderContext } from './wire.ts';
 
-/**
- * Fields that are written below, and fields that the gateway handles before the wire: the model, routing, plugins,
- * stored state. Every other field is added to `dropped`.
- */
-const settled = new Set([
+/** Fields that are written below. Every other field that reaches the wire is added to `dropped`. */
+const writtenFields = new Set([
   'input',
-  'model',
-  'models',
   'instructions',
-  'stream',
   'tools',
   'tool_choice',
   'text',
@@ -32,26 +26,12 @@ const settled = new Set([
   'frequency_penalty',
   'presence_penalty',
   'parallel_tool_calls',
-  'prompt',
   'prompt_cache_key',
   'service_tier',
   'metadata',
   'cache_control',
   'modalities',
   'image_config',
-  'background',
-  'debug',
-  'max_tool_calls',
-  'plugins',
-  'previous_response_id',
-  'provider',
-  'route',
-  'safety_identifier',
-  'session_id',
-  'stop_server_tools_when',
-  'store',
-  'trace',
-  'user',
   'logit_bias',
   'logprobs',
   'min_p',
@@ -98,7 +78,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   // Every server supports `["text"]`. Only servers that generate images support a list with images.
   putWhen(request.modalities?.includes('image') === true, draft, body, 'modalities', request.modalities);
   put(draft, body, 'image_config', request.image_config);
-  dropRest(draft, request, settled);
+  dropRest(draft, request, writtenFields);
 
   const readerContext: ReaderContext = box.offered === undefined ? {} : { tools: box.offered };
   return { path: '/chat/completions', body, dropped: draft.dropped, readerContext };

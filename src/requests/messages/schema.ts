@@ -8,41 +8,24 @@ import { effort, mcpServer, messagesTool, messagesToolChoice } from './schema/to
 
 const outputFormat = Type.Object({ type: Type.Literal('json_schema'), schema: anyObject() });
 
-/** Fields with the shape and the meaning that they have in `POST /responses`. */
-const {
-  debug,
-  image_config,
-  max_tool_calls,
-  modalities,
-  models,
-  plugins,
-  preset,
-  prompt_cache_key,
-  provider,
-  route,
-  session_id,
-  stop_server_tools_when,
-  trace,
-} = requestSchema.properties;
+/** Fields with the shape and the meaning of `POST /responses`. They are copied to the request of the pipeline. */
+export const sharedFields = [
+  'debug',
+  'image_config',
+  'max_tool_calls',
+  'modalities',
+  'models',
+  'plugins',
+  'preset',
+  'prompt_cache_key',
+  'provider',
+  'route',
+  'session_id',
+  'stop_server_tools_when',
+  'trace',
+] as const;
 
-const shared = {
-  debug,
-  image_config,
-  max_tool_calls,
-  modalities,
-  models,
-  plugins,
-  preset,
-  prompt_cache_key,
-  provider,
-  route,
-  session_id,
-  stop_server_tools_when,
-  trace,
-};
-
-/** The names of the fields that are copied to the request of the pipeline. */
-export const sharedFields = Object.keys(shared) as readonly (keyof typeof shared)[];
+const shared = Type.Pick(requestSchema, sharedFields).properties;
 
 /**
  * The body of `POST /messages`. Open: unknown top-level fields reach only an endpoint of the same format.
