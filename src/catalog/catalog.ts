@@ -40,7 +40,7 @@ const noRecords: CatalogRecords = { models: new Map(), endpoints: new Map() };
 /**
  * Indexes endpoints. An endpoint whose `model` contains a `*` matches every slug of that shape, with three exceptions:
  * the same provider carries the exact slug, the catalog knows the model and that this provider does not have it, or the
- * name is another spelling of a known one. A `*` in its `upstreamModel` is replaced by what the star matched.
+ * name is another spelling of a known one. A `*` in its `upstreamModel` is replaced by the text that the star matched.
  */
 export function createCatalog(
   endpoints: readonly Endpoint[],

@@ -84,7 +84,7 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
 /**
  * Assembles the pipelines of responses, image generations, embeddings and reranks, with the same models and the same ledger.
  *
- * @param resources is extended by what must be closed
+ * @param resources receives the resources that must be closed
  */
 export function assemblePipelines(
   parts: PipelinesParts,

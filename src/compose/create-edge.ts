@@ -145,7 +145,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   };
   const internDomain = (): string | undefined => (parts.interns.isOffered() ? config().interns.domain : undefined);
   const chatParts = {
-    // The key of an intern does not talk to the intern: it could answer its own questions. choice 731
+    // An intern cannot use the chat API with its own key, because it could answer its own questions. choice 731
     getIntern: (caller: Caller, internId: string) => getChangeableIntern(parts.interns, caller, internId),
     findLive: parts.runtime.find,
     owners: createOwnerForwarder(parts.host),

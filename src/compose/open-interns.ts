@@ -48,7 +48,7 @@ const internTopic: Topic<string> = {
   read: (message) => (typeof message === 'string' ? message : undefined),
 };
 
-/** Interns that a process removes or looks at, besides those that it runs. */
+/** Maximum interns that a process removes or checks, besides those that it runs. */
 const SETTLING_INTERNS = 20;
 /** Milliseconds for the interns of a process to save their files when it shuts down. */
 const SAVE_MS = 30_000;

@@ -225,7 +225,7 @@ export class HomeSync {
     return changed.filter(({ kind }) => kind === 'file').sort((a, b) => b.modifiedAtMs - a.modifiedAtMs);
   }
 
-  /** Compares the home folder with what is saved. */
+  /** Compares the home folder with the saved files. */
   private async compare(): Promise<{ changed: SandboxEntry[]; deleted: ByteText[]; tooLong: ByteText | undefined }> {
     let tooLong: ByteText | undefined;
     const changed: SandboxEntry[] = [];

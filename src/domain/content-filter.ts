@@ -12,7 +12,7 @@ export const INJECTION_SLUG = 'regex-prompt-injection';
 export const builtinSlugs = [...patternSlugs, ...recognizedSlugs, INJECTION_SLUG] as const;
 export type BuiltinSlug = (typeof builtinSlugs)[number];
 
-/** Phrases that hide from prompt-injection filters: at most so many, each of so many bytes in UTF-8. */
+/** Maximum number of phrases that hide from prompt-injection filters, and maximum bytes of each in UTF-8. */
 export const MAX_PHRASES = 200;
 export const MAX_PHRASE_BYTES = 1000;
 

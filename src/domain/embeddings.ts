@@ -96,7 +96,7 @@ export function estimateInputs(input: EmbeddingInputs): readonly number[] {
   return counts;
 }
 
-/** Planning, reserving and splitting look at the same input, which is never changed in place. */
+/** Planning, reserving and splitting read the same input, which is never changed in place. */
 const estimates = new WeakMap<EmbeddingInputs, readonly number[]>();
 
 function countInputs(input: EmbeddingInputs): readonly number[] {

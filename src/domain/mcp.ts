@@ -45,7 +45,7 @@ export interface HttpMcpServer {
   readonly isCallers: boolean;
 }
 
-/** A server that the gateway starts as a process, and talks to over its standard input and output. */
+/** A server that the gateway starts as a process. They communicate over its standard input and output. */
 export interface ProcessMcpServer {
   readonly type: 'process';
   readonly command: string;

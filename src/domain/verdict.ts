@@ -10,7 +10,7 @@ export type Verdict<Change = InputChange> =
   /** The run continues with the changes. */
   | { readonly type: 'replace'; readonly change: Change };
 
-/** Changes of what a caller has sent. */
+/** Changes of the request of a caller. */
 export interface InputChange {
   /** Other items in the place of those that were inspected. */
   readonly input?: InputItem[] | undefined;

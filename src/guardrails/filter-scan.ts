@@ -206,7 +206,7 @@ export class FilterScan implements TextScan {
     list.push({ filter: entry.filter, id: entry.id, start, end, text });
   }
 
-  /** Whether the match is gone when the allowed phrases in it are masked. */
+  /** Whether the match no longer matches after the allowed phrases in it are masked. */
   private isHidden(alone: () => ReturnType<NonNullable<FilterEntry['alone']>>, start: number, end: number): boolean {
     const text = this.search.read(start, end);
     let masked = text;

@@ -172,7 +172,7 @@ async function filterTexts<Change>(
   return change ? { type: 'replace', change } : pass;
 }
 
-/** Applies the filters of recognized entities to what the patterns have left. */
+/** Applies the filters of recognized entities to the texts after the patterns. */
 async function analyzePlaces(
   places: readonly Place[],
   changed: Map<number, string>,

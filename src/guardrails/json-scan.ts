@@ -187,7 +187,7 @@ function readEscape(raw: string, at: number, hasEnded: boolean): { text: string;
 /** The JSON that a scan reads. Every escape stands for one character of the text that is scanned. */
 class JsonForm implements WrittenForm {
   readonly edits = new TextEdits();
-  /** The end of what was written, in the JSON. */
+  /** The end of the written part of the JSON. */
   position = 0;
   /** The JSON of the text that is scanned, from `position`. */
   private raw = '';

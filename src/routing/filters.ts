@@ -20,7 +20,7 @@ export interface RouteCriteria {
   workspaceId: string;
   guardrails?: readonly Guardrail[] | undefined;
   catalog: Pick<RoutingCatalog<EndpointFacts>, 'findModel'>;
-  /** Minimum context of endpoints whose input can be shortened. Absent: half of what the request needs. */
+  /** Minimum context of endpoints whose input can be shortened. Absent: half of the tokens that the request needs. */
   minContext?: number | undefined;
 }
 

@@ -173,7 +173,7 @@ interface Walked {
   readonly namesStoredFiles: boolean;
 }
 
-/** Planning, reserving and sending look at the same input, which is never changed in place. */
+/** Planning, reserving and sending read the same input, which is never changed in place. */
 const walkedInputs = new WeakMap<readonly InputItem[], Walked>();
 
 /** Whether the input contains calls of tools that the gateway can run, or of MCP servers. */

@@ -269,7 +269,7 @@ class Planner<E extends EndpointFacts> {
     return cutFallbacks(endpoints, preferences, this.excluded);
   }
 
-  /** @param minContext of endpoints whose input can be shortened; undefined: half of what the request needs */
+  /** @param minContext of endpoints whose input can be shortened; undefined: half of the tokens that the request needs */
   private keepGroups(groups: readonly Group<E>[], minContext: number | undefined): KeptGroup<E>[] {
     const kept: KeptGroup<E>[] = [];
     for (const group of groups) {
@@ -282,7 +282,7 @@ class Planner<E extends EndpointFacts> {
     return kept;
   }
 
-  /** Keeps the endpoints with the largest context, if each one has less than half of what the request needs. */
+  /** Keeps the endpoints with the largest context, if each one has less than half of the tokens that the request needs. */
   private keepLargest(groups: readonly Group<E>[]): KeptGroup<E>[] {
     this.excluded.length = 0;
     const kept = this.keepGroups(groups, 0);

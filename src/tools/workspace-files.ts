@@ -20,7 +20,7 @@ export interface WorkspaceFiles {
   ): Promise<{ files: WorkspaceFile[]; hasMore: boolean }>;
   /** Finds a file by its id, or the newest one with a name. */
   find(caller: Caller, by: { id: string } | { filename: string }): Promise<WorkspaceFile | undefined>;
-  /** Reads at most so many bytes from the start. */
+  /** Reads at most the given number of bytes from the start. */
   read(caller: Caller, file: WorkspaceFile, maxBytes: number): Promise<Buffer>;
   /** Stores a new file. Does not change existing files of the same name. */
   write(caller: Caller, filename: string, text: string): Promise<WorkspaceFile>;

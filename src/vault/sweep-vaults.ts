@@ -4,7 +4,7 @@ import type { VaultStore } from '../platform/storage/ports/vaults.ts';
 const PAGE = 500;
 
 /**
- * Deletes the vaults of interns that are gone. A process that ends while one request creates an intern and another deletes it
+ * Deletes the vaults of deleted interns. A process that ends while one request creates an intern and another deletes it
  * can leave one. The row of an intern is older than its vault and is deleted after it, so a vault without one is unused.
  *
  * @returns how many there were

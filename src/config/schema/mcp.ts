@@ -7,8 +7,7 @@ const toolNames = (description: string) =>
 const mcpServer = Type.Object({
   url: Type.Optional(
     Type.String({
-      description:
-        'URL of a server that speaks streamable HTTP: `https://mcp.example.com/mcp`. Exclusive with `command`.',
+      description: 'URL of a server with streamable HTTP: `https://mcp.example.com/mcp`. Exclusive with `command`.',
       pattern: '^https?://[^/?#@\\s]+(/[^#\\s]*)?$',
       says: 'must be an http or https URL without credentials and fragment',
     }),
@@ -21,7 +20,7 @@ const mcpServer = Type.Object({
   ),
   command: Type.Optional(
     textField(
-      'Program of a server that speaks over its standard input and output. Each gateway process starts it at its first use.',
+      'Program of a server that communicates over its standard input and output. Each gateway process starts it at its first use.',
     ),
   ),
   args: Type.Optional(Type.Array(Type.String(), { description: 'With `command`: its arguments.', maxItems: 1000 })),

@@ -46,7 +46,7 @@ const sandboxImage = Type.String({
   restart: true,
 });
 
-/** The way out of pods. Without it they have none. */
+/** The network access of pods. Absent: they have none. */
 const podEgress = Type.Object({
   host: Type.String({
     description:

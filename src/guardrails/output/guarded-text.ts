@@ -11,7 +11,7 @@ interface Token {
   readonly logprobs: unknown;
 }
 
-/** One text of the output while it is scanned, with what refers to positions in it. */
+/** One text of the output while it is scanned, with the parts that refer to positions in it. */
 export class GuardedText {
   readonly scan: TextScan;
   /** Whether no more text follows. */
@@ -126,7 +126,7 @@ function lengthOf(logprobs: unknown): number {
   return typeof token === 'string' ? token.length : 0;
 }
 
-/** Returns the log probabilities of a whole text, without those of what was replaced in it. */
+/** Returns the log probabilities of a whole text, without those of replaced parts. */
 export function keepLogprobs(logprobs: readonly unknown[], text: string, edits: TextEdits): readonly unknown[] {
   if (!edits.hasAny) return logprobs;
   const lengths = logprobs.map(lengthOf);

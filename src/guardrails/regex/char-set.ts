@@ -66,7 +66,7 @@ const propertySets = new Map<string, CharSet>();
  */
 export const findPropertySet = (property: string): CharSet => finishSteps(loadPropertySet(property));
 
-/** Blocks of characters that are looked at between two pauses. */
+/** Blocks of characters that are inspected between two pauses. */
 const SLICE_BLOCKS = 64;
 
 /** Does the same as `findPropertySet`. Yields where other work may run. */

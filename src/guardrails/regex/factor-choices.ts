@@ -1,7 +1,7 @@
 import { type CharSet, haveOverlaps, rangesOf } from './char-set.ts';
 import type { Node } from './parse-pattern.ts';
 
-/** Alternatives that are looked at between two pauses. */
+/** Alternatives that are inspected between two pauses. */
 const SLICE_ALTERNATIVES = 2000;
 
 /**

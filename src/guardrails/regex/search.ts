@@ -100,7 +100,7 @@ export class Search implements PursuedText {
     return this.held.slice(start - this.base, end - this.base);
   }
 
-  /** Frees the text before a position, up to what the search itself still needs. */
+  /** Frees the text before a position, except for the part that the search still needs. */
   release(before: number): void {
     const keep = Math.min(before, this.settled) - 2; // 2: the character before is needed for boundaries
     if (keep <= this.base) return;

@@ -11,7 +11,7 @@ export interface AgentSettings {
   /** Callers of the control endpoints have it. */
   token: string;
   home: string;
-  /** HTTP proxy, the only way out. */
+  /** HTTP proxy, the only network access. */
   proxy: URL | undefined;
 }
 

@@ -23,7 +23,7 @@ export interface LocalRuntime extends InternRuntime {
   close(): Promise<void>;
 }
 
-/** Time between two looks at a driver that did not work. */
+/** Time between two checks of a driver that did not work. */
 const PROBE_AGAIN_MS = 10_000;
 
 /** Creates the runtime of a process. @see docs/reference/intern-runtimes.md */

@@ -13,7 +13,7 @@ const MAX_REMEMBERED = 200;
 const CONTROL_MS = 10_000;
 /** Time for the last events of an agent that has ended. */
 const LAST_EVENTS_MS = 500;
-/** Messages and answers on their way to the agent. Each has processes in the sandbox. */
+/** Maximum messages and answers that are being sent to the agent. Each has processes in the sandbox. */
 const MAX_CALLS = 8;
 
 /** Receives a run. */

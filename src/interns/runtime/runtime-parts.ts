@@ -26,7 +26,7 @@ export interface RuntimeSettings {
   allowedDomains: readonly string[];
 }
 
-/** The way out of one intern. */
+/** The network access of one intern. */
 export interface InternEgress {
   network: SandboxNetwork;
   /** PEM. The certificates that programs must trust. Absent: those of the system. */

@@ -24,7 +24,7 @@ export interface ScheduleRunParts {
 
 /** Longest wait of a run for an intern that starts or works. choice 714 */
 const MAX_WAIT_MS = 600_000;
-/** Time between two looks at such an intern. It is random, so that every host has its turn. */
+/** Time between two checks of such an intern. It is random, so that every host has its turn. */
 const LOOK_MS = [500, 2500] as const;
 /** Longest run, as that of `invoke`. */
 const RUN_MS = 3_600_000;

@@ -12,7 +12,7 @@ export const CONTAINER_OBJECTS = 'containers/';
 export const nameContainerObject = (containerKey: string, object: string): string =>
   `${CONTAINER_OBJECTS}${containerKey}/${object}`;
 
-/** The dependencies of what reads contents of containers. */
+/** The dependencies of functions that read contents of containers. */
 export interface EntryContentParts {
   store: Pick<ContainerStore, 'findEntry'>;
   objects: Pick<Objects, 'open'>;

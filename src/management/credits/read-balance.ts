@@ -4,7 +4,7 @@ import type { ManagementParts } from '../parts.ts';
 export interface Balance {
   /** Whether credits limit spending: whether any were added. */
   isOn: boolean;
-  /** The sum of what was added, minus what was taken back. */
+  /** The sum of all additions, minus the withdrawals. */
   credits: bigint;
   /** The spending of all workspaces, without the costs of BYOK keys. */
   usage: bigint;

@@ -16,7 +16,7 @@ export interface KeyToProvision {
 }
 
 /**
- * Creates a key of any kind together with what it needs: the first workspace, if there is none, and its member, which
+ * Creates a key of any kind, and everything that it needs: the first workspace, if there is none, and its member, which
  * joins the workspace.
  *
  * @throws {GatewayError} `invalid_request`, `not_found`

@@ -7,7 +7,7 @@ const nothing: readonly string[] = [];
 /**
  * Removes what only the format of the client can say, for an endpoint whose wire has another format.
  *
- * @returns the paths of what the model misses. Content that the model needs stays, so that the wire rejects it
+ * @returns the paths of the content that the model does not receive. Content that the model needs stays, so that the wire rejects it
  * @see docs/reference/messages.md#other-models
  */
 export function leaveOutNative(

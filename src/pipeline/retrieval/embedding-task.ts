@@ -48,7 +48,7 @@ export const embeddingTask: RetrievalTask<EmbeddingRun, EmbeddingCall, Embedding
   },
 };
 
-/** Splits the inputs, so that each call has at most so many inputs, and probably at most so many tokens. choice 626 */
+/** Splits the inputs, so that no call exceeds the maximum of inputs, and probably none exceeds the maximum of tokens. choice 626 */
 function splitInputs(request: EmbeddingRequest, maxBatch: number, maxTokens: number): EmbeddingCall[] {
   const { input, format, dimensions, inputType } = request;
   const counts = estimateInputs(input);

@@ -89,7 +89,7 @@ export class GuardedCounters implements Counters {
   private late: (() => MaybePromise<void>)[] = [];
   /** Settled while the store was unreachable. The ledger has their cost. */
   private readonly ended = new Set<Reservation>();
-  /** Accounts, as text → the announcement of what this process has reserved in them. */
+  /** Accounts, as text → the announcement of the reservations of this process. */
   private readonly announcing = new Map<string, Promise<void>>();
   /** Whether the store may have lost counts that this process has not announced again. */
   private isBehind = false;

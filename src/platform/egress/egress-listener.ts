@@ -27,7 +27,7 @@ export interface ListenerLimits extends EgressLimits {
   strangers: number;
 }
 
-/** The way out of one sandbox through the listener. */
+/** The network access of one sandbox through the listener. */
 export interface ListenedEgress {
   credentials: ProxyCredentials;
   /** Revokes the credentials and closes all connections of the sandbox. */

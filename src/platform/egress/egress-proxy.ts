@@ -14,7 +14,7 @@ export interface EgressProxy {
   close(): Promise<void>;
 }
 
-/** Opens the only way out of a sandbox: an HTTP proxy on a Unix socket that only this sandbox can open. */
+/** Opens the only network access of a sandbox: an HTTP proxy on a Unix socket that only this sandbox can open. */
 export async function openEgressProxy({ socketPath, ...options }: EgressProxyOptions): Promise<EgressProxy> {
   const server = createProxyServer({ ...egressLimits, ...options.limits });
   const egress = new SandboxEgress(options, (connection) => server.emit('connection', connection));

@@ -42,7 +42,7 @@ export interface SandboxEgressOptions {
 const MAX_REPORTS = 20;
 
 /**
- * The way out of one sandbox, behind a server that accepts its connections: it connects to allowed hosts at the ports 80 and
+ * The network access of one sandbox, behind a server that accepts its connections: it connects to allowed hosts at the ports 80 and
  * 443. At port 443 a client must use TLS with the name of the host. At port 80 it must use HTTP with that name. TLS ends
  * here only for hosts that secrets are bound to.
  *

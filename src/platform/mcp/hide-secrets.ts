@@ -8,7 +8,7 @@ const MIN_UNNAMED = 16;
 const MASK = '[masked]';
 
 /**
- * Creates a function that masks the headers, or the secret variables, of a server in what the server sends: a server can
+ * Creates a function that masks the headers, or the secret variables, of a server in the messages of the server, which can
  * repeat a key in a result or an error. It returns a value without a secret unchanged.
  *
  * @throws {McpError} `protocol` from the function, for a secret that cannot be masked

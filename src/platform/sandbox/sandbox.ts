@@ -32,7 +32,7 @@ export interface SandboxSpec {
   hasNode?: boolean;
 }
 
-/** The only way out of a sandbox: the gateway's egress proxy. */
+/** The only network access of a sandbox: the egress proxy of the gateway. */
 export type SandboxNetwork =
   | {
       /** Unix socket of the host on which the proxy listens for this sandbox alone. */

@@ -233,7 +233,7 @@ class Shortening {
     this.work += unit.items.length;
   }
 
-  /** Cuts the texts of a unit by what is too much. @returns whether that was possible, with `least` tokens left of them */
+  /** Cuts the excess from the texts of a unit. @returns whether that was possible, with `least` tokens left of them */
   private *cut(unit: Weighed, least: number): SlicedWork<boolean> {
     if (unit.tokens - this.excess < least) return false;
     const items: InputItem[] = [];

@@ -49,7 +49,7 @@ export function readReasoningDetails(details: ReasoningDetail[], chunks: Chunk[]
   return hasText;
 }
 
-/** Blocks of reasoning of a message, by what they precede. */
+/** Blocks of reasoning of a message, by the part that they precede. */
 export interface PlacedDetails {
   /** Blocks before the text. */
   first: ReasoningDetail[];

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { invalidRequest } from '../../domain/errors.ts';
 
-/** A version of the format. Versions differ in what the provider accepts, not in what the gateway reads. */
+/** A version of the format. The gateway reads all versions in the same way; providers do not. */
 const versionShape = /^20\d\d-\d\d-\d\d$/;
 
 /** Maximum features that a request may name. */

@@ -22,7 +22,7 @@ const HALF = 0.4;
 const SIMILAR = 0.6;
 const IN_NAME = 0.5;
 
-/** Returns the importance of a word that so many of all passages have. */
+/** Returns the importance of a word by the number of passages that contain it. */
 export const weighWord = (passages: number, count: number): number =>
   Math.log(1 + (Math.max(passages, 1) + 0.5) / (count + 0.5));
 

@@ -16,7 +16,7 @@ export interface S3Place {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken?: string | undefined;
-  /** Whether the bucket is the begin of the path. Otherwise it is the begin of the host name. */
+  /** Whether the path begins with the bucket. Otherwise the host name does. */
   pathStyle: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface S3Times {
   connectMs: number;
   /** Maximum idle time before a response, and within it. */
   idleMs: number;
-  /** Time limit of a try to send a request and get the begin of its response. */
+  /** Time limit of one attempt to send a request and to receive the headers of its response. */
   tryMs: number;
   /** Tries of a call. */
   tries: number;

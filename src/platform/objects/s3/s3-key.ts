@@ -12,7 +12,7 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWX';
 const special = /[\u0000-!~\u007f]|(?<=^|\/)\./g;
 const encoded = /!(.?)|~(.?)|(?<=^|\/)\.(.?)/gs;
 
-/** Encodes a key, or the begin of one. */
+/** Encodes a key, or the beginning of one. */
 export const writeS3Key = (key: string): string =>
   key.toWellFormed().replace(special, (found) => {
     if (found === '.') return '.-';

@@ -33,7 +33,7 @@ const MAX_OPEN_OUTPUTS = 64;
 const KILL_GRACE_MS = 5000;
 /** First pause before a command is killed again, because its session did not exist yet. It doubles. */
 const KILL_RETRY_MS = 10;
-/** Exit code of what was killed. */
+/** Exit code of a killed program. */
 const KILLED = 137;
 
 export interface SandboxParts {

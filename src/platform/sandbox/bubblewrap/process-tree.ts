@@ -56,7 +56,7 @@ export interface InnerProcess {
   residentPages: number;
 }
 
-/** Processes that are looked at before the gateway does something else. */
+/** Number of processes that are inspected before other work of the gateway runs. */
 const BATCH = 16;
 
 function* splitInBatches<T>(all: readonly T[]): Generator<readonly T[]> {

@@ -7,7 +7,7 @@ import { READ_SCRIPT, writeProgram } from './scripts.ts';
 
 /** Output that waits for a slow reader, if the service cannot stop sending it. More ends the stream. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** Exit code of what was killed. */
+/** Exit code of a killed program. */
 const KILLED = 137;
 
 interface ProgramParts {

@@ -100,7 +100,7 @@ while IFS= read -r size && ((size > 0)); do
   printf '%se%d\\n' "$mark" "$code" >&3
 done`;
 
-/** Runs the script of so many bytes that its standard input begins with. */
+/** Runs the script at the beginning of its standard input, which has the given number of bytes. */
 export const READ_SCRIPT = 'eval "$(head -c "$1")"';
 
 /** Kills a session, until none of its processes is left. Starts no process, so it works when none can start. */

@@ -191,7 +191,7 @@ export interface ContainerStore {
 
   /** Calls of all processes run one at a time. @returns why there is no lease; undefined: there is */
   acquireLease(lease: NewLease): Promise<LeaseRefusal | undefined>;
-  /** @returns those that exist, with what is requested of them */
+  /** @returns the existing ones, with the requests for each */
   renewLeases(tokens: readonly string[], untilMs: number): Promise<Pick<ContainerLease, 'token' | 'stop'>[]>;
   /** Ends a lease, and notes that its container was used until then. */
   releaseLease(token: string, atMs: number): Promise<void>;

@@ -35,7 +35,7 @@ export interface InternScheduleStore {
   /** @returns whether it existed */
   deleteSchedule(id: string, change: Omit<ScheduleChange, 'job'>): Promise<boolean>;
 
-  /** Adds a run that waits, and requests the work. @returns false if as many wait already, or the schedule is gone or paused */
+  /** Adds a run that waits, and requests the work. @returns false if the maximum waits, or if the schedule was deleted or paused */
   addRequestedRun(run: ScheduledRun, limits: { maxPending: number }, job: NewJob): Promise<boolean>;
   /**
    * Moves a schedule on from a due time, and adds the run of that time unless it exists.

@@ -5,7 +5,7 @@ import type { Change } from './management.ts';
 
 export interface NewIntern {
   intern: Intern;
-  /** SHA-256 of what makes a retry the same request, for one member in one workspace. */
+  /** SHA-256 of the facts that identify a retry of the same request, for one member in one workspace. */
   requestHash: string;
   /** SHA-256 of the whole body. */
   bodyHash: string;

@@ -77,7 +77,7 @@ export interface VaultStore {
   listWrappedKeys(query: { masterKeyId: string; limit: number }): Promise<VaultKeyRecord[]>;
   /** Replaces a key that still needs that master key. @returns whether it did */
   rewrapVaultKey(key: VaultKeyRecord, masterKeyIdBefore: string): Promise<boolean>;
-  /** Adds the next generation, for new values. @returns false if another process has added it, or the vault is gone */
+  /** Adds the next generation, for new values. @returns false if another process has added it, or the vault was deleted */
   addVaultKey(key: VaultKeyRecord): Promise<boolean>;
   /** Deletes the keys before the current generation that no secret needs. */
   deleteUnusedKeys(vaultId: string): Promise<void>;
