@@ -39,7 +39,7 @@ const everyHeader = {
 };
 const rateLimitHeaders = {
   'X-RateLimit-Limit': integer('The limit of this gateway that was reached.'),
-  'X-RateLimit-Remaining': integer('What is left of it.'),
+  'X-RateLimit-Remaining': integer('The rest of the limit.'),
   'X-RateLimit-Reset': integer('When it resets, in Unix milliseconds.'),
 };
 const droppedFields = {

@@ -14,14 +14,14 @@ export function addContainerCommands(program: Command, parts: CommandParts): voi
   const read = (options: SourceOptions) => loadForStore(options, ['files']).config;
   const add = (name: string, description: string): Command => addToGroup(name, description).option(...workspaceOption);
   add('list', 'list the containers of a workspace')
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & ContainerOptions) => {
       const { printContainers } = await import('../containers.ts');
       await printContainers(terminal, read(options), options);
     });
   add('files', 'list the files of a container')
     .argument('<id>', 'id of the container')
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (id: string, options: SourceOptions & ContainerOptions) => {
       const { printContainerFiles } = await import('../containers.ts');
       await printContainerFiles(terminal, read(options), id, options);

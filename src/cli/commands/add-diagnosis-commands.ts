@@ -35,7 +35,7 @@ export function addDiagnosisCommands(program: Command, parts: CommandParts): voi
     )
     .option('--workspace <name>', 'workspace of the caller')
     .option('--key <key>', 'key of the caller, by hash or name, with its workspace and guardrails')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action(async (options: SourceOptions & ExplainOptions) => {
       const { explain: run } = await import('../explain.ts');
       exit(await run(terminal, load(options), options));
@@ -52,8 +52,8 @@ export function addDiagnosisCommands(program: Command, parts: CommandParts): voi
     .requiredOption('--out <folder>', 'folder for the files; created if it does not exist')
     .option('--model <name>', 'model: its slug, or its name at the provider (model of the body)')
     .option('--name <name>', 'name of the files (that of the body)')
-    .option('--stream', 'request a stream only; without this and --whole, both')
-    .option('--whole', 'request a buffered response only')
+    .option('--stream', 'request only a stream (a stream and a whole response)')
+    .option('--whole', 'request only a whole response')
     .option('--force', 'overwrite an earlier recording of that name')
     .action(async (options: SourceOptions & RecordOptions) => {
       const { recordExchange } = await import('../record.ts');
@@ -62,11 +62,11 @@ export function addDiagnosisCommands(program: Command, parts: CommandParts): voi
 
   program
     .command('replay')
-    .description('show what a client would see of a recorded response: a line for each event')
+    .description('show a recorded response as a client would receive it: a line for each event')
     .argument('<file>', 'recording')
-    .option('--wire <name>', 'wire that reads it (as the request beside it says)')
-    .option('--request <file>', 'request of the recording (the .request.json beside it)')
-    .option('--json', 'print the response, or the error, in place of the events')
+    .option('--wire <name>', 'wire that reads the response (that of the .request.json beside the file)')
+    .option('--request <file>', 'request of the recording (the .request.json beside the file)')
+    .option('--json', 'print the response or the error instead of the events')
     .allowExcessArguments(false)
     .addHelpText('after', recordExamples)
     .action(async (file: string, options: ReplayCommandOptions) => {

@@ -9,7 +9,7 @@ export function addFileCommands(program: Command, parts: CommandParts): void {
   const read = (options: SourceOptions) => loadForStore(options, ['files']).config;
   const add = (name: string, description: string): Command => addToGroup(name, description).option(...workspaceOption);
   add('list', 'list the files of a workspace, the oldest first')
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & FilePlace & { json?: boolean }) => {
       const { printFiles } = await import('../files.ts');
       await printFiles(terminal, read(options), options);

@@ -13,7 +13,7 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
   );
   const withRules = (rules: Command): Command =>
     rules
-      .option('--description <text>', 'for people, or none')
+      .option('--description <text>', 'description, or none')
       .option('--allow-model <model...>', 'the only slugs or patterns to use, or none')
       .option('--ignore-model <model...>', 'slugs or patterns to exclude, or none')
       .option('--allow-provider <provider...>', 'the only providers to use, or none')
@@ -23,19 +23,19 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
         'only endpoints that retain no data: anthropic, openai, google, xai, other, all, or none',
       )
       .option('--forbid <what...>', 'paid-training, free-training, free-publication, or none')
-      .option('--limit <usd>', 'what each key and member with it may spend, or none')
+      .option('--limit <usd>', 'maximum that each key and member can spend, or none')
       .option('--flag <filter...>', 'built-in content filters that only report: email, secrets, …')
-      .option('--redact <filter...>', 'built-in content filters that replace what they find')
+      .option('--redact <filter...>', 'built-in content filters that replace their matches')
       .option('--block <filter...>', 'built-in content filters that reject the request')
       .option('--scan-scope <scope>', 'with regex-prompt-injection: user_only or all_messages')
       .option('--apply-to <side...>', 'with --flag, --redact and --block: input, output')
       .option('--filters <file>', 'content filters as in the API, in YAML or JSON, or none')
       .option('--limit-reset <when>', 'with --limit: daily, weekly or monthly (UTC)')
       .option(...includeByokOption)
-      .option('--no-include-byok', 'they do not count');
+      .option('--no-include-byok', 'BYOK calls do not count');
   add('list', 'list all guardrails, the oldest first')
-    .option('--workspace <name>', 'only of this workspace')
-    .option('--json', 'as a JSON list')
+    .option('--workspace <name>', 'only guardrails of this workspace')
+    .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean; workspace?: string }) => {
       const { printGuardrails } = await import('../guardrails.ts');
       await printGuardrails(terminal, readConfig(options), options);
@@ -48,8 +48,8 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
     });
   withRules(
     add('create', 'create a guardrail; it is not assigned yet')
-      .requiredOption('--name <name>', 'name for people')
-      .option('--workspace <name>', 'workspace of the keys and members that it is for (the default one)'),
+      .requiredOption('--name <name>', 'display name')
+      .option('--workspace <name>', 'workspace of the keys and members (the default one)'),
   ).action(async (options: SourceOptions & RuleOptions & { name: string; workspace?: string }) => {
     const { addGuardrail } = await import('../guardrails.ts');
     await addGuardrail(terminal, loadForStore(options, ['guardrails']), options);
@@ -57,7 +57,7 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
   withRules(
     add('update', 'change the rules of a guardrail')
       .argument(...guardrailArgument)
-      .option('--name <name>', 'name for people'),
+      .option('--name <name>', 'display name'),
   ).action(async (wanted: string, options: SourceOptions & RuleOptions) => {
     const { changeGuardrail } = await import('../guardrails.ts');
     await changeGuardrail(terminal, loadForStore(options, ['guardrails']), wanted, options);
@@ -65,7 +65,7 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
   add('test', 'show what content filters find in a text, and what they do')
     .requiredOption('--text <text>', 'the text; - reads the standard input')
     .option('--guardrail <guardrail>', guardrailArgument[1])
-    .option('--file <file>', 'content filters as in the API, in YAML or JSON, in place of --guardrail')
+    .option('--file <file>', 'content filters as in the API, in YAML or JSON, instead of --guardrail')
     .option('--kind <kind>', 'user (a message of a user, the default), context (other input) or output')
     .action(async (options: SourceOptions & TestOptions) => {
       const { testGuardrail } = await import('../guardrails.ts');
@@ -84,7 +84,7 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
     add(name, description)
       .argument(...guardrailArgument)
       .option('--key <key...>', 'by hash, the first 4 or more digits of it, or name')
-      .option('--member <id...>', 'members; it holds for all their keys')
+      .option('--member <id...>', 'members; applies to all their keys')
       .action(async (wanted: string, options: SourceOptions & AssigneeOptions) => {
         const { addAssignments, removeAssignments } = await import('../guardrails.ts');
         await (gives ? addAssignments : removeAssignments)(terminal, readConfig(options), wanted, options);

@@ -22,7 +22,7 @@ export function addInternCommands(program: Command, parts: CommandParts): void {
       .option('--url <url>', 'address of the gateway (the one of the configuration)');
 
   add('list', 'list the interns of a workspace, the newest first')
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & InternOptions & { json?: boolean }) => {
       const { printInterns } = await import('../interns.ts');
       await printInterns(terminal, load(options), options);
@@ -36,16 +36,16 @@ export function addInternCommands(program: Command, parts: CommandParts): void {
   add('create', 'create an intern of a member')
     .argument('<name>', '2 to 17 lower-case letters, digits and hyphens')
     .requiredOption('--member <id>', 'the member that it belongs to')
-    .option('--description <text>', 'what it is for')
-    .option('--instructions <text>', 'its standing instructions')
-    .option('--provision', 'start it, and show the progress')
+    .option('--description <text>', 'purpose of the intern')
+    .option('--instructions <text>', 'standing instructions of the intern')
+    .option('--provision', 'start the intern, and show the progress')
     .action(async (name: string, options: SourceOptions & CreateInternOptions) => {
       const { addIntern } = await import('../interns.ts');
       await addIntern(terminal, load(options), name, options);
     });
   add('provision', 'start an intern, or resume a suspended one, and show the progress')
     .argument(...internArgument)
-    .option('--no-wait', 'return at once')
+    .option('--no-wait', 'return immediately')
     .action(async (intern: string, options: SourceOptions & InternOptions & { wait: boolean }) => {
       const { startIntern } = await import('../interns.ts');
       await startIntern(terminal, load(options), intern, options);
@@ -58,7 +58,7 @@ export function addInternCommands(program: Command, parts: CommandParts): void {
     });
   add('delete', 'delete an intern with its files and its vault')
     .argument(...internArgument)
-    .option('--acknowledge-loss', 'also if its files cannot be saved')
+    .option('--acknowledge-loss', 'delete the intern even if its files cannot be saved')
     .action(async (intern: string, options: SourceOptions & InternOptions & { acknowledgeLoss?: boolean }) => {
       const { removeIntern } = await import('../interns.ts');
       await removeIntern(terminal, load(options), intern, options);
@@ -66,14 +66,14 @@ export function addInternCommands(program: Command, parts: CommandParts): void {
   addWithUrl('chat', 'talk with a running intern: each line is a message, and its questions are asked here')
     .option('--message <text>', 'send this message, print the reply and end')
     .option('--session <id>', 'the conversation to continue (a new one)')
-    .option('--manual', 'it asks before it uses its tools')
+    .option('--manual', 'the intern asks before it uses its tools')
     .action(async (intern: string, options: SourceOptions & InternApiOptions & InternChatOptions) => {
       const { openInternApi } = await import('../intern-api.ts');
       const { chatWithIntern } = await import('../intern-chat.ts');
       await chatWithIntern(terminal, await openInternApi(terminal, load(options).config, intern, options), options);
     });
   addWithUrl('logs', 'print the log of the agent of a running intern')
-    .option('-f, --follow', 'go on with new lines until it stops')
+    .option('-f, --follow', 'print new lines until the intern stops')
     .action(async (intern: string, options: SourceOptions & InternApiOptions & { follow?: boolean }) => {
       const { openInternApi, printInternLog } = await import('../intern-api.ts');
       const api = await openInternApi(terminal, load(options).config, intern, options);

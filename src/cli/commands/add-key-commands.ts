@@ -14,13 +14,13 @@ export function addKeyCommands(program: Command, parts: CommandParts): void {
     examples,
   );
   withRateOptions(add('create', 'create a key; its text is printed once, alone on stdout'))
-    .option('--name <name>', 'name for people')
+    .option('--name <name>', 'display name')
     .option('--workspace <name>', 'name or id of its workspace')
-    .option('--member <id>', 'member that owns it; created if unknown (the organization owns it)')
-    .option('--organization', 'the organization owns it: the default')
-    .option('--management', 'administers, and cannot request models')
+    .option('--member <id>', 'owner of the key; created if unknown (the organization)')
+    .option('--organization', 'the organization owns the key: the default')
+    .option('--management', 'create a key that administers, and cannot request models')
     .option('--expires <when>', 'date, time, or 90d, 12h, 30m from now')
-    .option('--external <user>', 'user of your application that it is for')
+    .option('--external <user>', 'user of your application who has the key')
     .option(...limitOption)
     .option(...limitResetOption)
     .option(...includeByokOption)
@@ -29,7 +29,7 @@ export function addKeyCommands(program: Command, parts: CommandParts): void {
       await addKey(terminal, readConfig(options), options);
     });
   add('list', 'list all keys, the newest first')
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printKeys } = await import('../keys.ts');
       await printKeys(terminal, readConfig(options), options);
@@ -42,20 +42,20 @@ export function addKeyCommands(program: Command, parts: CommandParts): void {
     });
   withRateOptions(add('update', 'change the settings of a key'))
     .argument(...keyArgument)
-    .option('--name <name>', 'name for people')
-    .option('--enable', 'enable it again')
-    .option('--disable', 'reject it from now on')
+    .option('--name <name>', 'display name')
+    .option('--enable', 'enable the key again')
+    .option('--disable', 'reject the key from now on')
     .option(...limitOption)
     .option(...limitResetOption)
     .option(...includeByokOption)
-    .option('--no-include-byok', 'they do not count')
+    .option('--no-include-byok', 'BYOK calls do not count')
     .action(async (wanted: string, options: SourceOptions & UpdateKeyOptions) => {
       const { changeKey } = await import('../change-keys.ts');
       await changeKey(terminal, readConfig(options), wanted, options);
     });
   add('rotate', 'replace a key with a new one that has the same settings')
     .argument(...keyArgument)
-    .option('--grace <time>', 'how long the old one stays valid: 30m, 12h, up to 1d (0)')
+    .option('--grace <time>', 'time for which the old key stays valid: 30m, 12h, up to 1d (0)')
     .action(async (wanted: string, options: SourceOptions & { grace?: string }) => {
       const { replaceKey } = await import('../change-keys.ts');
       await replaceKey(terminal, readConfig(options), wanted, options);

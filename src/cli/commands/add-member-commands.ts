@@ -7,7 +7,7 @@ export function addMemberCommands(program: Command, parts: CommandParts): void {
   const { addGroup, readConfig, terminal } = parts;
   const { add } = addGroup(program, 'members', 'list members, and limit how often their keys may be used', examples);
   add('list', 'list all members, the oldest first')
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printMembers } = await import('../members.ts');
       await printMembers(terminal, readConfig(options), options);

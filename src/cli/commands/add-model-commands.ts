@@ -8,8 +8,8 @@ export function addModelCommands(program: Command, parts: CommandParts): void {
   const { add } = addGroup(program, 'models', 'list models; fetch a newer list of them', examples);
   add('list', 'list the models that can be requested; what "headgate models" alone does', { isDefault: true })
     .argument('[query...]', 'words in the slug, the name or the providers; all must match')
-    .option('--all', 'also those that no configured provider has')
-    .option('--json', 'as a JSON list')
+    .option('--all', 'also models that no configured provider has')
+    .option('--json', 'print a JSON list')
     .action(async (query: string[], options: SourceOptions & ListModelsOptions) => {
       const { listModels } = await import('../models/list.ts');
       await listModels(terminal, load(options), query.length === 0 ? undefined : query.join(' '), options);

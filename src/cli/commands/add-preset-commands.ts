@@ -13,7 +13,7 @@ export function addPresetCommands(program: Command, parts: CommandParts): void {
   );
   const add = (name: string, description: string): Command => addToGroup(name, description).option(...workspaceOption);
   add('list', 'list the presets of a workspace, the oldest first')
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & PresetPlace & { json?: boolean }) => {
       const { printPresets } = await import('../presets.ts');
       await printPresets(terminal, readConfig(options), options);
@@ -34,8 +34,8 @@ export function addPresetCommands(program: Command, parts: CommandParts): void {
   add('update', 'rename a preset, change its status, or choose another version')
     .argument(...presetArgument)
     .option('--slug <slug>', 'name in requests')
-    .option('--name <name>', 'for people')
-    .option('--description <text>', 'for people, or none')
+    .option('--name <name>', 'display name')
+    .option('--description <text>', 'description, or none')
     .option('--status <status>', 'active, disabled or archived')
     .option('--use-version <number>', 'the version that requests use')
     .action(async (slug: string, options: SourceOptions & PresetOptions) => {

@@ -7,10 +7,10 @@ export function addRequestCommands(program: Command, parts: CommandParts): void 
   const { addGroup, readConfig, terminal } = parts;
   const { add } = addGroup(program, 'requests', 'list the last requests, follow them, show one in full', examples);
   add('list', 'list the last requests, the newest last; what "headgate requests" alone does', { isDefault: true })
-    .option('--limit <number>', 'how many, up to 1000 (20)')
-    .option('--follow', 'print the next ones, too, as they end')
-    .option('--failed', 'only those without a complete response')
-    .option('--model <slug>', 'that was requested, or that responded')
+    .option('--limit <number>', 'maximum number of requests, up to 1000 (20)')
+    .option('--follow', 'also print further requests as they end')
+    .option('--failed', 'only requests without a complete response')
+    .option('--model <slug>', 'requested model, or model that responded')
     .option('--provider <id>', 'id or display name')
     .option('--key <key>', 'by hash, the first 4 or more digits of it, or name')
     .option('--member <id>', 'owner of the key')
@@ -18,15 +18,15 @@ export function addRequestCommands(program: Command, parts: CommandParts): void 
     .option('--session <id>', 'session_id of the requests')
     .option('--since <date>', 'first day (UTC), or a time')
     .option('--until <date>', 'last day (UTC), or a time')
-    .option('--json', 'as a JSON list; with --follow a line of JSON for each')
+    .option('--json', 'print a JSON list; with --follow, a line of JSON for each request')
     .action(async (options: SourceOptions & ListRequestsOptions) => {
       const { printRequests } = await import('../requests.ts');
       await printRequests(terminal, readConfig(options), options);
     });
   add('show', 'print a request in full')
     .argument('[id]', 'generation id, or the end of it that the list shows (the last request)')
-    .option('--content', 'also input and output, if its workspace keeps them')
-    .option('--json', 'as JSON')
+    .option('--content', 'also print input and output, if the workspace keeps them')
+    .option('--json', 'print JSON')
     .action(async (id: string | undefined, options: SourceOptions & ShowRequestOptions) => {
       const { showRequest } = await import('../requests.ts');
       await showRequest(terminal, readConfig(options), id, options);

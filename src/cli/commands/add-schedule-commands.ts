@@ -18,7 +18,7 @@ export function addScheduleCommands(interns: Command, { terminal, loadForStore, 
       .option(...workspaceOption);
 
   add('list', 'list the schedules of an intern')
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (intern: string, options: SourceOptions & InternOptions & { json?: boolean }) => {
       const { printSchedules } = await import('../intern-schedules.ts');
       await printSchedules(terminal, load(options), intern, options);
@@ -26,8 +26,8 @@ export function addScheduleCommands(interns: Command, { terminal, loadForStore, 
   add('create', 'create a schedule, or a webhook; prints its next time, or its path')
     .option('--cron <expression>', 'minute, hour, day, month and day of the week')
     .option('--time-zone <name>', 'such as Europe/Berlin (UTC)')
-    .option('--webhook', 'run when its path is called')
-    .option('--input <text>', 'what the intern gets')
+    .option('--webhook', 'run the intern when the path of the schedule is called')
+    .option('--input <text>', 'message to the intern')
     .action(async (intern: string, options: SourceOptions & AddScheduleOptions) => {
       const { addSchedule } = await import('../intern-schedules.ts');
       await addSchedule(terminal, load(options), intern, options);

@@ -16,7 +16,7 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
     .option('--until <date>', 'last day (UTC), or a time')
     .option('--model <slug>', 'only entries of this model')
     .option('--provider <id>', 'only entries of this provider')
-    .option('--apply', 'record the difference as corrections; without it nothing changes')
+    .option('--apply', 'record the difference as corrections; otherwise nothing changes')
     .action(async (options: SourceOptions & RecomputeOptions) => {
       const { recompute } = await import('../ledger.ts');
       await recompute(terminal, load(options), options);
@@ -36,7 +36,7 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
   );
   addToCredits('add', 'add credits; the first ones turn them on')
     .argument('<usd>', 'sum, like 25 or 0.50; "-- -5" takes five back')
-    .option('--note <text>', 'kept in the audit log')
+    .option('--note <text>', 'note for the audit log')
     .action(async (sum: string, options: SourceOptions & { note?: string }) => {
       const { changeCredits } = await import('../credits.ts');
       await changeCredits(terminal, readConfig(options), sum, options);
@@ -46,14 +46,14 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
     await removeCredits(terminal, readConfig(options));
   });
   addToCredits('show', 'print what was added, what was spent and what is left')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { showCredits } = await import('../credits.ts');
       await showCredits(terminal, readConfig(options), options);
     });
 
   command(program, 'budgets', 'list all spending limits, their usage and what is left', budgetsExamples)
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printBudgets } = await import('../budgets.ts');
       await printBudgets(terminal, loadForStore(options, ['budgets']).config, options);

@@ -9,10 +9,10 @@ export function addVaultCommands(program: Command, { terminal, loadForStore, add
   const addWithPlace = (name: string, description: string): Command =>
     add(name, description)
       .option(...workspaceOption)
-      .option('--intern <id>', 'the vault of an intern (that of the workspace)');
+      .option('--intern <id>', 'intern whose vault is used (the vault of the workspace)');
 
   addWithPlace('list', 'list the secrets of a vault by name, without values')
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & VaultOptions & { json?: boolean }) => {
       const { printSecrets } = await import('../vault.ts');
       await printSecrets(terminal, load(options), options);
@@ -39,7 +39,7 @@ export function addVaultCommands(program: Command, { terminal, loadForStore, add
     });
   add('effective', 'list the secrets that an intern receives, and where they come from')
     .requiredOption('--intern <id>', 'the intern')
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { intern: string; json?: boolean }) => {
       const { printEffectiveSecrets } = await import('../vault.ts');
       await printEffectiveSecrets(terminal, load(options), options);

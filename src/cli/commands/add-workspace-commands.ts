@@ -8,7 +8,7 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
   const { addGroup, loadForStore, readConfig, terminal } = parts;
   const { add } = addGroup(program, 'workspaces', 'create, list, change and delete workspaces', examples);
   add('list', 'list all workspaces, the oldest first')
-    .option('--json', 'as a JSON list')
+    .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printWorkspaces } = await import('../workspaces.ts');
       await printWorkspaces(terminal, readConfig(options), options);
@@ -33,14 +33,14 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
       .option('--name <name>', 'unique name')
       .option('--slug <slug>', 'name in paths'),
   )
-    .option('--no-io-logging', 'keep none from now on')
+    .option('--no-io-logging', 'keep no further inputs and outputs')
     .action(async (wanted: string, options: SourceOptions & WorkspaceOptions) => {
       const { changeWorkspace } = await import('../workspaces.ts');
       await changeWorkspace(terminal, loadForStore(options), wanted, options);
     });
   add('delete', 'remove a workspace that has no keys; its ledger entries stay')
     .argument(...workspaceArgument)
-    .option('--confirm-default', 'also if it is the default one')
+    .option('--confirm-default', 'delete the workspace even if it is the default one')
     .action(async (wanted: string, options: SourceOptions & { confirmDefault?: boolean }) => {
       const { removeWorkspace } = await import('../workspaces.ts');
       await removeWorkspace(terminal, readConfig(options), wanted, options);
@@ -50,7 +50,7 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
     .option('--set <budget...>', 'an interval and USD: monthly=100')
     .option('--remove <interval...>', 'daily, weekly, monthly or lifetime')
     .option(...includeByokOption)
-    .option('--no-include-byok', 'they do not count')
+    .option('--no-include-byok', 'BYOK calls do not count')
     .action(async (wanted: string, options: SourceOptions & BudgetOptions) => {
       const { changeWorkspaceBudgets } = await import('../workspaces.ts');
       await changeWorkspaceBudgets(terminal, readConfig(options), wanted, options);
@@ -58,7 +58,7 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
   add('members', 'add, remove and list the members of a workspace')
     .argument(...workspaceArgument)
     .option('--add <member...>', 'ids; unknown members are created')
-    .option('--remove <member...>', 'ids of members without a key there')
+    .option('--remove <member...>', 'ids of members without a key in the workspace')
     .action(async (wanted: string, options: SourceOptions & { add?: string[]; remove?: string[] }) => {
       const { changeWorkspaceMembers } = await import('../workspaces.ts');
       await changeWorkspaceMembers(terminal, readConfig(options), wanted, options);
@@ -67,15 +67,15 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
 
 const withSettings = (command: Command): Command =>
   command
-    .option('--description <text>', 'for people, or none')
-    .option('--default-text-model <slug>', 'of requests that name no model, or none')
-    .option('--default-image-model <slug>', 'the same for images')
+    .option('--description <text>', 'description, or none')
+    .option('--default-text-model <slug>', 'model of requests that name no model, or none')
+    .option('--default-image-model <slug>', 'model of image requests that name no model, or none')
     .option(
       '--default-provider-sort <key>',
       'of requests that set no order: price, throughput, latency, exacto, or none',
     )
-    .option('--default-plugins <json>', 'of all requests: a list as in the API, or none')
-    .option('--disable-server-tools <types...>', 'that requests must not use, such as router:web_search, or none')
+    .option('--default-plugins <json>', 'plugins of all requests: a list as in the API, or none')
+    .option('--disable-server-tools <types...>', 'tools that requests must not use, such as router:web_search, or none')
     .option('--io-logging', 'keep inputs and outputs')
     .option('--io-sampling <share>', 'share of the sessions, 0.0001 to 1');
 

@@ -42,7 +42,7 @@ const mcpServer = Type.Object({
     description: 'Whether the caller approves each call. `require_approval` of a request replaces it.',
     default: 'always',
   }),
-  description: Type.Optional(textField('What the server does, for the model.')),
+  description: Type.Optional(textField('Description of the server, for the model.')),
   timeout_ms: optionalMilliseconds('Overrides `mcp.timeout_ms`.'),
 });
 

@@ -95,7 +95,7 @@ const podEgress = Type.Object({
 const sandbox = Type.Object({
   driver: Type.Enum(['auto', 'bubblewrap', 'docker', 'kubernetes', 'simulation', 'off'], {
     description:
-      'What runs the commands of models. `auto`: `bubblewrap` if it works on this host, otherwise none. `simulation`: a shell without a real system, for demonstrations. `off`: none.',
+      'Driver that runs the commands of models. `auto`: `bubblewrap` if it works on this host, otherwise none. `simulation`: a shell without a real system, for demonstrations. `off`: none.',
     default: 'auto',
     restart: true,
   }),

@@ -177,7 +177,7 @@ const guardrailOperations: Operations = {
       schema: checkTestGuardrail.schema,
       example: { text: 'Mail ada@example.com', content_filter_builtins: [{ slug: 'email', action: 'redact' }] },
     },
-    response: { description: 'What the filters found and did.', schema: bodies.guardrailTest },
+    response: { description: 'Findings and actions of the filters.', schema: bodies.guardrailTest },
   },
   'GET /api/v1/guardrails/:id': {
     tag: 'Guardrails',

@@ -148,13 +148,13 @@ export class Metrics {
     return [
       {
         name: 'headgate_http_requests_total',
-        help: 'Answers by route; cancelled: the client left before it had all of it.',
+        help: 'Responses by route. cancelled: the client disconnected before the end.',
         type: 'counter',
         samples: this.routes.flatMap(({ labels, counts }) => byStatus(labels, counts)),
       },
       {
         name: 'headgate_responses_total',
-        help: 'Requests to models. The status is that of the end: a stream that broke counts as 5xx.',
+        help: 'Requests to models, by their final status. An interrupted stream counts as 5xx.',
         type: 'counter',
         samples: used.flatMap(({ labels, responses }) =>
           statuses.flatMap((status, at) =>
@@ -166,25 +166,25 @@ export class Metrics {
       },
       {
         name: 'headgate_response_duration_seconds',
-        help: 'From the arrival of a request, waiting included, to the end of its answer.',
+        help: 'Time from the arrival of a request, waiting included, to the end of its response.',
         type: 'histogram',
         samples: used.flatMap(({ labels, duration }) => byStreamed(labels, duration)),
       },
       {
         name: 'headgate_first_output_seconds',
-        help: 'From the arrival of a streamed request to its first visible output.',
+        help: 'Time from the arrival of a streamed request to its first visible output.',
         type: 'histogram',
         samples: used.flatMap(({ labels, firstOutput }) => observed(labels, firstOutput)),
       },
       {
         name: 'headgate_queue_seconds',
-        help: 'What a request waited for before its handler: the event loop, its body, its key.',
+        help: 'Wait of a request before its handler: for the event loop, its body and its key.',
         type: 'histogram',
         samples: [{ labels: {}, value: this.queue }],
       },
       {
         name: 'headgate_overhead_seconds',
-        help: 'Duration, waiting included, without the time between sending to providers and the end of their answers.',
+        help: 'Duration, waiting included, without the time from sending to providers to the end of their responses.',
         type: 'histogram',
         samples: byStreamed({}, this.overhead),
       },
@@ -198,19 +198,19 @@ export class Metrics {
       },
       {
         name: 'headgate_cost_usd_total',
-        help: 'What answers cost, in US dollars.',
+        help: 'Cost of responses, in US dollars.',
         type: 'counter',
         samples: used.flatMap(({ labels, costNanoUsd }) => above0(labels, costNanoUsd / 1e9)),
       },
       {
         name: 'headgate_unpriced_responses_total',
-        help: 'Answers for which no price is known; their cost counts as 0.',
+        help: 'Responses without a known price. Their cost counts as 0.',
         type: 'counter',
         samples: used.flatMap(({ labels, unpriced }) => above0(labels, unpriced)),
       },
       {
         name: 'headgate_attempts_total',
-        help: 'Tries on endpoints: ok, or the kind of error (docs/reference/errors.md).',
+        help: 'Attempts at endpoints: ok, or the kind of error (docs/reference/errors.md).',
         type: 'counter',
         samples: used.flatMap(({ labels, attempts }) =>
           [...attempts].map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
@@ -218,7 +218,7 @@ export class Metrics {
       },
       {
         name: 'headgate_retries_total',
-        help: 'Attempts that repeat a failed one at the same endpoint, by outcome; headgate_attempts_total counts them, too.',
+        help: 'Attempts that repeat a failed one at the same endpoint, by outcome. headgate_attempts_total includes them.',
         type: 'counter',
         samples: used.flatMap(({ labels, retries }) =>
           [...retries].map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
@@ -229,7 +229,7 @@ export class Metrics {
       ...this.interns.collect(),
       {
         name: 'headgate_endpoint_stable',
-        help: '0 while an endpoint that was asked has an outage, and is asked last.',
+        help: '0 during an outage of an endpoint, which is then tried last. Only endpoints that were used.',
         type: 'gauge',
         across: 'min',
         samples: asked.map(({ labels, endpointIds }) => ({
@@ -239,22 +239,22 @@ export class Metrics {
       },
       {
         name: 'headgate_limit_hits_total',
-        help: 'Requests that a limit refused.',
+        help: 'Requests that a limit rejected.',
         type: 'counter',
         samples: [...this.limits.values()].map(({ labels, hits }) => ({ labels, value: hits })),
       },
       {
         name: 'headgate_counter_failures_total',
-        help: 'Calls to the shared counters of limits and budgets that failed or were late.',
+        help: 'Failed or late calls to the shared counters of limits and budgets.',
         type: 'counter',
         samples: above0({}, this.counterFailures),
       },
-      gauge('headgate_open_requests', 'Requests with a key that are being answered.', sources.openRequests()),
-      gauge('headgate_open_streams', 'Streamed answers under way.', sources.openStreams()),
+      gauge('headgate_open_requests', 'Requests with a key in flight.', sources.openRequests()),
+      gauge('headgate_open_streams', 'Streamed responses in flight.', sources.openStreams()),
       gauge('headgate_journal_entries', 'Ledger entries that wait for the store.', sources.journalEntries()),
       {
         name: 'headgate_contents_dropped_total',
-        help: 'Inputs and outputs that were to be kept and were not: the store was too slow, or gone.',
+        help: 'Inputs and outputs that were dropped, because the store was too slow or unavailable.',
         type: 'counter',
         samples: [{ labels: {}, value: sources.contentsDropped() }],
       },
@@ -330,8 +330,8 @@ export function describeProcess(loopDelayMs: () => number): MetricFamily[] {
     { ...gauge('process_start_time_seconds', 'Start of the process, Unix seconds.', startedAt), across: 'min' },
     gauge('process_resident_memory_bytes', 'Resident memory.', rss),
     gauge('nodejs_heap_size_used_bytes', 'Heap in use.', heapUsed),
-    gauge('nodejs_heap_size_total_bytes', 'Heap that is set aside.', heapTotal),
-    gauge('nodejs_external_memory_bytes', 'Buffers and the like.', external),
+    gauge('nodejs_heap_size_total_bytes', 'Allocated heap.', heapTotal),
+    gauge('nodejs_external_memory_bytes', 'Memory outside of the heap, such as buffers.', external),
     {
       ...gauge(
         'nodejs_eventloop_lag_max_seconds',

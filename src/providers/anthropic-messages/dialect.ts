@@ -30,7 +30,7 @@ export const dialectSchema = Type.Object(
     }),
     thoughts: Type.Enum(['auto', 'summary', 'raw'], {
       default: 'auto',
-      description: 'What the text of the thinking is: a summary or raw reasoning. `auto`: by the model’s name.',
+      description: 'Kind of the text of the thinking: a summary or raw reasoning. `auto`: by the model’s name.',
     }),
     gateway: Type.Boolean({
       default: false,
