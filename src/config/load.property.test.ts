@@ -45,7 +45,7 @@ it('returns a configuration or a list of problems for every file', () => {
         expect(error.problems.length).toBeGreaterThan(0);
       }
     }),
-    { numRuns: isFull ? 300 : 40 },
+    { numRuns: isFull ? 120 : 25 },
   );
 });
 
@@ -59,6 +59,6 @@ it('reads any text without other errors', () => {
         if (!(error instanceof ConfigError)) throw error;
       }
     }),
-    { numRuns: isFull ? 500 : 100 },
+    { numRuns: isFull ? 300 : 100 },
   );
 });

@@ -58,7 +58,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Returns the bytes that this process uses, in the heap and outside. */
 async function heldBytes(): Promise<number> {
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 2; round++) {
     collectGarbage();
     await delay(20); // buffers are freed in the background
   }

@@ -87,7 +87,7 @@ it.each([
       lab.upstream.always(sse(spoilt));
       await askBoth(wire, spoilt);
     }),
-    { numRuns: isFull ? 300 : 40 },
+    { numRuns: isFull ? 150 : 30 },
   );
 });
 
@@ -101,7 +101,7 @@ it.each([
       lab.upstream.always(json(JSON.parse(spoilt)));
       await askBoth(wire, spoilt);
     }),
-    { numRuns: isFull ? 300 : 40 },
+    { numRuns: isFull ? 150 : 30 },
   );
 });
 
@@ -115,6 +115,6 @@ it('is never confused by missing, repeated or reordered frames', async () => {
       lab.upstream.always(sse(spoilt));
       await askBoth(wire, spoilt);
     }),
-    { numRuns: isFull ? 300 : 40 },
+    { numRuns: isFull ? 150 : 30 },
   );
 });

@@ -321,7 +321,7 @@ function everyText(events: readonly ResponseEvent[]): string[] {
   return texts;
 }
 
-const runs = isFull ? 1500 : 200;
+const runs = isFull ? 700 : 150;
 const wires: [string, (spoken: Spoken[]) => Chunk[]][] = [
   ['of a wire without items of its own', writeSimple],
   ['of a wire with items of its own', (spoken) => writeNative(spoken, false)],

@@ -4,7 +4,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { testKeys } from '../../src/testing/index.ts';
 import { cleanUp, type GatewayProcess, makeFolder, startGateway } from '../lifecycle/gateway-process.ts';
-import { bundleSource } from '../setup/bundle-source.ts';
 import { probeBubblewrap } from './probe-bubblewrap.ts';
 import { listProcesses } from './search-machine.ts';
 
@@ -30,7 +29,7 @@ const create = (gate: GatewayProcess): Promise<Response> =>
 async function killAndRetry(point: string): Promise<unknown> {
   const folder = makeFolder();
   const config = { interns: { health_ms: 500 } };
-  const preload = `${await bundleSource()} --import ${join(import.meta.dirname, 'kill-at.ts')}`;
+  const preload = `--import ${join(import.meta.dirname, 'kill-at.ts')}`;
   const first = await startGateway({ folder, config, env: { NODE_OPTIONS: preload, HEADGATE_TEST_KILL_AT: point } });
   await create(first).catch(() => {}); // the process ends, perhaps before it responds
   expect(await first.running.ended, point).toBe('SIGKILL');

@@ -4,7 +4,6 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'vitest';
 import { testKeys } from '../../src/testing/index.ts';
 import { bundleSource } from '../setup/bundle-source.ts';
 
@@ -102,7 +101,13 @@ export function run({
   if (config) writeConfig(folder, config);
   const options: SpawnOptions = {
     cwd: folder,
-    env: { ...compileCache, HEADGATE_LOG_LEVEL: 'warn', ...(npm && npmEnvironment(folder)), ...env },
+    env: {
+      HEADGATE_LOG_LEVEL: 'warn',
+      ...(npm && npmEnvironment(folder)),
+      ...env,
+      NODE_COMPILE_CACHE: compileCache.NODE_COMPILE_CACHE,
+      NODE_OPTIONS: [compileCache.NODE_OPTIONS, env['NODE_OPTIONS']].join(' '),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid === undefined ? undefined : { uid, gid: uid }),
   };
@@ -142,9 +147,9 @@ export interface GatewayProcess {
 export async function startGateway(options: StartOptions = {}): Promise<GatewayProcess> {
   const running = run(options);
   const { child, folder } = running;
-  await expect
-    .poll(() => running.stdout.includes('is up: ') || !isRunning(child), { timeout: 40_000, interval: 5 })
-    .toBe(true);
+  const isUp = Promise.withResolvers<void>();
+  child.stdout?.on('data', () => running.stdout.includes('is up: ') && isUp.resolve());
+  await Promise.race([isUp.promise, running.ended]);
   const url = /is up: (\S+)\n/.exec(running.stdout)?.[1];
   if (url === undefined) throw new Error(`headgate start ended with ${await running.ended}: ${running.stderr}`);
   const authorize = (key: string) => ({ authorization: `Bearer ${key}` });

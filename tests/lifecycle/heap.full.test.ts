@@ -1,8 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testKeys } from '../../src/testing/index.ts';
 import { cleanUp, type GatewayProcess, startGateway } from './gateway-process.ts';
-
-afterEach(cleanUp);
 
 const MIB = 1024 * 1024;
 const fill = (unit: string, bytes: number): string => unit.repeat(Math.floor(bytes / Buffer.byteLength(unit)));
@@ -31,19 +29,26 @@ const bodies: [string, string, string][] = [
 ];
 
 describe('a process with 512 MiB of heap', () => {
+  let gateway: GatewayProcess;
+  beforeAll(async () => {
+    gateway = await startGateway({ env: { NODE_OPTIONS: '--max-old-space-size=512' } });
+  });
+  afterAll(cleanUp);
+
   it.each(bodies)(
     'responds to bodies of %s, also to 6 at once',
     async (_, path, body) => {
-      const gateway = await startGateway({ env: { NODE_OPTIONS: '--max-old-space-size=512' } });
-
       expect(await send(gateway, path, body)).toBe(400);
       const statuses = await Promise.all(Array.from({ length: 6 }, () => send(gateway, path, body)));
 
       expect(statuses).toContain(400);
       expect(statuses.every((status) => status === 400 || status === 429)).toBe(true);
       expect((await gateway.post({ input: 'hello' })).status).toBe(200);
-      expect(await gateway.end()).toBe(0);
     },
     120_000,
   );
+
+  it('ends with 0 after them', async () => {
+    expect(await gateway.end()).toBe(0);
+  });
 });

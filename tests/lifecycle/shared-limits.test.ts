@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { long, quick } from '../../src/testing/full.ts';
 import { testKeys } from '../../src/testing/index.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
@@ -36,31 +36,45 @@ const cases: Case[] = [
   { name: 'four workers on SQLite', skip: false, args: ['--workers', '4'], main: quick },
 ];
 
-for (const { name, skip, redis, args, main } of cases)
+let databases = 0; // of Redis, which has 16
+
+/** Returns a configuration with a store and counters of its own: a killed gateway has not updated all its counters. */
+async function createConfig({ redis, args }: Case, upstream: ScriptedUpstream): Promise<object> {
+  if (redis !== undefined) databases++;
+  return {
+    counters: {
+      timeout_ms: 20_000, // for a busy machine
+      ...(redis !== undefined && { url: `${redis}/${databases}` }),
+    },
+    catalog: { builtin: false },
+    providers: centProviders(upstream),
+    bootstrap,
+    ...(args ? undefined : { storage: { url: await (server as TestPostgres).createDatabase() } }),
+  };
+}
+
+async function startCentUpstream(): Promise<ScriptedUpstream> {
+  const upstream = await startUpstream();
+  upstream.always(answerWithCent);
+  return upstream;
+}
+
+async function answerWithCent() {
+  await nextTurn();
+  return centResponse();
+}
+
+for (const each of cases) {
+  const { name, skip, args, main } = each;
   describe.skipIf(skip)(name, () => {
     let upstream: ScriptedUpstream;
     let config: object;
     let only: GatewayProcess | undefined;
-    let databases = 0;
 
     beforeEach(async () => {
-      upstream = await startUpstream();
-      upstream.always(async () => {
-        await nextTurn();
-        return centResponse();
-      });
+      upstream = await startCentUpstream();
       only = undefined;
-      databases++; // a gateway is killed at the end of its test, before it has updated all its counters
-      config = {
-        counters: {
-          timeout_ms: 20_000, // for a busy machine
-          ...(redis !== undefined && { url: `${redis}/${databases}` }),
-        },
-        catalog: { builtin: false },
-        providers: centProviders(upstream),
-        bootstrap,
-        ...(args ? undefined : { storage: { url: await (server as TestPostgres).createDatabase() } }),
-      };
+      config = await createConfig(each, upstream);
     });
     afterEach(async () => {
       await cleanUp();
@@ -75,25 +89,12 @@ for (const { name, skip, redis, args, main } of cases)
     };
     /** Starts processes, or workers, that read the limit of a key at their start. */
     const startWithKey = async (limit: number) => {
-      const first = await start();
+      const first = args ? await startGateway({ config: { ...config } }) : await start();
       const key = await makeKey(first, limit);
       if (!args) return { one: first, two: await start(), key };
       await first.end();
       const all = await startGateway({ folder: first.folder, config: { ...config }, args });
       return { one: all, two: all, key };
-    };
-    /** @returns the number of responses by status */
-    const askAll = async (count: number, gateways: GatewayProcess[], key?: string) => {
-      const answers = Array.from({ length: count }, async (_, at) => {
-        const answer = await ask(gateways[at % gateways.length]!, key);
-        return answer.status;
-      });
-      return Object.fromEntries(
-        Object.entries(Object.groupBy(await Promise.all(answers), String)).map(([status, all]) => [
-          status,
-          all!.length,
-        ]),
-      );
     };
 
     main('admit only as many of two hundred concurrent requests as fit into the limit of a key', async () => {
@@ -109,54 +110,11 @@ for (const { name, skip, redis, args, main } of cases)
         });
     });
 
-    long('see at once the spending of each other', async () => {
-      const { one, two, key } = await startWithKey(0.03);
-      for (const [gateway, status] of [
-        [one, 200],
-        [two, 200],
-        [one, 200],
-        [two, 402],
-        [one, 402],
-      ] as const) {
-        expect((await ask(gateway, key)).status).toBe(status);
-      }
-    });
-
-    long('release the reservations of failed requests', async () => {
-      upstream.always(json({ error: { message: 'No.' } }, { status: 500 }));
-      const { one, two, key } = await startWithKey(0.01);
-      for (const gateway of [one, two, one, two]) {
-        // The reservation is released after the response.
-        await expect.poll(async () => (await ask(gateway, key)).status).toBe(502);
-      }
-    });
-
     main('admit as many requests per minute as the limit allows', async () => {
       const limits = { limits: { requests_per_minute: 10 } };
       const one = await start(limits);
       const two = await start(limits);
       expect(await askAll(40, [one, two])).toEqual({ 200: 10, 429: 30 });
-    });
-
-    long('apply rate limits of a key, a member and a workspace that the other one set', async () => {
-      const one = await start();
-      const two = await start();
-      const { hash, key } = await createKey(one, { creator_user_id: 'ada' });
-      for (const path of [`/keys/${hash}`, '/members/ada', `/workspaces/${workspace}`]) {
-        await manageAt(one, 'PATCH', path, { requests_per_minute: 1 });
-        await expect.poll(async () => (await ask(two, key)).status).toBe(429);
-        expect((await ask(one, key)).status).toBe(429);
-        await manageAt(one, 'PATCH', path, { requests_per_minute: null });
-        await expect.poll(async () => (await ask(two, key)).status).toBe(200);
-      }
-    });
-
-    long('admit as many requests per minute as the limit of a key allows', async () => {
-      const one = await start();
-      const two = await start();
-      const { key } = await createKey(one, { requests_per_minute: 10 });
-      for (const gateway of [one, two]) await expect.poll(() => isKnown(gateway, key)).toBe(true);
-      expect(await askAll(40, [one, two], key)).toEqual({ 200: 10, 429: 30 });
     });
 
     (args ? it.skip : long)('release the streams of a killed process that count for a limit of their key', async () => {
@@ -215,6 +173,82 @@ for (const { name, skip, redis, args, main } of cases)
       await expect.poll(async () => (await ask(two, undefined, { stream: false })).status).toBe(200);
     });
   });
+
+  describe.skipIf(skip)(`${name}, running`, () => {
+    let upstream: ScriptedUpstream;
+    let one: GatewayProcess;
+    let two: GatewayProcess;
+    beforeAll(async () => {
+      upstream = await startCentUpstream();
+      const config = { ...(await createConfig(each, upstream)) };
+      one = await startGateway({ config, ...(args && { args }) });
+      two = args ? one : await startGateway({ config });
+    });
+    beforeEach(() => upstream.always(answerWithCent));
+    afterAll(async () => {
+      await cleanUp();
+      await upstream.close();
+    });
+
+    /** Creates a key that all processes have read. */
+    const createKnownKey = async (fields: object): Promise<{ hash: string; key: string }> => {
+      const created = await createKey(one, fields);
+      // Several times, because each worker takes some of the connections.
+      for (const gateway of Array.from({ length: 8 }, () => [one, two]).flat())
+        await expect.poll(() => isKnown(gateway, created.key)).toBe(true);
+      return created;
+    };
+
+    long('see at once the spending of each other', async () => {
+      const { key } = await createKnownKey({ limit: 0.03 });
+      for (const [gateway, status] of [
+        [one, 200],
+        [two, 200],
+        [one, 200],
+        [two, 402],
+        [one, 402],
+      ] as const) {
+        expect((await ask(gateway, key)).status).toBe(status);
+      }
+    });
+
+    long('release the reservations of failed requests', async () => {
+      upstream.always(json({ error: { message: 'No.' } }, { status: 500 }));
+      const { key } = await createKnownKey({ limit: 0.01 });
+      for (const gateway of [one, two, one, two]) {
+        // The reservation is released after the response.
+        await expect.poll(async () => (await ask(gateway, key)).status).toBe(502);
+      }
+    });
+
+    long('apply rate limits of a key, a member and a workspace that the other one set', async () => {
+      const { hash, key } = await createKnownKey({ creator_user_id: 'ada' });
+      for (const path of [`/keys/${hash}`, '/members/ada', `/workspaces/${workspace}`]) {
+        await manageAt(one, 'PATCH', path, { requests_per_minute: 1 });
+        await expect.poll(async () => (await ask(two, key)).status).toBe(429);
+        expect((await ask(one, key)).status).toBe(429);
+        await manageAt(one, 'PATCH', path, { requests_per_minute: null });
+        await expect.poll(async () => (await ask(two, key)).status).toBe(200);
+      }
+    });
+
+    long('admit as many requests per minute as the limit of a key allows', async () => {
+      const { key } = await createKnownKey({ requests_per_minute: 10 });
+      expect(await askAll(40, [one, two], key)).toEqual({ 200: 10, 429: 30 });
+    });
+  });
+}
+
+/** @returns the number of responses by status */
+async function askAll(count: number, gateways: GatewayProcess[], key?: string): Promise<Record<string, number>> {
+  const answers = Array.from({ length: count }, async (_, at) => {
+    const answer = await ask(gateways[at % gateways.length]!, key);
+    return answer.status;
+  });
+  return Object.fromEntries(
+    Object.entries(Object.groupBy(await Promise.all(answers), String)).map(([status, all]) => [status, all!.length]),
+  );
+}
 
 async function ask(gateway: GatewayProcess, key?: string, more: object = {}) {
   const answer = await gateway.post({ ...centRequest, ...more }, key);

@@ -211,7 +211,7 @@ it(
         }
         expect(outputs[1]).toEqual(outputs[0]);
       }),
-      { numRuns: isFull ? 100 : 25 },
+      { numRuns: isFull ? 50 : 15 },
     );
   },
   isFull ? 600_000 : 60_000,
@@ -249,7 +249,7 @@ it(
         // All turns but the last one have ended regularly.
         expect(Number(row!['output_tokens'])).toBeGreaterThanOrEqual((ended.length - 1) * defaultCounts.output);
       }),
-      { numRuns: isFull ? 75 : 15 },
+      { numRuns: isFull ? 40 : 10 },
     );
   },
   isFull ? 600_000 : 60_000,

@@ -233,7 +233,7 @@ it('fits whatever it fills, and fills it the same way again', () => {
       expect(fits(wanted, value)).toBe(true);
       expect(fillSchema(wanted)).toEqual(value);
     }),
-    { numRuns: isFull ? 1000 : 200 },
+    { numRuns: isFull ? 600 : 120 },
   );
 });
 
@@ -325,7 +325,7 @@ it('never fails, whatever replaces a schema', () => {
     fc.property(nonsense, (wanted) => {
       expect(JSON.stringify(fillSchema(wanted))).toBeTypeOf('string');
     }),
-    { numRuns: isFull ? 3000 : 300 },
+    { numRuns: isFull ? 1500 : 200 },
   );
 });
 

@@ -334,7 +334,7 @@ export function testContainers(pair: () => StoragePair): void {
             expect(found.filter((path) => path.startsWith(`${run}/s`)).toSorted()).toEqual(stable.toSorted());
           },
         ),
-        { numRuns: 25 },
+        { numRuns: 12 },
       );
     });
 

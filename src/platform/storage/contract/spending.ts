@@ -221,7 +221,7 @@ export function testSpending(pair: () => StoragePair): void {
         const entries = listed.filter((entry) => entry.workspaceId === workspaceId);
         expect(entries.reduce((sum, entry) => sum + summedCost(entry), 0n)).toBe(total);
       };
-      await fc.assert(fc.asyncProperty(fc.array(booked, { minLength: 1, maxLength: 8 }), check), { numRuns: 25 });
+      await fc.assert(fc.asyncProperty(fc.array(booked, { minLength: 1, maxLength: 8 }), check), { numRuns: 12 });
     });
   });
 }
