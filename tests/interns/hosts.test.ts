@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -15,12 +15,37 @@ const postgres = await startPostgres();
 const problem = 'skipped' in postgres ? postgres.skipped : await probeBubblewrap();
 const skipped = problem === undefined ? '' : ` (skipped: ${problem})`;
 
+/** The network in front of a host. When it is cut, the host is as unreachable as if its machine had ended. */
+async function openNetwork(port: string) {
+  const sockets = new Set<Socket>();
+  const server = createServer((from) => {
+    const to = connect(Number(port), '127.0.0.1');
+    for (const [socket, peer] of [
+      [from, to],
+      [to, from],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => {}).once('close', () => sockets.delete(socket) && peer.destroy());
+      socket.pipe(peer);
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
 /** An intern that runs on the host `owner`. Clients talk to the host `other`. */
 describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, () => {
   const files = mkdtempSync(join(tmpdir(), 'headgate-intern-hosts-'));
   let url: string;
   let owner: TestGateway;
   let other: TestGateway;
+  let network: Awaited<ReturnType<typeof openNetwork>>;
   let path: string;
   let hostname: string;
   let token: string;
@@ -72,12 +97,14 @@ describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, ()
     if ('skipped' in postgres) throw new Error(postgres.skipped);
     url = await postgres.createDatabase();
     owner = await testGateway(configure());
+    network = await openNetwork(new URL(owner.url).port);
     const created = await owner.post('/interns', { name: 'scout', workspace_id });
     path = `/interns/${((await created.json()) as { id: string }).id}`;
     await provision();
     other = await testGateway(configure());
   }, 120_000);
   afterAll(async () => {
+    network?.cut();
     await other?.close();
     await owner?.close();
     if ('stop' in postgres) await postgres.stop();
@@ -94,7 +121,7 @@ describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, ()
   it('chats, with its status and the end of a disconnected client', async () => {
     expect((await owner.post(`${path}/suspend`, {})).status).toBe(200);
     await other.reload(configure({}, { enabled: false })); // so that it does not start the intern itself
-    await owner.reload(configure({ advertise_url: owner.url }));
+    await owner.reload(configure({ advertise_url: network.url }));
     await provision();
     await other.reload(configure());
 
@@ -151,13 +178,38 @@ describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, ()
     expect([asked.status, asked.headers.get('x-headgate-host-proof')]).toEqual([200, null]);
   });
 
-  it('is a 502 with Retry-After when its host has ended, and then runs on this one', async () => {
-    const owned = owner.url;
+  it('is a 502 with Retry-After while its host is unreachable, which ends its streams', async () => {
+    const long = await say([says('a'), 'hang']);
+    const reader = long.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let received = '';
+    while (!received.includes('"content":"a"')) received += (await reader.read()).value ?? '[closed]';
+    network.cut();
+    for (let read = await reader.read(); !read.done; read = await reader.read()) received += read.value;
+    expect(received).toMatch(/"finish_reason":"error"[\s\S]*"reason":"stream_severed"[\s\S]*data: \[DONE\]\n\n$/);
+    for (const [response, status] of [
+      [await say([end]), 502],
+      [await other.post(`${path}/invoke`, { input: '[]' }), 502],
+      [await other.get(`${path}/logs`), 502],
+      [await other.get(`${path}/daemon`), 409],
+    ] as const) {
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(await readReason(response)).toMatchObject({ status, reason: 'intern_unreachable' });
+    }
+    expect(await visit('/', { authorization: `Bearer ${token}` })).toMatch(/^502 .*intern_unreachable/);
+  });
+
+  it('can be retried after its host has shut down, until it runs on this one', async () => {
     await owner.close();
-    const reply = await say([says('here'), end]);
-    expect([502, 503, 200]).toContain(reply.status);
-    if (reply.status !== 200) expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
-    await expect.poll(async () => (await say([says('here'), end])).status, { timeout: 60_000 }).toBe(200);
-    expect(owned).not.toBe(other.url);
+    const rejections: object[] = [];
+    const chat = async () => {
+      const reply = await say([says('here'), end]);
+      if (reply.status === 200) return reply.text();
+      const { reason } = await readReason(reply);
+      rejections.push({ reason, canRetry: Number(reply.headers.get('retry-after')) > 0 });
+      return '';
+    };
+    await expect.poll(chat, { timeout: 50_000 }).toContain('here');
+    const reason = expect.stringMatching(/^(busy|intern_unreachable)$/);
+    for (const rejection of rejections) expect(rejection).toEqual({ reason, canRetry: true });
   });
 });
