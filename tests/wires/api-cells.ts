@@ -51,6 +51,12 @@ const answerSchema = {
   required: ['n'],
   additionalProperties: false,
 };
+/** A field of one text has an empty line between two parts. */
+const separateParts = {
+  reasoning:
+    '**Counting the primes**\n\nI list the primes below twenty and add them.\n\n**Checking**\n\nThe sum is 77.',
+};
+
 const sealingEffort = { reasoning: { effort: 'high' }, include: ['reasoning.encrypted_content'] };
 const rhine = 'The Rhine rises in the Alps and ends, 1,230 km later, in the North Sea.';
 const gateway = 'A gateway stands between those who ask and those who answer.';
@@ -146,12 +152,7 @@ export const features: Readonly<Record<string, FeatureRow>> = {
           opaque: [openaiSeal],
           usage: [23, 410],
         },
-        seenBy: {
-          messages: {
-            reasoning:
-              '**Counting the primes**\n\nI list the primes below twenty and add them.\n\n**Checking**\n\nThe sum is 77.',
-          },
-        },
+        seenBy: { 'chat completions': separateParts, messages: separateParts },
         end: 'done',
         returned: [
           openaiSeal,
