@@ -187,24 +187,27 @@ const legacyId = (name: string, index: number): string => `call_${index}_${name}
 
 /** @returns undefined if the message has only reasoning or calls */
 function readText(message: AssistantMessage): MessageItem | undefined {
-  const { content, refusal, annotations, name, model } = message;
+  const { content, refusal, annotations, file_annotations: ofFiles, name, model } = message;
   const isEmpty = !content && !refusal;
   if (isEmpty && (message.tool_calls?.length || message.function_call || message.images?.length)) return undefined;
   if (isEmpty && (message.reasoning_details?.length || message.reasoning || message.reasoning_content))
     return undefined;
   const item: MessageItem = { type: 'message', role: 'assistant' };
-  if (!refusal && !annotations?.length && typeof content === 'string') item.content = content;
+  const isAnnotated = !!annotations?.length || !!ofFiles?.length;
+  if (!refusal && !isAnnotated && typeof content === 'string') item.content = content;
   else item.content = readAssistantContent(message);
   if (name) item.name = name;
   if (model) (item as { model?: string }).model = model;
   return item;
 }
 
-function readAssistantContent({ content, refusal, annotations }: AssistantMessage): MessagePart[] {
+function readAssistantContent(message: AssistantMessage): MessagePart[] {
+  const { content, refusal } = message;
+  const annotations = [...(message.annotations ?? []), ...(message.file_annotations ?? [])];
   const parts: MessagePart[] =
     typeof content === 'string' ? (content === '' ? [] : [{ type: 'output_text', text: content }]) : [];
   if (Array.isArray(content)) for (const part of readAssistantParts(content)) parts.push(part); // too many for arguments
-  if (annotations?.length) {
+  if (annotations.length > 0) {
     let text = parts.find((part): part is OutputTextPart => part.type === 'output_text');
     if (!text) {
       text = { type: 'output_text', text: '' };

@@ -7,6 +7,7 @@ import { IgnoredFields } from '../ignored-fields.ts';
 import type { RequestHints } from '../request-hints.ts';
 import { ignoreUnknown, type ParsedRequest, readTranslated, type TranslatedBody } from '../responses/request.ts';
 import { checkChatRules } from './check-rules.ts';
+import { noteUnknown } from './note-unknown.ts';
 import { readMessages } from './read-messages.ts';
 import { hidesReasoning, readChatSettings } from './read-settings.ts';
 import { readTools } from './read-tools.ts';
@@ -38,6 +39,7 @@ export interface ChatOutputSettings {
 export function readChat(body: ChatBody, hints: RequestHints): ParsedChat {
   const ignored = new IgnoredFields();
   ignoreUnknown(body, knownChatFields, '', ignored);
+  noteUnknown(body.messages, ignored);
   const translated = translateChat(body, (path, field) => ignored.add(path, field));
   return { read: readTranslated(translated, ignored, hints), output: readOutputSettings(body) };
 }

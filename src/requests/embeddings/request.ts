@@ -48,15 +48,34 @@ export function readEmbeddingRequest(body: unknown, hints: RetrievalHints): Pars
     ...(user != null && { user }),
     ...(trace && { trace }),
   };
-  return { request, ignoredFields: listUnknown(body, embeddingSchema.properties) };
+  const ignored = new IgnoredFields();
+  noteUnknownFields(body, embeddingSchema.properties, '', ignored);
+  if (typeof body.input !== 'string') noteUnknownParts(body.input, ignored);
+  return { request, ignoredFields: ignored.list() };
 }
 
-/** Lists the fields that a body has and the interface does not know. */
-export function listUnknown(body: object, known: object): string[] {
-  const ignored = new IgnoredFields();
-  for (const name of Object.keys(body)) if (!Object.hasOwn(known, name)) ignored.add('', name);
-  return ignored.list();
+/** Notes the fields that an object has and the interface does not know. */
+export function noteUnknownFields(object: object, known: object, path: string, ignored: IgnoredFields): void {
+  for (const name of Object.keys(object)) if (!Object.hasOwn(known, name)) ignored.add(path, name);
 }
+
+/** Notes the unknown fields of inputs with parts. */
+function noteUnknownParts(input: readonly unknown[], ignored: IgnoredFields): void {
+  if (!isObject(input[0])) return; // all entries of a list are of the same kind, as checked
+  for (const [index, entry] of (input as { content: EmbeddingPart[] }[]).entries()) {
+    noteUnknownFields(entry, inputFields, `input[${index}]`, ignored);
+    for (const [at, part] of entry.content.entries()) {
+      const path = `input[${index}].content[${at}]`;
+      noteUnknownFields(part, part.type === 'text' ? textFields : imageFields, path, ignored);
+      if (part.type === 'image_url') noteUnknownFields(part.image_url, urlFields, `${path}.image_url`, ignored);
+    }
+  }
+}
+
+const inputFields = { content: true };
+const textFields = { type: true, text: true };
+const imageFields = { type: true, image_url: true };
+const urlFields = { url: true };
 
 function explainBody(body: unknown): Report {
   const report = new Report();

@@ -24,10 +24,17 @@ import { translateTools } from './write-tools.ts';
  */
 export function readMessagesRequest(body: MessagesBody, format: FormatHeaders, hints: RequestHints): ParsedRequest {
   const { translated, native } = translateBody(body, format);
-  const read = readTranslated(translated, new IgnoredFields(), hints);
+  const ignored = new IgnoredFields();
+  for (const [index, message] of body.messages.entries()) {
+    for (const field in message) if (!turnFields.has(field)) ignored.add(`messages[${index}]`, field);
+  }
+  const read = readTranslated(translated, ignored, hints);
   read.request.native = native;
   return read;
 }
+
+/** The fields of a turn. No endpoint gets another one, because adjacent turns of one role become one. */
+const turnFields: ReadonlySet<string> = new Set(['role', 'content']);
 
 /** @throws {GatewayError} `invalid_request`, with every problem in `metadata.issues` */
 export function checkMessagesBody(body: unknown): MessagesBody {

@@ -3,7 +3,8 @@ import type { RerankRequest } from '../../domain/rerank.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { explainIssues } from '../../schema/explain-issues.ts';
 import { Report, show } from '../../schema/report.ts';
-import { listUnknown, type ParsedRetrieval, type RetrievalHints } from '../embeddings/request.ts';
+import { noteUnknownFields, type ParsedRetrieval, type RetrievalHints } from '../embeddings/request.ts';
+import { IgnoredFields } from '../ignored-fields.ts';
 import { checkSessionId } from '../session-header.ts';
 import { isRerankBody, type RerankBody, rerankSchema } from './schema.ts';
 
@@ -33,8 +34,20 @@ export function readRerankRequest(body: unknown, hints: RetrievalHints): ParsedR
     ...(user != null && { user }),
     ...(trace && { trace }),
   };
-  return { request, ignoredFields: listUnknown(body, rerankSchema.properties) };
+  return { request, ignoredFields: listIgnored(body) };
 }
+
+/** Lists the unknown fields of the body and of its documents. Only the text of a document is ranked. */
+function listIgnored(body: RerankBody): string[] {
+  const ignored = new IgnoredFields();
+  noteUnknownFields(body, rerankSchema.properties, '', ignored);
+  for (const [index, document] of body.documents.entries()) {
+    if (typeof document !== 'string') noteUnknownFields(document, documentFields, `documents[${index}]`, ignored);
+  }
+  return ignored.list();
+}
+
+const documentFields = { text: true };
 
 function explainBody(body: unknown): Report {
   const report = new Report();

@@ -11,19 +11,23 @@ const inputMessage = <Role extends 'system' | 'developer' | 'user'>(role: Role) 
 
 const functionCall = Type.Object({ name: Type.String(), arguments: Type.String() });
 
-const toolCall = byKind(
-  'a tool call',
-  'type',
-  {
-    function: Type.Object({ type: Type.Optional(Type.Literal('function')), id: Type.String(), function: functionCall }),
-    custom: Type.Object({
-      type: Type.Literal('custom'),
-      id: Type.String(),
-      custom: Type.Object({ name: Type.String(), input: Type.String() }),
-    }),
-  },
-  { kindWithoutKey: () => 'function' },
-);
+/** Each kind of call. A stream has the `index`, which some clients send back. */
+export const toolCallShapes = {
+  function: Type.Object({
+    type: Type.Optional(Type.Literal('function')),
+    id: Type.String(),
+    index: Type.Optional(Type.Unknown()),
+    function: functionCall,
+  }),
+  custom: Type.Object({
+    type: Type.Literal('custom'),
+    id: Type.String(),
+    index: Type.Optional(Type.Unknown()),
+    custom: Type.Object({ name: Type.String(), input: Type.String() }),
+  }),
+};
+
+const toolCall = byKind('a tool call', 'type', toolCallShapes, { kindWithoutKey: () => 'function' });
 
 const assistant = Type.Object({
   role: Type.Literal('assistant'),
@@ -36,6 +40,7 @@ const assistant = Type.Object({
   tool_calls: maybe(Type.Array(toolCall)),
   function_call: maybe(functionCall),
   annotations: maybe(Type.Array(annotation)),
+  file_annotations: maybe(Type.Array(annotation)),
   images: maybe(Type.Array(generatedImage)),
   audio: Type.Optional(Type.Null({ says: 'is not offered: audio is not generated, so there is none to refer to' })),
   model: maybe(Type.String()),

@@ -51,11 +51,14 @@ const reserved: ReadonlyMap<string, string> = new Map([
 
 const inputParts = { text, image_url: image, file, input_audio: audio, video_url: video };
 
+/** Each kind of part. */
+export const partShapes = { ...inputParts, refusal };
+
 /** A part of a message that the model reads. @see docs/reference/chat-completions.md#content-parts */
 export const chatPart = byKind('a content part', 'type', inputParts, { reserved });
 
 /** A part of an assistant message. */
-export const answerPart = byKind('a part of an assistant message', 'type', { ...inputParts, refusal }, { reserved });
+export const answerPart = byKind('a part of an assistant message', 'type', partShapes, { reserved });
 
 /** A generated image of an earlier response. */
 export const generatedImage = Type.Object({
