@@ -75,7 +75,7 @@ for (const [name, values] of Object.entries(times))
   console.log(`${name}: ${describe(values.toSorted((a, b) => a - b))}`);
 
 const gateway = await testGateway();
-/** A client in a process of its own: 20 requests per second. */
+/** A client in its own process: 20 requests per second. */
 const client = `
 const [url, key, seconds] = process.argv.slice(1);
 const times = [];

@@ -2,7 +2,7 @@
 export interface Slug {
   /** The model with its catalog variant, unchanged: `acme/one:free`. */
   model: string;
-  /** `free`, `batch`, `thinking`, `extended`: variants with an entry of their own in the catalog. */
+  /** `free`, `batch`, `thinking`, `extended`: variants with their own entry in the catalog. */
   variant: string | undefined;
   /** The last sorting suffix. */
   sort: 'throughput' | 'price' | 'exacto' | undefined;

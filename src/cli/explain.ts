@@ -151,7 +151,7 @@ async function findKeyholder(loaded: LoadedConfig, wanted: string): Promise<Foun
   return found;
 }
 
-/** Returns a caller of the workspace without a guardrail of its own. Warns if the store cannot be read. */
+/** Returns a caller of the workspace without its own guardrail. Warns if the store cannot be read. */
 async function findWorkspaceAsker(
   loaded: LoadedConfig,
   wanted: string,

@@ -14,7 +14,7 @@ const textual = /^(text\/|application\/(json|x-ndjson)$)/;
 const BYTES_PER_CHARACTER = 4;
 
 /**
- * Creates the reader of texts for the search. It has a thread of its own, so that requests never wait for it. It loads
+ * Creates the reader of texts for the search. It has its own thread, so that requests never wait for it. It loads
  * the thread at the first PDF or Office file.
  */
 export function createTextReader(

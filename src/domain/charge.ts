@@ -1,6 +1,6 @@
 import type { Cost } from './usage.ts';
 
-/** Work of a plugin or a server tool that has a price of its own, before it is done. */
+/** Work of a plugin or a server tool that has its own price, before it is done. */
 export interface PlannedCharge {
   /** The charged operation, such as `web_search`. It is the model in the ledger line of the charge. */
   readonly name: string;

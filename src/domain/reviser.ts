@@ -2,8 +2,8 @@ import type { Chunk } from './chunks.ts';
 import type { Sink } from './sink.ts';
 
 /**
- * Changes the output of a run on its way to the client. It may buffer chunks. Until it passes some of them on, another
- * endpoint can still take over. It bounds its buffer itself (`BufferedChunks`).
+ * Changes the output of a run before the client receives it. It may buffer chunks, and bounds its buffer itself
+ * (`BufferedChunks`). Until it passes a chunk on, the run can fall back to another endpoint.
  */
 export interface Reviser<Run> {
   /** Called for each attempt. @param out receives the revised chunks, `finish` last */
@@ -11,6 +11,6 @@ export interface Reviser<Run> {
 }
 
 export interface RevisingSink extends Sink<Chunk> {
-  /** Drops the buffer after the attempt has failed. Nothing may be passed on afterwards. */
+  /** Drops the buffer after the attempt has failed. Afterwards, it must not pass anything on. */
   abandon(): void;
 }

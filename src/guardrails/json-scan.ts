@@ -22,7 +22,7 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Scans JSON. Each string is a text of its own, which is scanned as it reads after its escapes are decoded, and so is what is
+ * Scans JSON. Each string is a separate text, which is scanned as it reads after its escapes are decoded, and so is what is
  * between two strings. Text that is not redacted stays unchanged, escapes included. A placeholder outside of strings
  * becomes a string, so that JSON remains JSON. Text that is not JSON is scanned in the same way.
  *

@@ -22,7 +22,7 @@ export type TextForm = 'plain' | 'json';
  * Scans a whole text, in slices of a few milliseconds. A text that one slice is enough for is scanned at once.
  *
  * @param pause lets other work run between two slices
- * @param form `json`: each string is a text of its own
+ * @param form `json`: each string is a separate text
  * @throws the error of `pause`: that is how a scan is cancelled
  */
 export function scanText(

@@ -259,7 +259,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   return app;
 }
 
-/** Clients of the Messages API send the key in a header of its own. The usual header has precedence. */
+/** Clients of the Messages API send the key in its own header. The usual header has precedence. */
 function readAuthorization({ authorization, 'x-api-key': key }: FastifyRequest['headers']): string | undefined {
   return authorization === undefined && typeof key === 'string' && key !== '' ? `Bearer ${key}` : authorization;
 }

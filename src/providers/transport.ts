@@ -215,7 +215,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
     if (this.releasedBytes === undefined) {
-      // one time for all pieces of a network read: a provider may send each event in a chunk of its own
+      // one time for all pieces of a network read: a provider may send each event in its own chunk
       if (!controller.paused && !this.body?.isDue) this.waitsUntil = performance.now() + this.timeouts.idleMs;
       this.body?.push(piece);
       return;

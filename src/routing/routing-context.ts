@@ -123,7 +123,7 @@ const builtinPanels: Readonly<Record<PanelName, FusionPanel>> = {
 
 const DEFAULT_MODEL_TIMEOUT_MS = 180_000;
 
-/** A panel without a model of its own is analyzed by its first one. Keys of the file have underscores. */
+/** A panel without its own model is analyzed by its first one. Keys of the file have underscores. */
 function readPanels({ panels }: NonNullable<RoutersConfig['fusion']>): Record<PanelName, FusionPanel> {
   const names = Object.keys(builtinPanels) as PanelName[]; // the record names its keys
   const rows = names.map((name) => {

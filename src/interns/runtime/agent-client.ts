@@ -5,7 +5,7 @@ import type { AgentEvent, InteractionReply, RunRequest } from '../agent/events.t
 import { readAgentEvent } from './read-agent-event.ts';
 import { readAgentPieces } from './read-agent-pieces.ts';
 
-/** The port of agents. Each sandbox has a network of its own. */
+/** The port of agents. Each sandbox has its own network. */
 export const AGENT_PORT = 8790;
 /** Requests with this prefix are the gateway's alone. */
 export const CONTROL_PREFIX = '/.headgate/';

@@ -11,7 +11,7 @@ export type InternErrorCode =
   | 'schedule_paused'
   | 'vault_not_attachable';
 
-/** Creates an error with a code of its own. */
+/** Creates an error with its own code. */
 export const createInternError = (reason: InternErrorCode, message: string): GatewayError =>
   new GatewayError(reason === 'no_acting_user' ? 'permission_denied' : 'conflict', message, { metadata: { reason } });
 

@@ -60,7 +60,7 @@ function measureUsage({ request }: Run, attempt: TextAttempt, hasPricedImages: b
 const tokensOfTools = ({ tools }: Run['request']): number =>
   tools === undefined ? 0 : estimateTokens([JSON.stringify(tools)]);
 
-/** Whether the response contains images with a price of their own. */
+/** Whether the response contains images with their own price. */
 const hasPriced = (endpoint: Endpoint, { made }: ImageCounts): boolean =>
   made > 0 && imageLinesOf(endpoint) !== undefined;
 

@@ -15,7 +15,7 @@ import type { ToolStage } from './tool-stage.ts';
 /** Maximum bytes of all results and items of a response. They stay in memory until it ends. */
 const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
 
-/** The same for items with a maximum of their own, such as images. */
+/** The same for items with their own maximum, such as images. */
 const MAX_TOTAL_LARGE_BYTES = 64 * 1024 * 1024;
 
 /** The bytes that the calls of a response may still produce. */

@@ -4,7 +4,7 @@ import type { CheckedUrl } from './check-url.ts';
 import { connect, type Dial } from './connect.ts';
 import { OutboundError } from './outbound-error.ts';
 
-/** One HTTP request to a service that speaks a protocol of its own, such as MCP. */
+/** One HTTP request to a service that speaks its own protocol, such as MCP. */
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ export interface OutboundExchange {
  */
 export type SendExchange = (url: string, request: ExchangeRequest) => Promise<OutboundExchange>;
 
-/** Sends a request to a checked address, on a connection of its own. */
+/** Sends a request to a checked address, on its own connection. */
 export async function exchangeWith(
   target: CheckedUrl,
   request: ExchangeRequest,

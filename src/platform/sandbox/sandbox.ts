@@ -120,7 +120,7 @@ export interface Sandbox {
   /** Aborted when the sandbox has ended, with a `SandboxError` as the reason that says why. */
   readonly ended: AbortSignal;
   /**
-   * Runs a command in a session of its own. Processes that it leaves in the background live until the sandbox stops.
+   * Runs a command in its own session. Processes that it leaves in the background live until the sandbox stops.
    * A timeout and the signal kill the session of the command.
    *
    * @throws {SandboxError} if the sandbox ended during the command
@@ -128,7 +128,7 @@ export interface Sandbox {
    */
   exec(command: SandboxCommand): Promise<CommandResult>;
   /**
-   * Starts a process in a session of its own. It ends by itself, with `kill`, or with the sandbox.
+   * Starts a process in its own session. It ends by itself, with `kill`, or with the sandbox.
    *
    * @throws {SandboxError} `unavailable` from a driver that has no such processes
    */

@@ -49,7 +49,7 @@ import {
  * Creates the store over either dialect. All SQL is in `tables/`.
  *
  * @param db reads 64-bit integers as `bigint` with both drivers; closed with the storage
- * @param own what a dialect has of its own: a faster way to record entries, another connection for searches
+ * @param own the functions that only one dialect has: a faster way to record entries, another connection for searches
  */
 export async function createSqlStorage(
   db: Kysely<Tables>,

@@ -30,7 +30,7 @@ const MAX_REASONS = 50;
 const MAX_REASON_LENGTH = 100;
 
 /**
- * Judges content with a service. Texts are sent in batches and each image in a request of its own, because services
+ * Judges content with a service. Texts are sent in batches and each image in a separate request, because services
  * accept one image per request. Stops at the first flagged content.
  *
  * @throws {ModerationFailure} if the service fails, or cannot judge all of the content; the reason of the signal

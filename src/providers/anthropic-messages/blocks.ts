@@ -164,7 +164,7 @@ export class BlockReader {
     this.kind = '';
   }
 
-  /** Adds a block that only the format has as an item of its own. */
+  /** Adds a block that only this format has as a separate item. */
   private addKept(block: ResponseBlock, chunks: Chunk[]): void {
     const input = this.keptInput === '' ? undefined : parseObject(this.keptInput);
     if (input) block.input = input;

@@ -84,7 +84,7 @@ function explainBody(body: unknown): Report {
     return report;
   }
   const { input, ...rest } = body;
-  explainIssues(embeddingSchema, { ...rest, input: '' }, '', report); // the union of inputs has a sentence of its own
+  explainIssues(embeddingSchema, { ...rest, input: '' }, '', report); // the union of inputs has its own sentence
   if (!isEmbeddingBody({ model: 'a', input })) {
     report.add(
       'input',

@@ -62,7 +62,7 @@ class InputWriter {
     addBlock(this.list, block, path, index);
   }
 
-  /** Adds a block that is an item of its own. @returns whether it is one */
+  /** Adds a block that is a separate item. @returns whether it is one */
   private addOwn(block: AnyBlock, path: string, own: ReadonlyMap<unknown, Item> | undefined): boolean {
     const item = this.readItem(block, path, own);
     if (item === undefined) return false;

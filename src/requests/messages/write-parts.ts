@@ -119,7 +119,7 @@ function fileOf(source: Source, title: string | null | undefined): object {
   return { file_data: urlOf(source), filename: title || UNTITLED_DOCUMENT };
 }
 
-/** Adds the blocks of a document or a search result, each as a part of its own. */
+/** Adds the blocks of a document or a search result, each as a separate part. */
 function addContent(
   list: PartList,
   blocks: readonly AnyBlock[],

@@ -28,7 +28,7 @@ const contextSizes = { low: 5000, medium: 15_000, high: 30_000 } as const;
 const exclusive: ReadonlySet<string | undefined> = new Set(['parallel', 'firecrawl']);
 
 /**
- * Lets the model search the web as often as it wants. Where the provider has a search of its own, the provider
+ * Lets the model search the web as often as it wants. Where the provider has its own search, the provider
  * searches. The hosted tools `web_search…` are the same tool, for endpoints whose provider has none.
  *
  * @see docs/reference/tools/web-search.md

@@ -38,7 +38,7 @@ const PROBE_MS = 30_000;
 export interface BubblewrapOptions {
   /**
    * Folder for the home folders of running sandboxes. If the gateway runs as root, every user must be able to enter it
-   * (mode 711), because sandboxes have a user of their own.
+   * (mode 711), because sandboxes have their own user.
    */
   folder: string;
   /** Files and folders of the gateway and its data below `/usr`, which sandboxes must not see. All others are hidden. */

@@ -1,6 +1,6 @@
 import { callHost } from './call-host.ts';
 
-/** The process of bubblewrap that watches a sandbox, which ends with it. It belongs to the process of the sandboxes. */
+/** The process of bubblewrap that watches a sandbox. The sandbox ends with it. Its parent is the process of the sandboxes. */
 export class BubblewrapProcess {
   readonly #id: string;
   readonly exited: Promise<void>;

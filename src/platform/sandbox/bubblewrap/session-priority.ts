@@ -6,7 +6,7 @@ export const NICENESS = 19;
 
 /**
  * Where the kernel shares the CPU between sessions (`kernel.sched_autogroup_enabled`), the priority of a process counts
- * only within its session. Each session has a priority of its own. 10 is one ninth of the usual share of the CPU: with 19
+ * only within its session. Each session has its own priority. 10 is one ninth of the usual share of the CPU: with 19
  * instead, the gateway was no faster, and commands on a busy host took ten times as long.
  *
  * @see https://man7.org/linux/man-pages/man7/sched.7.html

@@ -98,7 +98,7 @@ export function describePod({ settings, limits, sandbox, gateway, owner, labels 
   };
 }
 
-/** A user of its own, because the kernel counts processes by user: choice 534. */
+/** Its own user, because the kernel counts processes by user: choice 534. */
 function chooseUser(sandbox: string): number {
   return FIRST_USER + (createHash('sha256').update(sandbox).digest().readUInt32BE() % USERS);
 }

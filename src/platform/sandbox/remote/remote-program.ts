@@ -19,7 +19,7 @@ interface ProgramParts {
   checkEnd(): Promise<void>;
 }
 
-/** Starts a process over a connection of its own. */
+/** Starts a process over its own connection. */
 export async function startProgram(program: SandboxProgram, parts: ProgramParts): Promise<SandboxProcess> {
   const marker = `<${randomBytes(16).toString('hex')}>`;
   const session = Promise.withResolvers<number | undefined>();

@@ -46,7 +46,7 @@ const KILLED = 137;
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export interface RemoteSandboxOptions {
-  /** Whether the home folder is in a file system of its own, whose size the system limits. */
+  /** Whether the home folder is in its own file system, whose size the system limits. */
   isHomeLimited: boolean;
   /** Maximum number of processes that a runner sets; 0: the container has a limit. */
   processes?: number;
@@ -172,7 +172,7 @@ export class RemoteSandbox implements Sandbox {
   }
 
   async write(entries: AsyncIterable<EntryToWrite>): Promise<void> {
-    // Each script is a turn of its own, because the content can come from another file of this sandbox. The numbers of
+    // Each script is a separate turn, because the content can come from another file of this sandbox. The numbers of
     // open files are variables of the runner, so a new runner, after a crash, cannot continue a file.
     await new FileWriter((commands, input) => this.useFiler((run) => run(commands, input))).write(entries);
   }

@@ -192,7 +192,7 @@ export const MEASURE_SYSTEM = `set -- $(stat -f -c '%c %d %b %f %S' .); echo $((
 export const MEASURE_FILES = `echo $(find . -xdev -mindepth 1 -printf x | wc -c) $(du -xsB1 . | cut -f1)`;
 
 /**
- * Runs a command in a session of its own. Its first process marks its process id, which is the id of the session.
+ * Runs a command in its own session. Its first process marks its process id, which is the id of the session.
  *
  * @param marker of the runner
  */
@@ -211,7 +211,7 @@ export function writeCommand(marker: string, command: string, environment: Reado
 }
 
 /**
- * Runs a process in a session of its own. Marks the id of the session and the exit code in its standard error, which is
+ * Runs a process in its own session. Marks the id of the session and the exit code in its standard error, which is
  * only for that.
  */
 export function writeProgram(marker: string, command: string, environment: Readonly<Record<string, string>>): Buffer {

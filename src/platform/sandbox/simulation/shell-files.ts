@@ -117,7 +117,7 @@ export class ShellFileSystem implements IFileSystem {
 const readEncoding = (encoding: Encoding): BufferEncoding =>
   (typeof encoding === 'string' ? encoding : encoding?.encoding) ?? 'utf8';
 
-/** @returns bytes with a buffer of their own, because a clone copies the whole buffer */
+/** @returns bytes with their own buffer, because a clone copies the whole buffer */
 function readBytes(content: FileContent, encoding: Encoding): Uint8Array {
   return Uint8Array.from(typeof content === 'string' ? Buffer.from(content, readEncoding(encoding)) : content);
 }

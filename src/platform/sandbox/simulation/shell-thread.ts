@@ -27,7 +27,7 @@ const { files, memoryBytes } = workerData as ShellData; // from simulated-sandbo
 const { call } = openCalls<ShellFiles>(files);
 const fileSystem = new ShellFileSystem(call);
 
-/** `sqlite3` has a memory of its own, which no limit of a thread covers. */
+/** `sqlite3` has its own memory, which no limit of a thread covers. */
 const commands = getCommandNames().filter((name): name is CommandName => name !== 'sqlite3');
 
 const functions = {

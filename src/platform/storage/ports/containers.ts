@@ -26,7 +26,7 @@ export interface ContainerLease {
   /** Random, for one sandbox. */
   token: string;
   containerKey: string;
-  /** The kind of tool. Each has a sandbox of its own. */
+  /** The kind of tool. Each has its own sandbox. */
   compute: string;
   /** Its running sandboxes are counted together. */
   holder: string;
