@@ -30,6 +30,7 @@ describe('a request for an intern that another process runs', () => {
   const received: string[] = [];
   /** `runtimeAddress` of the intern. */
   let address: string | null;
+  let owners = createOwnerForwarder(front!);
   let url: string;
   let hostUrl: string;
   let hostProves: typeof proveOwnHost = proveOwnHost;
@@ -66,7 +67,6 @@ describe('a request for an intern that another process runs', () => {
   beforeAll(async () => {
     await own(socketPath);
     hostUrl = urlOf(await own(0));
-    const owners = createOwnerForwarder(front!);
     const intern = () => ({ runtimeAddress: address }) as Intern; // only this field is read
     const gateway = await serve(async (request, response) => {
       const body = request.url === '/read' ? Buffer.from(await text(request)) : undefined;
@@ -146,7 +146,7 @@ describe('a request for an intern that another process runs', () => {
     expect(await text(open('/no'))).toMatch(/^HTTP\/1\.1 404 [\s\S]*no$/);
   });
 
-  it('to chat ends with an error if the owner ends during the stream', async () => {
+  it('to chat ends with an error if the owner ends during the stream, or is stopped', async () => {
     address = ofHost();
     const chunk = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm' };
     const hello = `data: ${JSON.stringify({ ...chunk, choices: [{ index: 0, delta: { content: 'ä' } }] })}\n\n`;
@@ -168,6 +168,13 @@ describe('a request for an intern that another process runs', () => {
     });
     expect(JSON.parse(rest[0]!.slice(6))).toEqual({ ...chunk, choices: [], session_id: null, usage: null });
     expect(rest.slice(1)).toEqual(['data: [DONE]', '']);
+    owners = createOwnerForwarder(front!, 50);
+    serveChunks = (response) => response.write(hello);
+    expect(await (await fetch(`${url}/chat`)).text()).toMatch(/"content":"ä"[\s\S]*stream_severed[\s\S]*\[DONE\]\n\n$/);
+    serveChunks = () => {};
+    const silent = [502, { reason: 'intern_unreachable', retryable: true }, '20'];
+    expect(await readFailure(await fetch(`${url}/chat`))).toEqual(silent);
+    owners = createOwnerForwarder(front!);
     const whole = `${hello}data: [DONE]\n\n`;
     expect(await read(whole)).toBe(whole);
     expect(await read(...whole)).toBe(whole);

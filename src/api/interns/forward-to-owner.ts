@@ -22,6 +22,8 @@ import { connectToHost, connectToProcess, type OwnerConnection } from './reach-o
  * a process of this host, and `process` if a process of this host has sent it. choice 760
  */
 const FORWARDED = 'x-headgate-forwarded';
+/** The owner writes a comment every 30 seconds. Longer silence of a chat is that of a process that was stopped. choice 792 */
+const SILENCE_MS = 100_000;
 /** Seconds until another host has taken over the interns of one that has ended. */
 const TAKEOVER_SECONDS = 20;
 
@@ -45,7 +47,7 @@ export interface OwnerForwarder {
   upgrade(intern: Intern, upgrade: UpgradeRequest): Promise<void>;
 }
 
-export function createOwnerForwarder(identity: HostIdentity): OwnerForwarder {
+export function createOwnerForwarder(identity: HostIdentity, silenceMs = SILENCE_MS): OwnerForwarder {
   async function connect(owner: Owner): Promise<OwnerConnection> {
     if (owner.kind === 'process') return connectToProcess(owner.socketPath);
     try {
@@ -71,9 +73,10 @@ export function createOwnerForwarder(identity: HostIdentity): OwnerForwarder {
       if (response.destroyed) return connection.close(); // the client has disconnected meanwhile
       response.once('close', () => connection.close());
       try {
-        const incoming = await passRequest(request, describe(owner, connection, request, body));
+        const onward = describe(owner, connection, request, body);
+        const incoming = await passRequest(request, isChat ? { ...onward, silenceMs } : onward);
         response.writeHead(incoming.statusCode!, listReturnedHeaders(incoming));
-        if (isChat && incoming.statusCode === 200) await relayChatStream(incoming, response);
+        if (isChat && incoming.statusCode === 200) await relayChatStream(incoming, response, silenceMs);
         else await pipeline(incoming, response).catch(() => response.destroy()); // the client learns that the end is missing
       } finally {
         connection.close();

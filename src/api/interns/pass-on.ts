@@ -16,6 +16,8 @@ export interface OnwardRequest {
   body?: Buffer | undefined;
   /** Called with the request before anything is sent. */
   watch?: (outgoing: ClientRequest) => void;
+  /** Longest wait for the response. Absent: no limit. */
+  silenceMs?: number;
   /** Converts a failure before the response. */
   explain: (cause: Error) => Error;
 }
@@ -39,7 +41,7 @@ export const listReturnedHeaders = (incoming: IncomingMessage): string[] =>
 
 /** Sends a request of a client to another server. @throws what `explain` returns if it does not respond */
 export function passRequest(request: IncomingMessage, onward: OnwardRequest): Promise<IncomingMessage> {
-  const { body, explain } = onward;
+  const { body, explain, silenceMs } = onward;
   const received = Promise.withResolvers<IncomingMessage>();
   const outgoing = open(request, onward, onward.headers);
   outgoing.on('response', (incoming) => {
@@ -51,6 +53,9 @@ export function passRequest(request: IncomingMessage, onward: OnwardRequest): Pr
     socket.destroy(); // without an error of the request
     received.reject(explain(createProtocolError(incoming)));
   });
+  const stop = (): void => void outgoing.destroy(new Error(`There was no response within ${silenceMs} ms.`));
+  const timer = silenceMs === undefined ? undefined : setTimeout(stop, silenceMs);
+  outgoing.once('close', () => clearTimeout(timer)).once('response', () => clearTimeout(timer));
   request.on('aborted', () => void outgoing.destroy());
   if (body === undefined) request.pipe(outgoing);
   else outgoing.end(body);

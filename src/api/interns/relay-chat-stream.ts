@@ -7,16 +7,26 @@ const DONE = 'data: [DONE]';
 const MAX_WAITING = 16 * 1024 * 1024;
 
 /**
- * Passes a stream of chunks of another process on, in whole chunks. If that process ends, the client gets the error
- * `stream_severed`, the final chunk and `[DONE]`, as after every error.
+ * Passes a stream of chunks of another process on, in whole chunks. If that process ends, or sends nothing for `silenceMs`,
+ * the client gets the error `stream_severed`, the final chunk and `[DONE]`, as after every error.
  */
-export async function relayChatStream(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function relayChatStream(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  silenceMs: number,
+): Promise<void> {
   let [last, isDone, waits] = ['', false, 0];
   /** The begun chunk, in pieces. They are joined once: a long chunk has many. */
   let begun: string[] = [];
+  let isDraining = false;
+  const timer = setTimeout(() => {
+    if (isDraining) timer.refresh();
+    else incoming.destroy();
+  }, silenceMs);
   incoming.setEncoding('utf8');
   try {
     for await (const piece of incoming as AsyncIterable<string>) {
+      timer.refresh();
       const before = begun.at(-1)?.at(-1) ?? '';
       begun.push(piece);
       waits += piece.length;
@@ -33,10 +43,15 @@ export async function relayChatStream(incoming: IncomingMessage, response: Serve
       last = frames.findLast((frame) => frame.startsWith('data: {')) ?? last;
       isDone ||= frames.includes(DONE);
       if (response.destroyed) return;
-      if (!response.write(whole)) await awaitDrain(response);
+      isDraining = !response.write(whole);
+      if (isDraining) await awaitDrain(response);
+      isDraining = false;
+      timer.refresh();
     }
   } catch {
     // reported below
+  } finally {
+    clearTimeout(timer);
   }
   if (response.destroyed) return;
   if (!isDone) response.write(writeSevered(last));
@@ -57,7 +72,10 @@ const awaitDrain = (response: ServerResponse): Promise<void> =>
 function writeSevered(frame: string): string {
   const { id, object, created, model } = JSON.parse(frame.slice('data: '.length) || '{}');
   const shared = { id, object, created, model };
-  const error = createChatError('stream_severed', 'The process of the gateway that runs the intern has ended.');
+  const error = createChatError(
+    'stream_severed',
+    'The process of the gateway that runs the intern has ended, or does not respond.',
+  );
   const choices = [{ index: 0, delta: {}, finish_reason: 'error' }];
   const chunks = [
     { ...shared, choices, error: describeChatFailure(error) },
