@@ -5,10 +5,12 @@ import type {
   ChatCompletionFunctionTool,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
+import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { startBackEnds } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
+import type { Turn } from './turn.ts';
 
 const backEnds = await startBackEnds();
 afterAll(() => backEnds.close());
@@ -113,6 +115,44 @@ describe.each(backEnds.all)('chat completions in the openai client with $kind', 
         ...calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: '{"sky":"sunny"}' })),
       ]);
     }
+  });
+
+  it.each([false, true])('runs tools with the helper of the client, streamed: %s', async (stream) => {
+    const content = backEnd.script(
+      'Weather?',
+      { reasoning: 'Look.', text: 'One moment.', calls: [bern] },
+      { text: 'Sunny.' },
+    );
+    const asked: unknown[] = [];
+    const run = async (input: { city: string }) => {
+      asked.push(input);
+      return 'sunny';
+    };
+    const tool = zodFunction({ name: bern.name, parameters: z.object({ city: z.string() }), function: run });
+    const body = { model, messages: [{ role: 'user' as const, content }], tools: [tool] };
+    const runner = stream
+      ? client.chat.completions.runTools({ ...body, stream })
+      : client.chat.completions.runTools({ ...body, stream });
+
+    expect(await runner.finalContent()).toBe('Sunny.');
+    expect(asked).toEqual([bern.input]);
+    expect(runner.messages).toMatchObject([{}, { content: 'One moment.' }, { content: 'sunny' }, {}]);
+  });
+
+  it('streams and parses with the helpers of the client', async () => {
+    const format = zodResponseFormat(z.object({ city: z.string() }), 'place');
+    const ask = (turn: Turn) => ({
+      model,
+      messages: [{ role: 'user' as const, content: backEnd.script('Where?', turn) }],
+      response_format: format,
+    });
+    const text = '{"city": "Bern"}';
+    const streamed = await client.chat.completions.stream(ask({ text })).finalChatCompletion();
+    const parsed = await client.chat.completions.parse(ask({ text }));
+    for (const { choices } of [streamed, parsed]) expect(choices[0]!.message.parsed).toEqual({ city: 'Bern' });
+
+    const cut = client.chat.completions.parse(ask({ text: '{"ci', finish: 'length' }));
+    await expect(cut).rejects.toThrow('length limit');
   });
 
   it('returns reasoning whole, and hides it on request', async () => {
