@@ -83,11 +83,16 @@ describe('keys and headers', () => {
     expect(sent['anthropic-version']).toBe('2026-10-21');
     expect(String(sent['anthropic-beta']).split(',')).toEqual(['context-1m-2025-08-07', 'files-api-2025-04-14']);
 
-    const other = await post({ ...hello, model: gpt, context_management: { edits: [] } }, { headers });
+    const thinking = { type: 'adaptive' };
+    const other = await post({ ...hello, model: gpt, thinking, context_management: { edits: [] } }, { headers });
     expect(other.body).toMatchObject({
       router_metadata: {
         params: {
-          dropped_fields: ['context_management', 'anthropic-beta (context-1m-2025-08-07, files-api-2025-04-14)'],
+          dropped_fields: [
+            'context_management',
+            'anthropic-beta (context-1m-2025-08-07, files-api-2025-04-14)',
+            'thinking.display',
+          ],
         },
       },
     });

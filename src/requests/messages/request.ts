@@ -132,6 +132,7 @@ export function translateBody(body: MessagesBody, format: FormatHeaders, notes?:
   put('reasoning', reasoning, 'thinking');
   notes?.add('reasoning.max_tokens', 'thinking.budget_tokens');
   notes?.add('reasoning.effort', 'output_config.effort');
+  notes?.add('reasoning.summary', 'thinking.display');
   const text = readText(body);
   put('text', text, 'output_config');
   notes?.add('text.format', body.output_format ? 'output_format' : 'output_config.format');
