@@ -12,7 +12,7 @@ export type Verdict<Change = InputChange> =
 
 /** Changes of the request of a caller. */
 export interface InputChange {
-  /** Other items in the place of those that were inspected. */
+  /** Items that replace the inspected ones. */
   readonly input?: InputItem[] | undefined;
   readonly settings?: Pick<RequestSettings, 'instructions' | 'prediction' | 'prompt'> | undefined;
 }

@@ -19,7 +19,7 @@ export interface ScanResult {
 export type TextForm = 'plain' | 'json';
 
 /**
- * Scans a whole text, in slices of a few milliseconds. A text that one slice is enough for is scanned at once.
+ * Scans a whole text, in slices of a few milliseconds. A text that fits into one slice is scanned synchronously.
  *
  * @param pause lets other work run between two slices
  * @param form `json`: each string is a separate text

@@ -54,7 +54,7 @@ export function checkInnerModel(parameters: InnerModelSettings): Issue[] {
 
 /**
  * Returns the preferences of a request among providers for a request of a tool. Another model has other endpoints, so
- * only the restrictions hold for it. choice 560
+ * only the restrictions apply to it. choice 560
  *
  * @param outerModel slug of the model that called the tool
  */

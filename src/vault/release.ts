@@ -17,8 +17,8 @@ export interface InternRelease extends SecretRelease {
 }
 
 /**
- * Creates the release of an intern's secrets. It reads the store for each request, so a deleted secret is not released
- * any more, and a new one is at once.
+ * Creates the release of an intern's secrets. It reads the store for each request, so a deleted secret is no longer
+ * released, and a new one is released immediately.
  */
 export function createSecretRelease(parts: SecretKeys, holder: SecretHolder): InternRelease {
   const { vaults } = parts;

@@ -395,7 +395,7 @@ const single = (code: number): CharSet => [code, code];
 
 const nullable = new WeakMap<Node, boolean>();
 
-/** Nodes with items are looked at once: there may be many quantifiers around them. */
+/** Each node with items is inspected only once, because there may be many quantifiers around it. */
 function isNullable(node: Node): boolean {
   if (node.type !== 'sequence' && node.type !== 'choice') return findNullable(node);
   let known = nullable.get(node);

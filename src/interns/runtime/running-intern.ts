@@ -119,7 +119,7 @@ export class RunningIntern {
     const { home, sandbox } = this;
     if (!home || !sandbox || sandbox.ended.aborted) return;
     try {
-      // An agent can put a folder in the place of its log. Its home is saved and it is suspended all the same.
+      // An agent can replace its log with a folder. Its home is still saved, and it is suspended.
       await writeFile(sandbox, LOG_PATH, Buffer.from(this.logs.text), this.parts.now()).catch((error: unknown) =>
         this.logs.note(`the log was not saved: ${String(error)}`),
       );

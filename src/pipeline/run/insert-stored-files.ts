@@ -25,7 +25,7 @@ export interface NamedFiles {
 }
 
 /**
- * Creates the inspector that puts the content of stored files in the place of their ids, as if the caller had sent it.
+ * Creates the inspector that replaces the ids of stored files with their contents, as if the caller had sent these.
  * All stages after it, such as plugins and wires, see only contents. Ids of providers stay.
  *
  * @see docs/guides/files.md#store-files

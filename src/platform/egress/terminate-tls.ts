@@ -12,7 +12,7 @@ export interface TerminateOptions {
 }
 
 /**
- * Answers the TLS handshake of a client of the sandbox in the place of the host.
+ * Completes the TLS handshake of a client of the sandbox instead of the host.
  *
  * @returns the connection without TLS; or why there is none, without a problem if the client has disconnected
  */

@@ -1,4 +1,4 @@
-/** Longest path of an entry. The kernel accepts no longer path at once. */
+/** Longest path of an entry. The kernel accepts no longer path in one call. */
 export const MAX_PATH_BYTES = 4096;
 /** Segments of the deepest path that is saved. */
 export const MAX_PATH_LEVELS = 200;

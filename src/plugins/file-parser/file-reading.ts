@@ -29,7 +29,7 @@ export type FetchFile = (url: string, path: string) => Promise<{ bytes: Buffer; 
 
 /** Parts of the gateway that the file parser needs. */
 export interface FilePorts {
-  /** `maxCharacters` holds for the texts of a request together. */
+  /** `maxCharacters` applies to all texts of a request together. */
   fileLimits(): { maxFiles: number; maxBytes: number; maxCharacters: number; maxUrls: number };
   /** Called once for a run, whose fetches share a budget. @returns undefined if no URL is fetched */
   openFetch(cancellation: PluginRun['cancellation']): FetchFile | undefined;

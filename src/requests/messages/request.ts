@@ -53,7 +53,7 @@ export function checkMessagesBody(body: unknown): MessagesBody {
 }
 
 /**
- * Adds what makes clients of the format send the whole conversation in place of a thread. choice 789
+ * Adds the field that makes clients of the format send the whole conversation instead of a thread. choice 789
  *
  * @see docs/reference/messages.md#threads
  */

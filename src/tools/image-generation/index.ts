@@ -80,7 +80,7 @@ export const createImageGeneration = (readSettings: ReadImageSettings): ServerTo
     },
   });
 
-/** The privacy wishes of the request hold for the image, too. */
+/** The privacy settings of the request apply to the image, too. */
 function readOuter(
   {
     provider: wishes,

@@ -225,7 +225,7 @@ export class BubblewrapDriver implements SandboxDriver {
     return instance;
   }
 
-  /** Takes a folder away at once, and removes it in the background: many files take many seconds. */
+  /** Renames a folder immediately, and removes it in the background, because many files take many seconds. */
   async #discard(folder: string): Promise<void> {
     const discarded = `${folder}.removed-${randomUUID()}`; // the same name can be discarded again before that
     try {

@@ -237,7 +237,7 @@ export class HomeFolder {
     if ((mode & needed) !== needed) fchmodPath(entry, (mode & 0o777) | needed);
   }
 
-  /** Opens a folder, and creates it in the place of anything else. */
+  /** Opens a folder. Replaces any other entry with a new folder. */
   #makeFolder(parent: number, name: Buffer): number {
     const path = at(parent, name);
     const found = openIfThere(path, constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH);

@@ -12,7 +12,7 @@ export const SANDBOX_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 const MAX_SHARED_MEMORY_BYTES = 67_108_864;
 
 export interface ArgumentParts {
-  /** Folders of the host. `etc`: with the files of `writeEtc`. `empty`: shown in the place of hidden folders. */
+  /** Folders of the host. `etc`: with the files of `writeEtc`. `empty`: replaces hidden folders. */
   folders: { home: string; control: string; etc: string; empty: string };
   hidden: readonly HiddenPath[];
   temporaryBytes: number;

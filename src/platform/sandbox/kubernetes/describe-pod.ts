@@ -8,7 +8,7 @@ export interface PodSettings {
   image: string;
   /** Name of a RuntimeClass, such as `gvisor`. */
   runtimeClass?: string;
-  /** Where the home folder is. `memory`: it counts as memory, and its size holds at once. */
+  /** Where the home folder is. `memory`: it counts as memory, and its size is enforced immediately. */
   home: 'disk' | 'memory';
 }
 
@@ -53,7 +53,7 @@ export function describePod({ settings, limits, sandbox, gateway, owner, labels 
       terminationGracePeriodSeconds: 0,
       automountServiceAccountToken: false,
       enableServiceLinks: false,
-      // Names fail at once, and no query leaves the pod: choice 773.
+      // The resolution of names fails immediately, and no query leaves the pod: choice 773.
       dnsPolicy: 'None',
       dnsConfig: { nameservers: ['127.0.0.1'], options: [{ name: 'attempts', value: '1' }] },
       ...(settings.runtimeClass && { runtimeClassName: settings.runtimeClass }),
