@@ -60,6 +60,6 @@ function readReasoning(body: ChatSettings): ReasoningSetting | undefined {
   return Object.keys(setting).length > 0 ? setting : undefined;
 }
 
-/** Whether the response leaves reasoning out. The model reasons all the same. */
+/** Whether the response leaves reasoning out. The model still reasons. */
 export const hidesReasoning = ({ reasoning, include_reasoning: included }: ChatSettings): boolean =>
   reasoning?.exclude === true || (included === false && reasoning?.exclude !== false);
