@@ -280,7 +280,7 @@ it('interns only make transitions of the table, run once, settle, and are never 
       await world.settle();
       await world.close();
     }),
-    { numRuns: 8 },
+    { numRuns: 8, endOnFailure: true }, // shrinking takes longer than the test may, which would hide the failure
   );
 }, 90_000);
 
