@@ -138,7 +138,9 @@ async function* readEvents(pieces: AsyncGenerator<string>, signal: AbortSignal):
   try {
     for await (const piece of pieces) {
       total += piece.length;
-      const lines = (rest + piece).split('\n');
+      rest += piece;
+      // Only pieces that end a line are searched in the text so far: a long line has many pieces.
+      const lines = piece.includes('\n') ? rest.split('\n') : [rest];
       rest = lines.pop()!;
       for (const line of lines) {
         const event = line === '' ? undefined : readLine(line);
