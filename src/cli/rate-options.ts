@@ -12,7 +12,7 @@ export interface RateOptions {
 
 export const withRateOptions = (command: Command): Command =>
   command
-    .option('--requests-per-minute <number>', 'requests within 60 seconds, or none for any number')
+    .option('--requests-per-minute <number>', 'requests within 60 seconds, or none (no limit)')
     .option('--tokens-per-minute <number>', 'tokens, input and output, within 60 seconds, or none')
     .option('--concurrent-streams <number>', 'streams that are open at once, or none');
 

@@ -75,7 +75,7 @@ export function addKeyCommands(program: Command, parts: CommandParts): void {
 }
 
 const keyArgument = ['<key>', 'its hash, the first 4 or more digits of it, or its name'] as const;
-const limitOption = ['--limit <usd>', 'what it may spend, or none'] as const;
+const limitOption = ['--limit <usd>', 'maximum that the key can spend, or none'] as const;
 const limitResetOption = ['--limit-reset <when>', 'daily, weekly, monthly (UTC) or never'] as const;
 
 const examples = `

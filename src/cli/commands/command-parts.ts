@@ -72,5 +72,5 @@ export const withSources = (command: Command): Command =>
     .option('--data <folder>', 'data folder (./data)')
     .allowExcessArguments(false);
 
-export const includeByokOption = ['--include-byok', 'BYOK costs count, too'] as const;
+export const includeByokOption = ['--include-byok', 'BYOK costs count toward the limit, too'] as const;
 export const workspaceOption = ['--workspace <name>', 'name, slug or id of the workspace (the default one)'] as const;
