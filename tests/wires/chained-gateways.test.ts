@@ -47,7 +47,8 @@ beforeAll(async () => {
     const upstream = await startUpstream();
     upstream.always((request) => answer(turns.get(id)!.shift()!, request));
     upstreams.set(id, upstream);
-    const models = [{ model: `back/${id}`, upstream_model: model }];
+    const pricing = { prompt: 0.000001, completion: 0.00001 };
+    const models = [{ model: `back/${id}`, upstream_model: model, pricing }];
     behind.push({ id, wire: id, base_url: upstream.url, api_key: 'upstream-key-of-a-test', models });
   }
   inner = await testGateway({ providers: behind });
@@ -145,6 +146,19 @@ const flatten = (items: unknown): unknown =>
   }));
 const readTexts = (parts: Body[]): unknown =>
   parts.length === 1 && typeof parts[0]!['text'] === 'string' ? parts[0]!['text'] : parts;
+
+it('a message has the cost of the first gateway, not that of the one behind it', async () => {
+  turns.set('openai-responses', [{ text: 'Hi.' }]);
+  const model = 'anthropic-messages/openai-responses';
+  const response = await outer.post('/messages', {
+    model,
+    max_tokens: 100,
+    messages: [{ role: 'user', content: 'Hi' }],
+  });
+  const { usage } = (await response.json()) as { usage: object };
+  expect(usage).toMatchObject({ cost: null });
+  expect(usage).not.toHaveProperty('cost_details');
+});
 
 describe.each(Object.keys(clients) as (keyof typeof clients)[])('a conversation of POST /%s', (client) => {
   it.each(Object.keys(providers) as Provider[])('reaches %s through two gateways as through one', async (provider) => {

@@ -11,7 +11,7 @@ import { writeCitation } from './citations.ts';
 import { errorTypeOf } from './errors.ts';
 import { writeServerBlocks } from './server-blocks.ts';
 import { findStopReason } from './stop-reason.ts';
-import { writeMessageUsage } from './usage.ts';
+import { withoutCost, writeMessageUsage } from './usage.ts';
 import type { BlockDelta, ContentBlock, MessageEvent } from './wire.ts';
 
 /** Facts about a run that its events do not contain. */
@@ -137,7 +137,7 @@ export class MessageEvents {
           cache_creation_input_tokens: 0,
           cache_read_input_tokens: 0,
           output_tokens: 0,
-          ...usage,
+          ...withoutCost(usage),
         },
       },
     });

@@ -19,7 +19,7 @@ export function writeMessageUsage(
   const reasoning = usage?.output_tokens_details.reasoning_tokens ?? 0;
   const searches = usage?.server_tool_use_details?.web_search_requests ?? 0;
   const written: MessageUsage = {
-    ...native,
+    ...withoutCost(native),
     input_tokens: Math.max(0, input - read - stored),
     cache_creation_input_tokens: stored,
     cache_read_input_tokens: read,
@@ -34,4 +34,10 @@ export function writeMessageUsage(
     written['is_byok'] = usage.is_byok;
   }
   return written;
+}
+
+/** Removes the cost that a gateway behind this one reports. */
+export function withoutCost(counts: Readonly<Record<string, unknown>> | undefined): Record<string, unknown> {
+  const { cost: _, cost_details: __, is_byok: ___, ...rest } = counts ?? {};
+  return rest;
 }

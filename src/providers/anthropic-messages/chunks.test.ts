@@ -3,6 +3,7 @@ import type { Chunk } from '../../domain/chunks.ts';
 import { replay } from '../../testing/replay.ts';
 import { createReader } from './chunks.ts';
 import type { ReaderContext } from './wire.ts';
+import { readUsage } from './usage.ts';
 
 const read = (name: string, readerContext: ReaderContext = {}): Chunk[] =>
   replay(new URL(`recordings/${name}.stream.http`, import.meta.url), createReader(readerContext));
@@ -37,6 +38,13 @@ describe('a streamed message', () => {
     expect(finishOf(read('cache-usage'))).toMatchObject({
       usage: { inputTokens: 12_300, cachedTokens: 10_240, cacheWriteTokens: 2048 },
     });
+  });
+
+  it('reads the cost that a gateway reports', () => {
+    const dropped = new Set<string>();
+    const counts = { input_tokens: 3, output_tokens: 1, cost: 0.000012, cost_details: {}, is_byok: true };
+    expect(readUsage(counts, dropped)).toMatchObject({ inputTokens: 3, upstreamCostNanoUsd: 12_000 });
+    expect([...dropped]).toEqual([]);
   });
 
   it('reads calls in pieces, also one without arguments', () => {

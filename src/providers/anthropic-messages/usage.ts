@@ -1,5 +1,5 @@
 import type { FinishReason } from '../../domain/chunks.ts';
-import { special, type Usage, usage } from '../../domain/usage.ts';
+import { readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
 
 /** Counts of the provider. A stream sends them in two parts. The later value of a field applies. */
 export type Counts = Record<string, unknown>;
@@ -15,6 +15,10 @@ const known = new Set([
   'inference_geo',
   'output_tokens_details',
   'speed',
+  // A server that is a gateway reports its cost.
+  'cost',
+  'cost_details',
+  'is_byok',
 ]);
 
 /**
@@ -34,7 +38,9 @@ export function readUsage(counts: Counts, dropped: Set<string>): Usage | undefin
   for (const name in tools) {
     if (name !== 'web_search_requests' && tools[name]) dropped.add(`usage.server_tool_use.${name}`);
   }
+  const cost = readUpstreamCost(counts.cost);
   return usage({
+    ...(cost !== undefined && { upstreamCostNanoUsd: cost }),
     inputTokens: count(counts.input_tokens) + read + written,
     outputTokens: count(counts.output_tokens),
     cachedTokens: read,
