@@ -68,8 +68,11 @@ async function call(args: string[], env: Record<string, string> = {}) {
 }
 async function startUp(args: string[] = [], env: Record<string, string> = {}) {
   const running = run(['start', '--port', '0', ...args], env);
-  await expect.poll(() => running.stdout + running.stderr, { timeout: 15_000 }).toContain('is up: ');
-  const url = /is up: (\S+)\n/.exec(running.stdout)![1]!;
+  const isUp = Promise.withResolvers<void>();
+  running.child.stdout?.on('data', () => running.stdout.includes('is up: ') && isUp.resolve());
+  await Promise.race([isUp.promise, running.exit]);
+  const url = /is up: (\S+)\n/.exec(running.stdout)?.[1];
+  if (url === undefined) throw new Error(`headgate start ended: ${running.stderr}`);
   return { running, url };
 }
 const write = (name: string, text: string) => writeFileSync(join(cwd, name), text);
@@ -343,7 +346,7 @@ describe('headgate keys', () => {
     expect(made.stderr).toMatch(/^Created the inference key "app" for the member ada, valid until 2\d{3}-/);
     const key = made.stdout.trim();
     const status = async () => (await ask(url, key, { model: 'simulator/echo', input: 'hi' })).status;
-    await expect.poll(status, { timeout: 2000 }).toBe(200);
+    await expect.poll(status).toBe(200);
 
     const { stdout } = await call(['keys', 'list', '--json']);
     const listed: unknown = JSON.parse(stdout);
@@ -361,7 +364,7 @@ describe('headgate keys', () => {
     expect(stdout).not.toContain(key);
 
     expect(await finish(['keys', 'disable', 'app'])).toMatchObject({ code: 0 });
-    await expect.poll(status, { timeout: 2000 }).toBe(401);
+    await expect.poll(status).toBe(401);
     expect((await call(['keys', 'list'])).stdout).toMatch(/^app +inference +sk-rt-v1-\S+ +default +ada +disabled/m);
   });
 
@@ -396,7 +399,7 @@ describe('headgate keys', () => {
     const made = await call(['keys', 'create', '--name', 'app', '--limit', '0.5', '--limit-reset', 'monthly']);
     const first = made.stdout.trim();
     const status = async (key: string) => (await ask(url, key, { model: 'simulator/echo', input: 'hi' })).status;
-    await expect.poll(() => status(first), { timeout: 2000 }).toBe(200);
+    await expect.poll(() => status(first)).toBe(200);
     const shown = async (name: string) =>
       JSON.parse((await call(['keys', 'show', name])).stdout) as Record<string, unknown>;
     expect(await shown('app')).toMatchObject({ hash: hashKey(first), limit: 0.5, limit_reset: 'monthly', usage: 0 });
@@ -409,17 +412,17 @@ describe('headgate keys', () => {
     const second = rotated.stdout.trim();
     expect(rotated.stderr).toMatch(/^"live": the old key \(sk-rt-v1-\S+\) ends on 2/);
     expect(await shown(hashKey(second))).toMatchObject({ limit_reset: 'monthly', include_byok_in_limit: true });
-    await expect.poll(() => status(second), { timeout: 2000 }).toBe(200);
+    await expect.poll(() => status(second)).toBe(200);
     expect(await status(first)).toBe(200);
 
     expect(await call(['keys', 'delete', hashKey(first)])).toMatchObject({ code: 0 });
-    await expect.poll(() => status(first), { timeout: 2000 }).toBe(401);
+    await expect.poll(() => status(first)).toBe(401);
     expect(await status(second)).toBe(200);
     expect(await call(['keys', 'update', 'live', '--disable'])).toMatchObject({ code: 0 });
-    await expect.poll(() => status(second), { timeout: 2000 }).toBe(401);
+    await expect.poll(() => status(second)).toBe(401);
     expect((await call(['keys', 'rotate', 'live'])).stderr).toContain('The key is disabled: enable it first');
     expect((await call(['keys', 'update', 'live', '--enable'])).code).toBe(0);
-    await expect.poll(() => status(second), { timeout: 2000 }).toBe(200);
+    await expect.poll(() => status(second)).toBe(200);
   });
 
   it.each([

@@ -30,8 +30,9 @@ export const cases: Case[] = wires.flatMap((wire) => [
 /** A provider key that must never reach a client. */
 export const providerKey = 'sk-upstream-secret-1234567890';
 
-/** Timeouts of the hasty providers; long enough for a busy machine to respond within them. */
-export const hastyTimeouts = { first_byte_ms: 300, idle_ms: 300, total_ms: 900 };
+/** Timeouts of the hasty and the brief providers. No request exceeds two of them, so a busy machine changes no error. */
+const hastyTimeouts = { first_byte_ms: 300, idle_ms: 300 };
+const briefTimeouts = { total_ms: 900 };
 
 export interface Lab {
   gateway: TestGateway;
@@ -48,13 +49,14 @@ export interface AskOptions extends RequestOptions {
   model?: string;
 }
 
-/** Opens a gateway and its upstream: for each wire the models `<wire>/patient` and `<wire>/hasty`. */
+/** Opens a gateway and its upstream: for each wire the models `<wire>/patient`, `<wire>/hasty` and `<wire>/brief`. */
 export async function openLab(parts: Record<string, unknown> = {}): Promise<Lab> {
   const upstream = await startUpstream();
   const pricing = { prompt: '0.000001', completion: '0.000002', cache_read: '0.0000001' };
   const providers = wireNames.flatMap((wire) => [
     provider(wire, 'patient', upstream, { models: [{ model: `${wire}/patient`, upstream_model: 'm', pricing }] }),
     provider(wire, 'hasty', upstream, { timeouts: hastyTimeouts }),
+    provider(wire, 'brief', upstream, { timeouts: briefTimeouts }),
   ]);
   const gateway = await testGateway({ providers, ...parts });
   return {

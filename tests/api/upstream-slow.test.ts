@@ -20,12 +20,13 @@ afterAll(() => lab.close());
 async function inAllWays(
   respond: (how: Case) => ScriptedResponse,
   judge: (outcome: Outcome, how: Case) => void,
+  name = 'hasty',
 ): Promise<void> {
   const before = lab.upstream.requests.length;
   lab.upstream.always((request) => respond(caseOf(request)));
   await Promise.all(
     cases.map(async (how) => {
-      const outcome = await lab.ask(how, { model: `${how.wire}/hasty` });
+      const outcome = await lab.ask(how, { model: `${how.wire}/${name}` });
       try {
         judge(outcome, how);
       } catch (error) {
@@ -60,6 +61,7 @@ it('returns 524 for an endless slow response without output', () =>
   inAllWays(
     () => throttle(json(' '.repeat(10_000)), 1, 20),
     (outcome) => expectFailure(outcome, 524, 'timeout', /longer than 900 ms in all/),
+    'brief',
   ));
 
 it('interrupts the response if the provider stops after its first words', () =>
@@ -80,6 +82,7 @@ it('interrupts an endless slow response after its first words', () =>
       expect(response).toMatchObject({ status: 'failed', error_type: 'timeout' });
       expectBroken(outcome, 'timeout', `Hello${'.'.repeat(textLength(outcome) - 5)}`);
     },
+    'brief',
   ));
 
 it('does not interrupt a response whose pauses stay below the limit', async () => {

@@ -89,7 +89,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     };
     expect(await keys()).toMatchObject({ code: 0 });
     fill(folder);
-    expect(await keys()).toMatchObject({ code: 1, stderr: expect.stringMatching(/disk.* full.*[Mm]ake room/) });
+    expect(await keys()).toMatchObject({ code: 1, stderr: expect.stringMatching(/disk.* full.*Free /) });
   });
 
   it('under the data folder: new requests get 503 until there is space, and each one is recorded once', async () => {
@@ -102,18 +102,21 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
 
     emptyWriteAheadLog(folder);
     const makeRoom = fill(folder);
-    await expect.poll(async () => (await ask(gateway, served)).status, { interval: 5 }).toBe(503);
-    const refused = await ask(gateway, served);
-    expect(refused.status).toBe(503);
+    // A commit can free a few blocks, so that another request is served between two that are not.
+    let refused = await ask(gateway, served);
+    const reject = async (): Promise<number[]> => {
+      refused = await ask(gateway, served);
+      return [refused.status, (await gateway.get('/ready')).status];
+    };
+    await expect.poll(reject, { interval: 5 }).toEqual([503, 503]);
     expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     expect(refused.body).toMatchObject({ error: { code: 503, message: expect.stringContaining('disk') } });
-    expect((await gateway.get('/ready')).status).toBe(503);
     expect((await gateway.get('/health')).status).toBe(200);
     const known = await gateway.get(`/generation?id=${served.at(-1)}`);
     expect(await known.json()).toMatchObject({ data: { id: served.at(-1) } }); // from memory
 
     makeRoom();
-    await expect.poll(async () => (await gateway.get('/ready')).status, { timeout: 5000 }).toBe(200);
+    await expect.poll(async () => (await gateway.get('/ready')).status).toBe(200);
     expect((await ask(gateway, served)).status).toBe(200);
     await gateway.close({ keepData: true });
 
