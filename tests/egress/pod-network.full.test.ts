@@ -150,7 +150,7 @@ if (problem !== undefined) {
       await driver.probe();
       const policy = cluster.policies.get('headgate-sandboxes')!;
       cluster.policies.set('headgate-sandboxes', { ...policy, spec: { ...policy.spec, ...changed } });
-      const message = /The NetworkPolicy headgate-sandboxes in the namespace sandboxes does not forbid/;
+      const message = /The NetworkPolicy headgate-sandboxes in the namespace sandboxes does not block/;
       expect(await driver.probe()).toMatch(message);
       await expect(driver.start({ name: 'open', limits: testLimits })).rejects.toThrow(message);
       expect(findPods('open')).toEqual([]);

@@ -184,7 +184,10 @@ describe.skipIf(skipped !== '')(`gateways on PostgreSQL${skipped}`, () => {
         storage: { url: relay.url, grace_ms: 300 },
         limits: { requests_per_minute: 1_000_000 }, // more than any machine sends in that time
       });
-      const running = gateway.stream({ model: 'simulator/echo', input: '[[slow 20]] [[words 60]]' });
+      const running = gateway.stream({ model: 'simulator/echo', input: '[[slow 20]] [[words 100]]' });
+      running.catch(() => {}); // it is awaited later
+      const readMetrics = async () => (await fetch(`${gateway.url}/metrics`)).text();
+      await expect.poll(readMetrics, { interval: 5 }).toMatch(/^headgate_open_streams 1$/m); // it has been accepted
       await relay.down();
       const ids: string[] = [];
       let refused = await ask(gateway);

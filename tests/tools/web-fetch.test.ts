@@ -213,8 +213,8 @@ describe.each(modes)('router:web_fetch, %s', (mode) => {
     });
 
     it('for a host that the request does not allow, also after a redirect', async () => {
-      await fails(siteUrl, 'may fetch from', {}, { allowed_domains: ['example.com'] });
-      await fails(siteUrl, 'may fetch from', {}, { blocked_domains: ['127.0.0.1'] });
+      await fails(siteUrl, 'is not allowed for this request', {}, { allowed_domains: ['example.com'] });
+      await fails(siteUrl, 'is not allowed for this request', {}, { blocked_domains: ['127.0.0.1'] });
       expect(asked).toEqual([]);
       serve = (_request, response) => response.writeHead(302, { location: 'https://example.com/' }).end();
       await fails(siteUrl, 'example.com', {}, { allowed_domains: ['127.0.0.1'] });
