@@ -315,7 +315,7 @@ describe('tunnels of the egress proxy', () => {
       ['GET http://other.example.org/ HTTP/1.1\r\nHost: files.example.org\r\n\r\n', 'needs a path'],
       [
         'CONNECT other.example.org:443 HTTP/1.1\r\nHost: files.example.org\r\n\r\n',
-        'A tunnel in a tunnel is not allowed',
+        'A tunnel must not contain another tunnel',
       ],
     ] as const) {
       const bad = await open();
