@@ -107,17 +107,18 @@ export const READ_SCRIPT = 'eval "$(head -c "$1")"';
 const KILL_FUNCTION = `kill_session() {
   local session=$1 turn found file stat pid
   for turn in {1..50}; do
-    found=
+    found=()
     for file in /proc/[0-9]*/stat; do
       stat=
       IFS= read -r -d '' stat 2>/dev/null <"$file"
       set -- \${stat##*) }
       if [[ $4 == "$session" && $1 != Z ]]; then
         pid=\${file#/proc/}
-        kill -KILL "\${pid%/stat}" 2>/dev/null && found=1
+        kill -STOP "\${pid%/stat}" 2>/dev/null && found+=("\${pid%/stat}")
       fi
     done
-    [[ $found ]] || return 0
+    ((\${#found[@]})) || return 0
+    kill -KILL "\${found[@]}" 2>/dev/null
   done
   return 1
 }`;
