@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RequestOptions, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { holdTimers } from './hold-timers.ts';
 import { probeBubblewrap } from './probe-bubblewrap.ts';
 
 const workspace_id = '00000000-0000-4000-8000-0000000000a1';
@@ -69,7 +70,7 @@ describe.skipIf(problem !== undefined)('the chat API of interns', () => {
     path = `/interns/${((await created.json()) as { id: string }).id}`;
     await provision();
   });
-  afterEach(() => void vi.useRealTimers());
+  afterEach(() => void vi.restoreAllMocks());
   afterAll(() => gate?.close());
 
   it('streams the role, the reply, the finish, and a chunk with session and usage, in this order', async () => {
@@ -182,13 +183,14 @@ describe.skipIf(problem !== undefined)('the chat API of interns', () => {
   });
 
   it('ends a run whose question is not answered in 5 minutes', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const timers = holdTimers(300_000);
     await chat([question, 'wait', end]);
-    await vi.advanceTimersByTimeAsync(299_000);
-    expect(await readError(await reply('maybe'))).toEqual([400, 'bad_request', false]); // which does not extend it
-    await vi.advanceTimersByTimeAsync(1000);
+    const [timer, ...others] = timers.list();
+    expect([timer === undefined, others]).toEqual([false, []]);
+    expect(await readError(await reply('maybe'))).toEqual([400, 'bad_request', false]);
+    expect(timers.list()[0]).toBe(timer); // a wrong answer does not extend it
+    timers.end(300_000);
     expect(await readError(await reply('allow_once'))).toEqual([409, 'interaction_not_pending', false]);
-    vi.runOnlyPendingTimers();
   });
 
   it('is a 410 if a run produced more than is kept until the answer', async () => {
@@ -199,7 +201,7 @@ describe.skipIf(problem !== undefined)('the chat API of interns', () => {
   });
 
   it('sends a comment every 30 seconds, and ends a stream of 5 minutes with a timeout', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const timers = holdTimers(30_000, 300_000);
     const response = await start([says('a'), 'hang']);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let received = '';
@@ -208,12 +210,10 @@ describe.skipIf(problem !== undefined)('the chat API of interns', () => {
     };
     await until('"a"');
     expect(received).not.toContain('keepalive');
-    await vi.advanceTimersByTimeAsync(30_000);
+    timers.end(30_000);
     await until(': keepalive\n\n');
-    await vi.advanceTimersByTimeAsync(270_000);
+    timers.end(300_000);
     await until('[DONE]');
-    vi.runOnlyPendingTimers();
-    vi.useRealTimers();
     const chunks = parse(received);
     expect(errorOf(chunks)).toMatchObject({ code: 504, metadata: { reason: 'timeout', retryable: true } });
     expect(chunks.at(-1)).toMatchObject({ choices: [], session_id: 's', usage: null });
