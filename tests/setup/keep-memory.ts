@@ -1,9 +1,9 @@
 import { Session } from 'node:inspector/promises';
 
 /*
- * An idle gateway collects all garbage of its process: src/platform/idle-memory.ts. In a process that runs tests, each of
- * its gateways would do so, and each time the engine reads the objects of all test files. That took a fifth of the CPU time
- * of some files. Gateways that tests start as processes still do it.
+ * An idle gateway collects the garbage of its process: src/platform/idle-memory.ts. A process that runs tests has many
+ * gateways and the objects of all its test files. The collections took a fifth of the CPU time of some files, so they do
+ * nothing here. Gateways that tests start as processes still collect their garbage.
  */
 const marker = Symbol.for('headgate.keep-memory');
 type Post = (method: string, ...parameters: unknown[]) => Promise<unknown>;

@@ -2,7 +2,7 @@ import { MessagePort } from 'node:worker_threads';
 
 /** One end of a connection to another thread or process. */
 export interface CallPort {
-  // biome-ignore lint/suspicious/noExplicitAny: as in Node
+  // biome-ignore lint/suspicious/noExplicitAny: each side declares the messages that it receives, as with Node's own ports
   on(event: 'message', listener: (message: any) => void): unknown;
   postMessage(message: unknown, transfer: MessagePort[]): void;
 }

@@ -38,7 +38,7 @@ const wholeCheck = createCheck(whole);
 const eventCheck = createCheck(event);
 const usageCheck = createCheck(usage);
 
-export const isUsage = (told: unknown): told is ImagesApiUsage => usageCheck(told);
+export const isUsage = (value: unknown): value is ImagesApiUsage => usageCheck(value);
 
 /** @throws {TypeError} if a field that is read has another shape */
 export const readWholeBody = (body: unknown): Static<typeof whole> => {

@@ -7,9 +7,9 @@ import { awaitBubblewrapExit, killBubblewrap, runScript, startBubblewrap } from 
 import { useSandboxCpus } from './sandbox-cpus.ts';
 
 /*
- * The process that starts and watches sandboxes. It shares the CPUs of their commands, so its work can take long. A thread
- * of the gateway would hold locks meanwhile that the gateway needs: of its allocator, and of its memory map when it starts
- * a program. // choice 780
+ * The process that starts and watches sandboxes. It runs on the CPUs of their commands, so its work can take long. It is not
+ * a thread, because a thread shares locks with the gateway: of the allocator, and of the memory map while it starts a
+ * program. The gateway would wait for them. // choice 780
  */
 
 const functions = {
