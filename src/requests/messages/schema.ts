@@ -56,7 +56,11 @@ export const messagesSchema = Type.Object({
   system: maybe(Type.Union([Type.String(), Type.Array(textBlock)])),
   temperature: maybe(Type.Number()),
   thinking: maybe(thinking),
-  thread: Type.Optional(Type.Null({ says: 'is not offered: no message is stored. Send the whole conversation' })),
+  thread: Type.Optional(
+    Type.Null({
+      says: 'must be absent or null, because Headgate stores no messages (send the whole conversation in `messages`)',
+    }),
+  ),
   tool_choice: maybe(messagesToolChoice),
   tools: maybe(Type.Array(messagesTool)),
   top_k: maybe(Type.Integer()),
