@@ -1,3 +1,4 @@
+import './platform/keep-ticks.ts'; // first, because every collection at the start counts
 import { runCli } from './cli/program.ts';
 
 const { stdout, stderr, env } = process;

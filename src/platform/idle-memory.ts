@@ -1,5 +1,5 @@
-import { executionAsyncResource } from 'node:async_hooks';
 import { Session } from 'node:inspector/promises';
+import { keepTick } from './keep-ticks.ts';
 
 /** Interval of the checks. */
 const PERIOD_MS = 2000;
@@ -61,20 +61,6 @@ export function releaseIdleMemory({ begun, open, collect = collectAll, held }: I
   }, PERIOD_MS);
   timer.unref();
   return () => clearInterval(timer);
-}
-
-const kept: object[] = [];
-
-/**
- * Keeps the newest object of `process.nextTick`. If a collection finds no object of this shape, the engine discards the
- * shape. After learning it three more times, the engine gives up, and each tick then costs 0.3 µs instead of 0.06. A
- * request uses eight ticks. The engine can also replace the shape while the process warms up, so one object of the start
- * is not enough: in two of three profiles the ticks were slow.
- */
-function keepTick(): void {
-  process.nextTick(() => {
-    kept[0] = executionAsyncResource();
-  });
 }
 
 /** Calls `HeapProfiler.collectGarbage` of the inspector's protocol within this process. Opens no port. */
