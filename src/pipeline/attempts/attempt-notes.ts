@@ -2,6 +2,7 @@ import type { Chunk, FinishChunk, ItemKey } from '../../domain/chunks.ts';
 import { estimateTextTokens, estimateTokens } from '../../domain/estimate-tokens.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { Sink } from '../../domain/sink.ts';
+import { isCredible } from '../../domain/usage.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { TextAttempt } from '../run/attempt.ts';
 import { cleanFields, cleanName } from './clean-names.ts';
@@ -15,6 +16,8 @@ export class AttemptNotes implements Sink<Chunk> {
   private readonly out: Sink<Chunk>;
   /** Characters of deltas by item, on wires that have items of their own. */
   private lengths: Map<ItemKey, number> | undefined;
+  /** Whether the batch ends with the provider's counts, so that no estimate is needed, as in most buffered responses. */
+  private isCounted = false;
 
   constructor(attempt: TextAttempt, out: Sink<Chunk>) {
     this.attempt = attempt;
@@ -22,6 +25,8 @@ export class AttemptNotes implements Sink<Chunk> {
   }
 
   write(chunks: Chunk[]): Promise<void> | undefined {
+    const last = chunks.at(-1);
+    this.isCounted = last?.type === 'finish' && last.usage !== undefined && isCredible(last.usage);
     for (const chunk of chunks) this.note(chunk);
     return this.out.write(chunks);
   }
@@ -33,6 +38,7 @@ export class AttemptNotes implements Sink<Chunk> {
       case 'reasoning':
       case 'reasoning_summary':
       case 'refusal':
+        if (this.isCounted) break;
         this.attempt.producedTokens += estimateTextTokens(chunk.delta);
         if (chunk.key !== undefined) this.addTo(chunk.key, chunk.delta.length);
         break;
@@ -72,6 +78,7 @@ export class AttemptNotes implements Sink<Chunk> {
 
   /** Adds the tokens that no delta of the item contained. */
   private addRest(key: ItemKey, texts: readonly string[]): void {
+    if (this.isCounted) return;
     const length = texts.reduce((sum, text) => sum + text.length, 0);
     const rest = length - (this.lengths?.get(key) ?? 0);
     if (rest <= 0) return;
