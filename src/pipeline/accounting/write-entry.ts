@@ -20,17 +20,30 @@ import { truncateName } from '../../domain/truncate-name.ts';
 export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome: LedgerEntry['outcome']): LedgerEntry {
   const { error, firstOutputAt, startedAt } = run;
   const images = committedOf(run)?.spent?.pictures;
-  return {
+  const usage = run.usage!; // it is settled
+  const cost = run.cost!;
+  // Fields are named, because a spread after another property copies key by key, ten times slower than a clone.
+  const entry: LedgerEntry = {
     ...describeOrigin(run, endpoint),
     outcome,
     status: error?.status ?? 200,
     errorType: error?.errorType ?? null,
-    ...writeUsage(run.usage!), // it is settled
-    ...writeCost(run.cost!),
-    ...(images && { pictures: images }),
+    inputTokens: usage.inputTokens,
+    cachedTokens: usage.cachedTokens,
+    cacheWriteTokens: usage.cacheWriteTokens ?? 0,
+    outputTokens: usage.outputTokens,
+    reasoningTokens: usage.reasoningTokens,
+    upstreamCostNanoUsd: usage.upstreamCostNanoUsd ?? null,
+    estimated: usage.estimated === true,
+    costNanoUsd: totalOf(cost),
+    inputCostNanoUsd: cost.inputNanoUsd,
+    priced: cost.priced,
     firstOutputMs: firstOutputAt === undefined ? null : Math.max(0, Math.round(firstOutputAt - startedAt)),
     durationMs: Math.round(performance.now() - startedAt),
   };
+  if (usage.special) entry.special = usage.special;
+  if (images) entry.pictures = images;
+  return entry;
 }
 
 /**
@@ -47,7 +60,9 @@ export function writeInFlight(run: RunBase, endpoint: Endpoint, input: AttemptCo
     ...describeOrigin(run, endpoint),
     inputTokens: before.reduce((sum, { inputTokens }) => sum + inputTokens, input.usage.inputTokens),
     outputTokens: before.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
-    ...writeCost(cost),
+    costNanoUsd: totalOf(cost),
+    inputCostNanoUsd: cost.inputNanoUsd,
+    priced: cost.priced,
   };
   if (before.length > 0) {
     inFlight.lines = [...before, writeLine('attempt', endpoint, errorKinds.gateway_stopped.status, input)];
@@ -122,7 +137,7 @@ function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): EntryOrig
   // Without an endpoint, uses the router that was tried first.
   const plan = run.steps.at(-1)?.plan;
   const choice = endpoint ? plan?.choiceOf(endpoint) : plan?.choices[0];
-  return {
+  const origin: EntryOrigin = {
     id: run.generationId,
     createdAtMs: run.startedAtMs,
     workspaceId: run.caller.workspaceId,
@@ -140,8 +155,9 @@ function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): EntryOrig
     streamed: run.request.stream === true,
     sessionId: run.request.session_id ?? null,
     endUser: run.endUser ?? null,
-    ...(run.parent && { parentId: run.parent.generationId }),
   };
+  if (run.parent) origin.parentId = run.parent.generationId;
+  return origin;
 }
 
 const writeUsage = (usage: Usage) => ({
