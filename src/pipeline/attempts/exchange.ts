@@ -13,15 +13,17 @@ import { type ReadResponseOptions, readErrorBody, readResponse } from './read-re
  *
  * @throws the failure, without the keys of the provider
  */
-export async function dispatch(attempt: Attempt, exchange: () => Promise<void>): Promise<void> {
+export function dispatch(attempt: Attempt, exchange: () => Promise<void>): Promise<void> {
   attempt.dispatchedAt = performance.now();
-  try {
-    await exchange();
-  } catch (error) {
-    throw hideKeys(error, attempt.endpoint.provider);
-  } finally {
-    attempt.endedAt = performance.now();
-  }
+  return exchange().then(
+    () => {
+      attempt.endedAt = performance.now();
+    },
+    (error: unknown) => {
+      attempt.endedAt = performance.now();
+      throw hideKeys(error, attempt.endpoint.provider);
+    },
+  );
 }
 
 /** Returns the connections to the provider. @throws {GatewayError} `internal` if it has no address */

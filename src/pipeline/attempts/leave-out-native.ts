@@ -14,8 +14,8 @@ export function leaveOutNative(
   request: ResponseRequest,
   wire: string,
 ): { request: ResponseRequest; dropped: readonly string[] } {
+  if (!request.native || request.native.format === wire) return { request, dropped: nothing };
   const { native, ...rest } = request;
-  if (!native || native.format === wire) return { request, dropped: nothing };
   const removal = new Removal();
   removal.noteRequest(native);
   const input = request.input.flatMap((item, index) => removal.writeItem(item, `input[${index}]`));

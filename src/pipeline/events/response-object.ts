@@ -89,8 +89,14 @@ const plainText = { type: 'text' } as const;
 function showTool(tool: Tool): Tool {
   if (tool.type === 'mcp') return hideMcpSecrets(tool);
   if (tool.type !== 'function') return tool;
-  const { description = null, parameters = null, strict = null } = tool as FunctionTool;
-  return { ...(tool as FunctionTool), description, parameters, strict };
+  const { description, parameters, strict } = tool as FunctionTool;
+  if (description !== undefined && parameters !== undefined && strict !== undefined) return tool;
+  return {
+    ...(tool as FunctionTool),
+    description: description ?? null,
+    parameters: parameters ?? null,
+    strict: strict ?? null,
+  };
 }
 
 /** The fields that the end of a run adds to the response object. */

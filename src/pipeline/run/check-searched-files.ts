@@ -23,7 +23,7 @@ export const createSearchedFilesInspector =
   (files: SearchedFiles): Inspector =>
   (run, added) => {
     const { tools } = run.request;
-    if (added || !tools) return pass;
+    if (added || !tools?.some(isSearch)) return pass;
     const named = tools.flatMap(listNames).filter(({ name }) => isGatewayStore(name)); // the tool rejects others
     return named.length === 0 ? pass : checkNames(run, named, files);
   };
@@ -34,7 +34,11 @@ interface SearchedName {
   name: string;
 }
 
+const isSearch = (tool: Tool): boolean =>
+  tool.type === 'router:file_search' || searchesStoredFiles(tool as { type: string });
+
 function listNames(tool: Tool, index: number): SearchedName[] {
+  if (!isSearch(tool)) return [];
   const place = findToolPath(tool, index);
   if (tool.type === 'router:file_search') {
     const { file_ids: ids = [], folders = [] } =
@@ -44,7 +48,6 @@ function listNames(tool: Tool, index: number): SearchedName[] {
       ...folders.map((name, at) => ({ path: `${place}.parameters.folders[${at}]`, name })),
     ];
   }
-  if (!searchesStoredFiles(tool as { type: string })) return [];
   const ids = (tool as { vector_store_ids?: unknown }).vector_store_ids as string[]; // it names stored files
   const { fileIds, folders } = readPlaces(ids);
   return [...fileIds, ...folders].map((name) => ({ path: `${place}.vector_store_ids[${ids.indexOf(name)}]`, name }));
