@@ -127,7 +127,7 @@ class BodyReader {
   }
 
   private settle(error: Error | null): void {
-    if (this.late) clearTimeout(this.late);
+    clearTimeout(this.late);
     this.raw.off('data', this.onData);
     this.raw.off('end', this.onEnd);
     this.raw.off('error', this.onError);

@@ -191,11 +191,9 @@ function walkInput(input: readonly InputItem[]): Walked {
   return walked;
 }
 
-const noModalities: ReadonlySet<string> = new Set();
-
 function lookAtItems(input: readonly InputItem[]): Walked {
-  let modalities: Set<string> | undefined; // most inputs have only texts
-  let unknown: Map<string, Special> | undefined;
+  const modalities = new Set<string>();
+  const unknown = new Map<string, Special>();
   const texts: string[] = [];
   let images = 0;
   let mediaTokens = 0;
@@ -203,7 +201,6 @@ function lookAtItems(input: readonly InputItem[]): Walked {
   let isCalled = false;
   let isStored = false;
   const note = (what: Special['what'], type: string): void => {
-    unknown ??= new Map();
     if (unknown.size < MAX_SPECIALS) unknown.set(`${what} ${type}`, { what, type });
   };
   const look = (content: unknown): void => {
@@ -214,7 +211,6 @@ function lookAtItems(input: readonly InputItem[]): Walked {
         const modality = partModalities.get(part.type ?? '');
         if (modality === 'image') images++;
         if (modality !== undefined) {
-          modalities ??= new Set();
           modalities.add(modality);
           mediaTokens += estimateMedia(part) ?? 0;
           isStored ||= isStoredFileId(part.file_id);
@@ -240,13 +236,13 @@ function lookAtItems(input: readonly InputItem[]): Walked {
   }
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
   return {
-    modalities: modalities ?? noModalities,
+    modalities,
     characters,
     tokens: estimateTokens(texts),
     images,
     mediaTokens,
     hasFileIds,
-    specials: unknown ? [...(unknown as Map<string, Special>).values()] : [],
+    specials: [...unknown.values()],
     hasServerItems: isCalled,
     namesStoredFiles: isStored,
   };

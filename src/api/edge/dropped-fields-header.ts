@@ -40,8 +40,6 @@ export function writeDroppedFields(
 
 /** Everything else could end the header or the list. Clients choose the names of unknown fields. */
 const UNSAFE = /[^\w.[\]()$/:@+-]/gu;
-/** Most names. A test costs a tenth of a replacement. */
-const PLAIN = /^[\w.[\]()$/:@+-]*$/;
 
 /**
  * Returns a name without the explanation in parentheses, which the metadata has. Unusual characters are percent-encoded.
@@ -50,7 +48,7 @@ function writeName(field: string): string {
   if (field.startsWith('…')) return MORE;
   const explanation = field.endsWith(')') ? field.indexOf(' (') : -1;
   const name = explanation > 0 ? field.slice(0, explanation) : field;
-  if (PLAIN.test(name)) return name;
+  if (name.search(UNSAFE) === -1) return name; // most names; cheaper than a replacement
   return name.toWellFormed().replace(UNSAFE, percentEncode);
 }
 

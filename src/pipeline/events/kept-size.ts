@@ -24,7 +24,7 @@ export class KeptSize {
   /** The item of a native wire that the last chunk belongs to. */
   private key: ItemKey | undefined;
   private item: ItemUnits = { total: 0, part: 0, index: undefined };
-  private items: Map<ItemKey, ItemUnits> | undefined; // open items; most wires have none
+  private readonly items = new Map<ItemKey, ItemUnits>(); // open items
 
   /** @param before size of the earlier turns of a response, which are retained as well */
   constructor(before?: KeptSize) {
@@ -122,7 +122,6 @@ export class KeptSize {
   private select(key: ItemKey): void {
     if (key === this.key) return;
     this.key = key;
-    this.items ??= new Map();
     const known = this.items.get(key);
     this.item = known ?? { total: 0, part: 0, index: undefined };
     if (!known) this.items.set(key, this.item);
@@ -130,8 +129,8 @@ export class KeptSize {
 
   /** Returns the units of an item's deltas, which the finished item repeats and replaces. */
   private take(key: ItemKey): number {
-    const units = this.items?.get(key)?.total ?? 0;
-    this.items?.delete(key);
+    const units = this.items.get(key)?.total ?? 0;
+    this.items.delete(key);
     if (key === this.key) this.key = undefined;
     return units;
   }

@@ -23,7 +23,7 @@ export const createSearchedFilesInspector =
   (files: SearchedFiles): Inspector =>
   (run, added) => {
     const { tools } = run.request;
-    if (added || !tools?.some(isSearch)) return pass;
+    if (added || !tools) return pass;
     const named = tools.flatMap(listNames).filter(({ name }) => isGatewayStore(name)); // the tool rejects others
     return named.length === 0 ? pass : checkNames(run, named, files);
   };
@@ -34,11 +34,8 @@ interface SearchedName {
   name: string;
 }
 
-const isSearch = (tool: Tool): boolean =>
-  tool.type === 'router:file_search' || searchesStoredFiles(tool as { type: string });
-
 function listNames(tool: Tool, index: number): SearchedName[] {
-  if (!isSearch(tool)) return [];
+  if (tool.type !== 'router:file_search' && !searchesStoredFiles(tool as { type: string })) return [];
   const place = findToolPath(tool, index);
   if (tool.type === 'router:file_search') {
     const { file_ids: ids = [], folders = [] } =

@@ -136,7 +136,7 @@ function flatten(wire: Counts, prefix: string, flat: Counts): void {
     const value = wire[name];
     if (typeof value === 'object' && value !== null && prefix.length < 100)
       flatten(value as Counts, `${prefix}${name}.`, flat);
-    else flat[prefix === '' ? name : prefix + name] = value;
+    else flat[prefix + name] = value;
   }
 }
 
