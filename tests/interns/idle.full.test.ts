@@ -15,11 +15,19 @@ const workspace_id = '00000000-0000-4000-8000-0000000000a1';
 
 afterEach(cleanUp);
 
-/** The memory of a process, with its share of what it has in common with others. */
+/**
+ * Returns the memory of a process in bytes, with its share of the pages that it has in common with others. A process that
+ * has ended has none: the gateway starts short ones, such as `taskset`.
+ */
 function readMemory(pid: number): number {
-  // Without the permission to read it, the test fails: it must not pass unmeasured.
-  const kib = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1];
-  return Number(kib) * 1024;
+  try {
+    const kib = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1];
+    return Number(kib) * 1024;
+  } catch (error) {
+    // Without the permission to read it, the test fails: it must not pass unmeasured.
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code!)) return 0;
+    throw error;
+  }
 }
 
 const send = (url: string, body: object): Promise<Response> =>
@@ -50,11 +58,9 @@ describe.skipIf(problem !== undefined)('interns that have nothing to do', () => 
         timeout: 120_000,
         interval: 100,
       });
-      const processes = listProcesses(first.running.child.pid!);
-      expect(processes.length).toBeGreaterThanOrEqual(IDLE);
-      const bytes = processes.reduce((sum, { pid }) => sum + readMemory(pid), 0);
-      expect(bytes / IDLE).toBeLessThan(MAX_BYTES);
-      expect(bytes / IDLE).toBeGreaterThan(1_000_000); // it was measured
+      const memory = listProcesses(first.running.child.pid!).map(({ pid }) => readMemory(pid));
+      expect(memory.filter((bytes) => bytes > 1_000_000).length).toBeGreaterThanOrEqual(IDLE); // it was measured
+      expect(memory.reduce((sum, bytes) => sum + bytes, 0) / IDLE).toBeLessThan(MAX_BYTES);
       for (let at = 0; at < SUSPENDED; at++) await create(first, `rest${at}`, false);
       await first.end();
       {
@@ -64,7 +70,7 @@ describe.skipIf(problem !== undefined)('interns that have nothing to do', () => 
       }
       const second = await startGateway({ folder, config });
       expect(await count(second, 'stopped')).toBe(500); // a page of them
-      expect(listProcesses(second.running.child.pid!)).toEqual([]);
+      await vi.waitFor(() => expect(listProcesses(second.running.child.pid!)).toEqual([]));
       await second.end();
     },
   );
