@@ -1,29 +1,19 @@
 import type { EndpointFacts, Special } from '../domain/endpoint.ts';
 import { isSmallContext, mayShorten, tooLongAdvice } from '../domain/compression.ts';
-import { estimateMedia } from '../domain/estimate-media.ts';
 import { estimateTokens } from '../domain/estimate-tokens.ts';
-import {
-  type InputItem,
-  isGatewayMcp,
-  isHosted,
-  isKnownPart,
-  isServerItem,
-  itemTypes,
-  partHolders,
-  replayedTypes,
-} from '../domain/items.ts';
+import { isGatewayMcp, isHosted } from '../domain/items.ts';
 import { searchesStoredFiles } from '../domain/file-search.ts';
 import { findSetting, type ResponseRequest, switchOf } from '../domain/request.ts';
-import { isStoredFileId } from '../domain/stored-file.ts';
 import { blendedPrice } from '../metering/price.ts';
 import type { Exclusion } from './filters.ts';
+import { MAX_SPECIALS, type WalkedInput, walkInput } from './walk-input.ts';
 
 /** The requirements of a request. Computed lazily: a long input is walked at most once. */
 export class Needs {
   readonly maxOutputTokens: number | undefined;
   readonly hasTools: boolean;
   private readonly request: ResponseRequest;
-  private walked: Walked | undefined;
+  private walked: WalkedInput | undefined;
   private sent: readonly string[] | undefined;
 
   constructor(request: ResponseRequest) {
@@ -140,117 +130,13 @@ export class Needs {
     return blendedPrice(pricing, pricing?.above ? this.minInputTokens : 0);
   }
 
-  private walk(): Walked {
+  private walk(): WalkedInput {
     this.walked ??= walkInput(this.request.input);
     return this.walked;
   }
 }
 
-/** For tools, and for items and parts. Each is compared with every endpoint of a model. */
-const MAX_SPECIALS = 50;
-
 const softParameters = ['tools', 'tool_choice', 'structured_outputs', 'response_format', 'verbosity'];
-
-const partModalities: ReadonlyMap<string, string> = new Map([
-  ['input_image', 'image'],
-  ['input_file', 'file'],
-  ['input_audio', 'audio'],
-  ['input_video', 'video'],
-]);
-
-type Part = { type?: string; text?: string; file_data?: unknown; file_url?: unknown; file_id?: unknown };
-
-interface Walked {
-  readonly modalities: ReadonlySet<string>;
-  readonly characters: number;
-  readonly tokens: number;
-  readonly images: number;
-  readonly mediaTokens: number;
-  /** Whether a file is given by its id alone. */
-  readonly hasFileIds: boolean;
-  readonly specials: readonly Special[];
-  readonly hasServerItems: boolean;
-  readonly namesStoredFiles: boolean;
-}
-
-/** Planning, reserving and sending read the same input, which is never changed in place. */
-const walkedInputs = new WeakMap<readonly InputItem[], Walked>();
-
-/** Whether the input contains calls of tools that the gateway can run, or of MCP servers. */
-export const hasServerItems = (input: readonly InputItem[]): boolean => walkInput(input).hasServerItems;
-
-/** Whether a part names a stored file of the gateway. */
-export const namesStoredFiles = (input: readonly InputItem[]): boolean => walkInput(input).namesStoredFiles;
-
-function walkInput(input: readonly InputItem[]): Walked {
-  let walked = walkedInputs.get(input);
-  if (!walked) {
-    walked = lookAtItems(input);
-    walkedInputs.set(input, walked);
-  }
-  return walked;
-}
-
-function lookAtItems(input: readonly InputItem[]): Walked {
-  const modalities = new Set<string>();
-  const unknown = new Map<string, Special>();
-  const texts: string[] = [];
-  let images = 0;
-  let mediaTokens = 0;
-  let hasFileIds = false;
-  let isCalled = false;
-  let isStored = false;
-  const note = (what: Special['what'], type: string): void => {
-    if (unknown.size < MAX_SPECIALS) unknown.set(`${what} ${type}`, { what, type });
-  };
-  const look = (content: unknown): void => {
-    if (typeof content === 'string') texts.push(content);
-    else if (Array.isArray(content)) {
-      for (const part of content as (Part | null)[]) {
-        if (typeof part !== 'object' || part === null) continue; // unknown items may contain anything
-        const modality = partModalities.get(part.type ?? '');
-        if (modality === 'image') images++;
-        if (modality !== undefined) {
-          modalities.add(modality);
-          mediaTokens += estimateMedia(part) ?? 0;
-          isStored ||= isStoredFileId(part.file_id);
-          if (modality === 'file') hasFileIds ||= !part.file_data && !part.file_url;
-        } else if (typeof part.text === 'string') texts.push(part.text);
-      }
-    }
-  };
-  for (const item of input as { type: string; content?: unknown; output?: unknown; arguments?: unknown }[]) {
-    const isOther = !itemTypes.has(item.type);
-    if (isOther ? isServerItem(item) : item.type.startsWith('mcp_') || replayedTypes.has(item.type)) isCalled = true;
-    else if (isOther) {
-      note('item', item.type);
-      texts.push(JSON.stringify(item, omitData)); // only the provider knows how much of it the model reads
-      continue;
-    }
-    look(item.content);
-    look(item.output);
-    if (typeof item.arguments === 'string') texts.push(item.arguments);
-    const holder = partHolders.get(item.type);
-    const parts = holder && item[holder];
-    if (Array.isArray(parts)) for (const part of parts) if (!isKnownPart(part)) note('part', part.type);
-  }
-  const characters = texts.reduce((sum, { length }) => sum + length, 0);
-  return {
-    modalities,
-    characters,
-    tokens: estimateTokens(texts),
-    images,
-    mediaTokens,
-    hasFileIds,
-    specials: [...unknown.values()],
-    hasServerItems: isCalled,
-    namesStoredFiles: isStored,
-  };
-}
-
-/** The base64 of an image or a file does not count as text. */
-const omitData = (_key: string, value: unknown): unknown =>
-  typeof value === 'string' && value.startsWith('data:') ? undefined : value;
 
 const plainParameters = [
   ...(['temperature', 'top_p', 'top_k', 'frequency_penalty', 'presence_penalty', 'top_logprobs'] as const),

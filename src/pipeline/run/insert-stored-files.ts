@@ -3,7 +3,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { type InputItem, partHolders } from '../../domain/items.ts';
 import { isStoredFileId } from '../../domain/stored-file.ts';
 import { pass, type Verdict } from '../../domain/verdict.ts';
-import { namesStoredFiles } from '../../routing/needs.ts';
+import { walkInput } from '../../routing/walk-input.ts';
 import type { Inspector } from './inspect-input.ts';
 import type { Run } from './run.ts';
 
@@ -35,7 +35,7 @@ export const createStoredFileInspector =
   (run, added) => {
     if (added) return pass; // from plugins and tools, which cannot name files of a workspace
     const input = run.input.read();
-    return namesStoredFiles(input) ? insertFiles(run, input, files) : pass;
+    return walkInput(input).namesStoredFiles ? insertFiles(run, input, files) : pass;
   };
 
 type Part = { type: string; file_id?: string; [field: string]: unknown };

@@ -21,7 +21,30 @@ const PENDING = 'The output is not available yet. It follows later in the conver
  * @see docs/reference/tools.md#late-outputs, docs/reference/choices.md, choice 461
  */
 export function settleLateOutputs(input: readonly InputItem[]): readonly InputItem[] {
-  return input.some(isCall) ? new LateOutputs(input).settle() : input;
+  return isInOrder(input) ? input : new LateOutputs(input).settle();
+}
+
+/** Whether each turn is followed by the outputs of its calls, in the order of the calls: true of most conversations. */
+function isInOrder(input: readonly InputItem[]): boolean {
+  let open = 0; // calls of the current turn without an output so far
+  let call = 0; // at or before the first of them
+  let isAnswered = false; // whether the outputs of the current turn have begun
+  for (let index = 0; index < input.length; index++) {
+    const item = input[index]!;
+    if (isCall(item)) {
+      if (open === 0) call = index;
+      else if (isAnswered) return false;
+      open++;
+      isAnswered = false;
+    } else if (isOutput(item)) {
+      if (open === 0) return false;
+      while (!isCall(input[call]!)) call++;
+      if ((input[call++] as Call).call_id !== item.call_id) return false;
+      open--;
+      isAnswered = true;
+    } else if (open > 0 && (isAnswered || isOfUser(item))) return false;
+  }
+  return true;
 }
 
 class LateOutputs {

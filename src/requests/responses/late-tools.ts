@@ -14,7 +14,9 @@ const repeatable: ReadonlySet<string> = new Set(['mcp', 'router:advisor', 'route
 export function joinLateTools(read: ParsedRequest): void {
   const { request } = read;
   const late: Tool[] = [];
-  for (const [index, item] of request.input.entries()) {
+  const { input } = request;
+  for (let index = 0; index < input.length; index++) {
+    const item = input[index]!;
     if (item.type !== 'additional_tools') continue;
     for (const [at, tool] of (item as AdditionalToolsItem).tools.entries()) {
       if (!joinsTools(tool)) continue;
