@@ -1,8 +1,12 @@
+const FUSION = 'x-router-fusion-depth';
+const ADVISOR = 'x-router-advisor-depth';
+const SUBAGENT = 'x-router-subagent-depth';
+
 /** The tools that send requests of their own, by the header that those requests carry between gateways. */
 const depthHeaders = [
-  ['x-router-fusion-depth', 'router:fusion'],
-  ['x-router-advisor-depth', 'router:advisor'],
-  ['x-router-subagent-depth', 'router:subagent'],
+  [FUSION, 'router:fusion'],
+  [ADVISOR, 'router:advisor'],
+  [SUBAGENT, 'router:subagent'],
 ] as const;
 
 /**
@@ -12,14 +16,13 @@ const depthHeaders = [
  * @see docs/reference/http.md#headers
  */
 export function findServedTools(headers: Readonly<Record<string, unknown>>): readonly string[] | undefined {
-  let found: string[] | undefined;
-  for (const [header, type] of depthHeaders) {
-    const depth = headers[header];
-    if (typeof depth !== 'string' || !/^[1-9]\d{0,8}$/.test(depth)) continue;
-    found = [...(found ?? []), type];
-  }
-  return found;
+  const hasAny = headers[FUSION] !== undefined || headers[ADVISOR] !== undefined || headers[SUBAGENT] !== undefined;
+  if (!hasAny) return undefined; // nearly always
+  const found = depthHeaders.filter(([header]) => isDepth(headers[header])).map(([, type]) => type);
+  return found.length > 0 ? found : undefined;
 }
+
+const isDepth = (value: unknown): boolean => typeof value === 'string' && /^[1-9]\d{0,8}$/.test(value);
 
 /** Returns the headers that name the served tools for the next gateway. @param served the result of `findServedTools` */
 export const listDepthHeaders = (served: readonly string[]): string[] =>

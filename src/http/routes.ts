@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller, KeyKind } from '../domain/caller.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
@@ -6,6 +7,8 @@ import type { BodyShare } from './read-body.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Set when the request arrives. The table of Fastify creates an object for each look. */
+    routeSetting: RouteSetting;
     /** `gen-…`, in `X-Generation-Id` of every response. */
     generationId: string;
     /** The bytes of a JSON body. `body` is the parsed value. */
@@ -38,6 +41,21 @@ export interface BodyLimit {
   source: string;
   /** Milliseconds for it to arrive, otherwise a 408. Absent: `timeouts.receive_ms`, for the whole request. */
   ms?: number;
+}
+
+export type WatchResponse = (request: FastifyRequest, raw: ServerResponse) => void;
+
+/** The settings of a route in the table of Fastify, and of unknown paths. */
+export interface RouteSetting {
+  permission?: Permission;
+  bodyIsOptional?: boolean;
+  readsBody?: boolean;
+  isGlobal?: boolean;
+  hasMediaTypeError?: boolean;
+  isOffered?: (() => boolean) | undefined;
+  watch?: WatchResponse;
+  bodyLimit?: BodyLimit | undefined;
+  errors?: ErrorDialect | undefined;
 }
 
 /** One row of the table of routes. */

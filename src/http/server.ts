@@ -18,7 +18,14 @@ import type { OpenRequests } from './open-requests.ts';
 import { BodyShare, readBody } from './read-body.ts';
 import { readJson } from './read-json.ts';
 import { checkHost } from './regional-hosts.ts';
-import { admittedKeyKinds, type BodyLimit, type Permission, type Route } from './routes.ts';
+import {
+  admittedKeyKinds,
+  type BodyLimit,
+  type Permission,
+  type Route,
+  type RouteSetting,
+  type WatchResponse,
+} from './routes.ts';
 
 /** Characters of a segment of a path: the id of a container file has 4 for every 3 bytes of its path. */
 const MAX_PARAM_LENGTH = 6000;
@@ -56,27 +63,12 @@ export interface EdgeOptions {
   watchRoute: (method: string, path: string) => WatchResponse;
 }
 
-export type WatchResponse = (request: FastifyRequest, raw: ServerResponse) => void;
-
 /** Serves requests to some host names in another way. */
 export interface OtherHosts {
   /** Whether a `Host` header is one of theirs. */
   isOwn(host: string | undefined): boolean;
   serve(request: IncomingMessage, response: ServerResponse): Promise<void>;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
-}
-
-/** The settings of a route in Fastify's table. */
-interface RouteSetting {
-  permission?: Permission;
-  bodyIsOptional?: boolean;
-  readsBody?: boolean;
-  isGlobal?: boolean;
-  hasMediaTypeError?: boolean;
-  isOffered?: (() => boolean) | undefined;
-  watch?: WatchResponse;
-  bodyLimit?: BodyLimit | undefined;
-  errors?: ErrorDialect | undefined;
 }
 
 const requestIdShape = /^[\w.:-]{1,128}$/;
@@ -121,6 +113,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
   });
+  app.decorateRequest('routeSetting');
   app.decorateRequest('generationId', '');
   app.decorateRequest('rawBody', undefined);
   app.decorateRequest('caller', undefined);
@@ -152,7 +145,8 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
     if (request.headers['anthropic-version'] !== undefined) reply.header('request-id', request.id);
-    const { permission = 'none', isGlobal, isOffered, watch = watchOther } = settingOf(request);
+    request.routeSetting = settingOf(request);
+    const { permission = 'none', isGlobal, isOffered, watch = watchOther } = request.routeSetting;
     let end: (() => void) | undefined; // absent without a key
     let isClosed = false;
     const checkRoute = (): void => {
@@ -203,14 +197,14 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.addContentTypeParser('application/json', (request, raw, done) => {
     try {
       rejectEncoding(request.headers['content-encoding']);
-      if (settingOf(request).readsBody) return done(null, undefined);
+      if (request.routeSetting.readsBody) return done(null, undefined);
       request.bodyShare = new BodyShare(bodies);
       readBody(raw, bodyLimitOf(request, options), request.bodyShare, (error, body) => {
         try {
           if (error) throw error;
           request.rawBody = body!; // present without an error
           // clients send a content type even without a body
-          const hasNone = body!.length === 0 && (request.method === 'DELETE' || settingOf(request).bodyIsOptional);
+          const hasNone = body!.length === 0 && (request.method === 'DELETE' || request.routeSetting.bodyIsOptional);
           done(null, hasNone ? undefined : readJson(body!));
         } catch (thrown) {
           done(thrown as Error, undefined);
@@ -221,7 +215,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     }
   });
   app.addContentTypeParser('*', (request, _payload, done) => {
-    if (settingOf(request).readsBody) {
+    if (request.routeSetting.readsBody) {
       try {
         rejectEncoding(request.headers['content-encoding']);
         return done(null, undefined);
@@ -230,10 +224,10 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       }
     }
     // Programs send the content type of a form even without a body.
-    if (settingOf(request).bodyIsOptional && request.headers['content-length'] === '0') return done(null, undefined);
+    if (request.routeSetting.bodyIsOptional && request.headers['content-length'] === '0') return done(null, undefined);
     const type = String(request.headers['content-type'] ?? '').slice(0, 100);
     const sent = type === '' ? 'missing' : type;
-    const kind = settingOf(request).hasMediaTypeError ? 'unsupported_media_type' : 'invalid_request';
+    const kind = request.routeSetting.hasMediaTypeError ? 'unsupported_media_type' : 'invalid_request';
     done(new GatewayError(kind, `Content-Type is ${sent}; send application/json.`), undefined);
   });
 
@@ -307,10 +301,10 @@ function checkPermission(permission: Permission, caller: Caller): void {
 }
 
 const bodyLimitOf = (request: FastifyRequest, { bodyLimit }: EdgeOptions): BodyLimit =>
-  settingOf(request).bodyLimit ?? { bytes: bodyLimit, source: 'server.body_limit' };
+  request.routeSetting.bodyLimit ?? { bytes: bodyLimit, source: 'server.body_limit' };
 
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
-  const errors = settingOf(request).errors ?? options.findDialect?.(request.raw) ?? writeErrorEnvelope;
+  const errors = request.routeSetting.errors ?? options.findDialect?.(request.raw) ?? writeErrorEnvelope;
   const response = errors(readEdgeError(thrown), request.routerMetadata, request.id);
   if (response.status >= 500) {
     const error =

@@ -6,15 +6,6 @@ import { characterCount } from '../schema/shapes.ts';
 /** Maximum characters of `session_id`, of the header `x-session-id` and of `user`. */
 export const maxIdCharacters = 256;
 
-/** The headers in which coding agents send the session of a request. */
-const agentHeaders = [
-  'session_id', // Codex
-  'conversation_id', // Codex, older
-  'x-claude-code-session-id',
-  'x-opencode-session',
-  'x-session-affinity',
-];
-
 /**
  * Returns the session that the headers name: `x-session-id`, or the header of a coding agent. A header of an agent that
  * is too long for an id is ignored.
@@ -22,12 +13,18 @@ const agentHeaders = [
 export function findSessionHeader(headers: IncomingHttpHeaders): string | undefined {
   const own = headers['x-session-id'];
   if (typeof own === 'string' && own !== '') return own;
-  for (const name of agentHeaders) {
-    const value = headers[name];
-    if (typeof value === 'string' && value !== '' && value.length <= maxIdCharacters) return value;
-  }
-  return undefined;
+  // Constant names: a loop over names takes several times as long for a request without any of them.
+  return (
+    readId(headers['session_id']) ?? // Codex
+    readId(headers['conversation_id']) ?? // Codex, older
+    readId(headers['x-claude-code-session-id']) ??
+    readId(headers['x-opencode-session']) ??
+    readId(headers['x-session-affinity'])
+  );
 }
+
+const readId = (value: string | string[] | undefined): string | undefined =>
+  typeof value === 'string' && value !== '' && value.length <= maxIdCharacters ? value : undefined;
 
 /** Returns the issue of a session id that is too long. */
 export function checkSessionId(sessionId: string | undefined): Issue[] {

@@ -46,6 +46,11 @@ export class Needs {
     return this.walk().tokens + (instructions ? estimateTokens([instructions]) : 0);
   }
 
+  /** Whether the input contains calls of tools that the gateway can run, or of MCP servers. */
+  get hasServerItems(): boolean {
+    return this.walk().hasServerItems;
+  }
+
   /** Number of input images. */
   get images(): number {
     return this.walk().images;

@@ -73,7 +73,7 @@ describe('the log of dropped fields', () => {
     ]);
   });
 
-  it('forgets the first pairs when there are too many', () => {
+  it('forgets the pairs when there are too many', () => {
     let lines = 0;
     const log = new DroppedFieldsLog(() => void lines++);
     for (let at = 0; at <= 5000; at++) log.note(served('a', `m${at}`));

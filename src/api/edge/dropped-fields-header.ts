@@ -24,18 +24,23 @@ export function writeDroppedFields(
   if (found.length === 0 && run.ignoredFields.length === 0) return undefined;
   const dropped = rename ? found.map(rename) : found;
   const names = new Set<string>();
+  let text = '';
   let isCut = false;
   let left = MAX_CHARACTERS - MORE.length;
-  for (const field of [...dropped, ...run.ignoredFields]) {
+  for (const field of dropped.concat(run.ignoredFields)) {
     const name = writeName(field);
     if (names.has(name)) continue;
     left -= name.length + 2;
     if (name === MORE || left < 0) {
       isCut = true;
       if (left < 0) break;
-    } else names.add(name);
+    } else {
+      names.add(name);
+      text = text === '' ? name : `${text}, ${name}`;
+    }
   }
-  return [...names, ...(isCut ? [MORE] : [])].join(', ');
+  if (!isCut) return text;
+  return text === '' ? MORE : `${text}, ${MORE}`;
 }
 
 /** Everything else could end the header or the list. Clients choose the names of unknown fields. */

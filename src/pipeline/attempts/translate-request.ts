@@ -3,7 +3,6 @@ import type { ResponseRequest } from '../../domain/request.ts';
 import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import { Needs } from '../../routing/needs.ts';
-import { walkInput } from '../../routing/walk-input.ts';
 import type { TextAttempt } from '../run/attempt.ts';
 import { fitToWire, mayReason } from './fit-to-wire.ts';
 import { inlineUrls, type MediaSource, noMediaSource } from './inline-urls.ts';
@@ -29,7 +28,7 @@ export function translateRequest(
   const choice = step?.plan.choiceOf(endpoint);
   const isAlias = choice?.isAlias === true;
   const built = buildRequest(run);
-  if (tools && walkInput(built.input).hasServerItems) built.input = tools.replay(run, built.input, endpoint);
+  if (tools && new Needs(built).hasServerItems) built.input = tools.replay(run, built.input, endpoint);
   const shown = step?.settings ? { ...built, ...step.settings } : built;
   const settled = run.toolLoop ? run.toolLoop.adapt(shown, endpoint) : shown;
   const rewritten = choice?.rewrite ? choice.rewrite(settled) : settled;

@@ -295,7 +295,8 @@ export class EventBuilder {
     this.closeAll(chunk.reason === 'length' ? 'incomplete' : 'completed');
     const output = this.writer.items.map((item) => item.wire);
     const response = finishResponse(this.start(), chunk, { output, ...this.context.settle(chunk) }, this.context.now());
-    this.writer.pushLast(`response.${response.status}`, { response });
+    const type = response.status === 'incomplete' ? 'response.incomplete' : 'response.completed';
+    this.writer.pushLast(type, { response });
     this.ended = true;
   }
 

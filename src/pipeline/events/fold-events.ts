@@ -3,11 +3,10 @@ import type { ResponseEvent } from '../../domain/events.ts';
 import type { ResponseObject } from '../../domain/response.ts';
 import type { Sink } from '../../domain/sink.ts';
 
-const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
-
 /** Whether only `[DONE]` follows the event. It contains the whole response object. */
 export function isTerminal(event: ResponseEvent): event is ResponseEvent & { response: ResponseObject } {
-  return terminal.has(event.type);
+  const { type } = event;
+  return type === 'response.completed' || type === 'response.incomplete' || type === 'response.failed';
 }
 
 /** Folds a stream into the response object. A buffered response is the same stream, folded. */

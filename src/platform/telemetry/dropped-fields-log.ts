@@ -1,7 +1,7 @@
 import type { Caller } from '../../domain/caller.ts';
 import type { WriteLog } from './log-messages.ts';
 
-/** Maximum number of remembered pairs of key and model. Each takes about 200 bytes. */
+/** Number of remembered pairs of key and model at which all are forgotten. Each takes about 200 bytes. */
 const MAX_PAIRS = 5000;
 
 /** A served request of which some fields had no effect. */
@@ -18,17 +18,17 @@ export interface PartlyServed {
 /** Logs dropped request fields once for each key and model, because a client sends the same fields with each request. */
 export class DroppedFieldsLog {
   private readonly log: WriteLog;
-  private readonly seen = new Set<string>();
+  /** Hash of a key → models. */
+  private readonly seen = new Map<string, Set<string>>();
+  private pairs = 0;
 
   constructor(log: WriteLog) {
     this.log = log;
   }
 
   note({ requestId, generationId, caller, model, provider, fields }: PartlyServed): void {
-    const pair = `${caller.keyHash} ${model}`;
-    if (this.seen.has(pair)) return;
-    if (this.seen.size >= MAX_PAIRS) this.seen.delete(this.seen.values().next().value!); // the oldest; it is not empty
-    this.seen.add(pair);
+    if (this.seen.get(caller.keyHash)?.has(model)) return;
+    this.remember(caller.keyHash, model);
     this.log('request fields dropped', {
       request_id: requestId,
       generation_id: generationId,
@@ -38,5 +38,16 @@ export class DroppedFieldsLog {
       provider,
       fields,
     });
+  }
+
+  private remember(keyHash: string, model: string): void {
+    if (this.pairs === MAX_PAIRS) {
+      this.seen.clear();
+      this.pairs = 0;
+    }
+    const models = this.seen.get(keyHash);
+    if (models) models.add(model);
+    else this.seen.set(keyHash, new Set([model]));
+    this.pairs++;
   }
 }

@@ -2,8 +2,6 @@ import type { FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { readUpstreamCost, type SpecialCounts, type Usage, usage } from '../../domain/usage.ts';
 
-type Counts = Record<string, unknown>;
-
 /** Names that servers use for the same count, the most reliable first. */
 const names = {
   input: ['prompt_tokens'],
@@ -24,37 +22,119 @@ const names = {
     'cache_creation_input_tokens',
   ],
   reasoning: ['completion_tokens_details.reasoning_tokens', 'reasoning_tokens'],
+  // Counts with a separate price
+  cacheWrite1hTokens: [
+    'prompt_tokens_details.cache_creation.ephemeral_1h_input_tokens',
+    'cache_creation.ephemeral_1h_input_tokens',
+  ],
+  inputAudioTokens: ['prompt_tokens_details.audio_tokens'],
+  inputImageTokens: ['prompt_tokens_details.image_tokens'],
+  outputAudioTokens: ['completion_tokens_details.audio_tokens'],
+  outputImageTokens: ['completion_tokens_details.image_tokens'],
+  webSearches: [
+    'num_search_queries', // Perplexity
+    'server_side_tool_usage_details.web_search_calls', // xAI
+    'server_tool_use.web_search_requests', // gateways
+  ],
+  citations: ['citation_tokens'],
+  // The provider's own cost: xAI in 10⁻¹⁰ dollars, gateways as one number, Perplexity by parts.
+  costTicks: ['cost_in_usd_ticks'],
+  cost: ['cost'],
+  totalCost: ['cost.total_cost'],
+  citationCost: ['cost.citation_tokens_cost'],
+  reasoningCost: ['cost.reasoning_tokens_cost'],
+  // The remainder of a sum whose other parts are read, and names that say nothing about tokens
+  ignored: [
+    'prompt_cache_miss_tokens',
+    'prompt_tokens_details.text_tokens',
+    'completion_tokens_details.text_tokens',
+    'cache_creation.ephemeral_5m_input_tokens',
+    'prompt_tokens_details.cache_creation.ephemeral_5m_input_tokens',
+    'prompt_tokens_details.cache_type',
+    'is_byok',
+    'search_context_size',
+  ],
 };
-/** Counts with a separate price. */
-const specialNames: Readonly<Record<string, keyof SpecialCounts>> = {
-  'prompt_tokens_details.cache_creation.ephemeral_1h_input_tokens': 'cacheWrite1hTokens',
-  'cache_creation.ephemeral_1h_input_tokens': 'cacheWrite1hTokens',
-  'prompt_tokens_details.audio_tokens': 'inputAudioTokens',
-  'prompt_tokens_details.image_tokens': 'inputImageTokens',
-  'completion_tokens_details.audio_tokens': 'outputAudioTokens',
-  'completion_tokens_details.image_tokens': 'outputImageTokens',
-  num_search_queries: 'webSearches', // Perplexity
-  'server_side_tool_usage_details.web_search_calls': 'webSearches', // xAI
-  'server_tool_use.web_search_requests': 'webSearches', // gateways
-};
-const known = new Set([
-  ...Object.values(names).flat(),
-  ...Object.keys(specialNames),
-  // The remainder of a sum whose other parts are read.
-  'prompt_cache_miss_tokens',
-  'prompt_tokens_details.text_tokens',
-  'completion_tokens_details.text_tokens',
-  'cache_creation.ephemeral_5m_input_tokens',
-  'prompt_tokens_details.cache_creation.ephemeral_5m_input_tokens',
-  'prompt_tokens_details.cache_type',
-  // The provider's own cost, and its details.
-  'cost',
-  'cost_in_usd_ticks',
-  'is_byok',
-  'citation_tokens',
-  'search_context_size',
-]);
+type Count = keyof typeof names;
+const specialNames = [
+  ...(['cacheWrite1hTokens', 'inputAudioTokens', 'inputImageTokens'] as const),
+  ...(['outputAudioTokens', 'outputImageTokens', 'webSearches'] as const),
+] as const satisfies readonly (Count & keyof SpecialCounts)[];
 const isPrice = (name: string): boolean => name.startsWith('cost.') || name.startsWith('cost_details.');
+
+/** A known name at one level of a `usage` object. */
+interface KnownName {
+  /** Place of its count in the list of values. Undefined: it has only names below it. */
+  place: number | undefined;
+  readonly below: Map<string, KnownName>;
+}
+
+const root: KnownName = { place: undefined, below: new Map() };
+const allNames = Object.values(names).flat();
+for (const [place, path] of allNames.entries()) {
+  let known = root;
+  for (const name of path.split('.')) {
+    const next = known.below.get(name) ?? { place: undefined, below: new Map() };
+    known.below.set(name, next);
+    known = next;
+  }
+  known.place = place;
+}
+/** Count → places of its values, the most reliable first. */
+const places = Object.fromEntries(
+  Object.entries(names).map(([count, paths]) => [count, paths.map((path) => allNames.indexOf(path))]),
+) as unknown as Record<Count, readonly number[]>; // it has the keys of `names`
+
+/** The counts of one `usage` object. */
+class Counts {
+  /** Names that are not known, of counts that are not zero. */
+  readonly unknown: string[] = [];
+  /** By place. */
+  private readonly values = new Array<unknown>(allNames.length);
+
+  constructor(wire: object) {
+    this.add(wire, root, '');
+  }
+
+  /** @param prefix of the names: `prompt_tokens_details.` */
+  private add(wire: object, known: KnownName | undefined, prefix: string): void {
+    for (const name in wire) {
+      const value: unknown = wire[name as keyof typeof wire];
+      const found = known?.below.get(name);
+      if (typeof value === 'object' && value !== null && prefix.length < 100)
+        this.add(value, found, `${prefix}${name}.`);
+      else if (found?.place !== undefined) this.values[found.place] = value;
+      else if (value !== 0 && value !== null) this.addUnknown(prefix + name);
+    }
+  }
+
+  private addUnknown(name: string): void {
+    if (!isPrice(name)) this.unknown.push(name);
+  }
+
+  /** Returns the value of the most reliable name that has a number. */
+  find(count: Count): number | undefined {
+    for (const place of places[count]) {
+      const value = this.values[place];
+      if (typeof value === 'number') return value;
+    }
+    return undefined;
+  }
+
+  /** Like `find`, but a name with 0 does not hide one with more. */
+  findMore(count: Count): number | undefined {
+    for (const place of places[count]) {
+      const value = this.values[place];
+      if (typeof value === 'number' && value !== 0) return value;
+    }
+    return undefined;
+  }
+
+  /** Returns the value of a count with a single name. */
+  read(count: Count): unknown {
+    return this.values[places[count][0]!];
+  }
+}
 
 /**
  * Reads a `usage` object. Adds the names of unknown counts that are not zero to `dropped`.
@@ -63,27 +143,13 @@ const isPrice = (name: string): boolean => name.startsWith('cost.') || name.star
  */
 export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefined {
   if (typeof wire !== 'object' || wire === null) return undefined;
-  const counts: Counts = {};
-  flatten(wire as Counts, '', counts);
-  const find = (among: readonly string[]): number | undefined => {
-    for (const name of among) if (typeof counts[name] === 'number') return counts[name];
-    return undefined;
-  };
-  const inputTokens = find(names.input);
-  const outputTokens = find(names.output);
+  const counts = new Counts(wire);
+  const inputTokens = counts.find('input');
+  const outputTokens = counts.find('output');
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
-  let apart: SpecialCounts | undefined;
-  for (const name in counts) {
-    const count = counts[name];
-    if (count === 0 || count === null) continue;
-    const place = Object.hasOwn(specialNames, name) ? specialNames[name] : undefined;
-    if (place !== undefined && typeof count === 'number') {
-      apart ??= {};
-      apart[place] ??= count;
-    } else if (!known.has(name) && !isPrice(name)) dropped.add(`usage.${name}`);
-  }
-  const totalTokens = find(names.total);
-  const reasoningTokens = find(names.reasoning) ?? 0;
+  for (const name of counts.unknown) dropped.add(`usage.${name}`);
+  const totalTokens = counts.find('total');
+  const reasoningTokens = counts.find('reasoning') ?? 0;
   const citations = countCitations(counts);
   const input = (inputTokens ?? 0) + citations;
   const output = outputTokens ?? 0;
@@ -92,15 +158,27 @@ export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefine
     inputTokens: input,
     outputTokens: isBeside ? output + reasoningTokens : output,
     totalTokens,
-    cachedTokens: find(names.cached),
-    cacheWriteTokens: find(names.cacheWrite),
+    cachedTokens: counts.find('cached'),
+    cacheWriteTokens: counts.find('cacheWrite'),
     reasoningTokens,
   });
   if (citations > 0 || isBeside) read.totalTokens = Math.max(read.totalTokens, input + read.outputTokens);
-  if (apart) read.special = apart;
+  const special = readSpecial(counts);
+  if (special) read.special = special;
   const cost = readCost(counts);
   if (cost !== undefined) read.upstreamCostNanoUsd = cost;
   return read;
+}
+
+function readSpecial(counts: Counts): SpecialCounts | undefined {
+  let special: SpecialCounts | undefined;
+  for (const name of specialNames) {
+    const count = counts.findMore(name);
+    if (count === undefined) continue;
+    special ??= {};
+    special[name] = count;
+  }
+  return special;
 }
 
 /**
@@ -112,7 +190,7 @@ function isReasoningBeside(
   { input, output, reasoning, total }: { input: number; output: number; reasoning: number; total: number | undefined },
 ): boolean {
   if (reasoning === 0) return false;
-  return total === input + output + reasoning || typeof counts['cost.reasoning_tokens_cost'] === 'number';
+  return total === input + output + reasoning || counts.find('reasoningCost') !== undefined;
 }
 
 /**
@@ -120,25 +198,15 @@ function isReasoningBeside(
  * cost.
  */
 function countCitations(counts: Counts): number {
-  const { citation_tokens: count, 'cost.citation_tokens_cost': cost } = counts;
-  return typeof count === 'number' && typeof cost === 'number' && cost > 0 ? count : 0;
+  const count = counts.find('citations');
+  return count !== undefined && (counts.find('citationCost') ?? 0) > 0 ? count : 0;
 }
 
-/** Reads the provider's own cost: xAI in 10⁻¹⁰ dollars, Perplexity by parts, gateways as one number. */
-function readCost(counts: Counts): number | undefined {
-  const { cost_in_usd_ticks: ticks, cost, 'cost.total_cost': total } = counts;
-  return readUpstreamCost(ticks, 1e10) ?? readUpstreamCost(cost) ?? readUpstreamCost(total);
-}
-
-/** Flattens nested counts: `prompt_tokens_details.cached_tokens`. */
-function flatten(wire: Counts, prefix: string, flat: Counts): void {
-  for (const name in wire) {
-    const value = wire[name];
-    if (typeof value === 'object' && value !== null && prefix.length < 100)
-      flatten(value as Counts, `${prefix}${name}.`, flat);
-    else flat[prefix + name] = value;
-  }
-}
+/** Reads the provider's own cost. */
+const readCost = (counts: Counts): number | undefined =>
+  readUpstreamCost(counts.read('costTicks'), 1e10) ??
+  readUpstreamCost(counts.read('cost')) ??
+  readUpstreamCost(counts.read('totalCost'));
 
 /**
  * Translates `finish_reason`. An unknown one is a regular end and is added to `dropped`: choice 57.
