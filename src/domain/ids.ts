@@ -3,42 +3,45 @@ import { currentTimeMs } from './clock.ts';
 
 const alphabet = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 'latin1');
 
-/** Random characters, generated 8 KiB at a time. An id is then one slice. */
-const pool = Buffer.allocUnsafe(8192);
-let used = pool.length;
-/** About 3 % of the bytes are skipped. */
-const random = Buffer.allocUnsafeSlow(pool.length + 512);
+/** Maximum length of a random text. */
+const MAX_LENGTH = 8192;
+/** Of a prefix. */
+const MAX_PREFIX = 64;
+
+/** Random bytes, generated 4 KiB at a time, because each call of the generator takes about 1 µs. */
+const random = Buffer.allocUnsafeSlow(4096);
+let used = random.length;
+/** The text in progress. */
+const text = Buffer.allocUnsafeSlow(MAX_PREFIX + MAX_LENGTH);
 
 /** `length` random base62 characters (5.95 bits each), at most 8,192. */
-export const randomText = (length: number): string => takeText('', length);
+export const randomText = (length: number): string => writeText('', length);
 
 /**
  * Returns a prefix and random characters as one flat string. `+` would create a tree, and one such tree in a body makes
- * `JSON.stringify` use its slow path for the whole body. The prefix therefore replaces characters of the pool.
+ * `JSON.stringify` use its slow path for the whole body.
  *
- * @param prefix of ASCII
+ * @param prefix of at most 64 characters of ASCII
  */
-function takeText(prefix: string, length: number): string {
-  const start = used + prefix.length + length > pool.length ? fillPool() : used;
-  for (let at = 0; at < prefix.length; at++) pool[start + at] = prefix.charCodeAt(at);
-  used = start + prefix.length + length;
-  return pool.toString('latin1', start, used);
-}
-
-/** @returns the position of the first character */
-function fillPool(): 0 {
-  for (let filled = 0; filled < pool.length; ) {
-    randomFillSync(random);
-    for (let at = 0; at < random.length && filled < pool.length; at++) {
-      const letter = random[at]! & 63;
-      if (letter < 62) pool[filled++] = alphabet[letter]!; // skips 62 and 63: all characters are equally likely
-    }
+function writeText(prefix: string, length: number): string {
+  let written = 0;
+  while (written < prefix.length) {
+    text[written] = prefix.charCodeAt(written);
+    written++;
   }
-  return 0;
+  for (const end = written + length; written < end; ) {
+    if (used === random.length) {
+      randomFillSync(random);
+      used = 0;
+    }
+    const letter = random[used++]! & 63;
+    if (letter < 62) text[written++] = alphabet[letter]!; // skips 62 and 63: all characters are equally likely
+  }
+  return text.toString('latin1', 0, written);
 }
 
 /** An id of the interface: prefix + 24 random base62 characters, as in `resp_…`, `msg_…`, `gen-…`. */
-export const createId = (prefix: string): string => takeText(prefix, 24);
+export const createId = (prefix: string): string => writeText(prefix, 24);
 
 let lastMs = 0;
 let lastPrefix = '';
@@ -57,7 +60,7 @@ export function createTimedId(prefix: string): string {
       rest = Math.floor(rest / 62);
     }
   }
-  return takeText(prefix + lastPrefix, 16);
+  return writeText(prefix + lastPrefix, 16);
 }
 
 /** Derives a UUID (RFC 9562, version 8): the same parts have the same UUID everywhere. */

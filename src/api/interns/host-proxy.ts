@@ -81,7 +81,8 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
   return {
     isOwn(host) {
       const domain = parts.domain();
-      return domain !== undefined && host !== undefined && readHostname(host).endsWith(`.${domain}`);
+      if (domain === undefined || host === undefined || host.length <= domain.length) return false;
+      return readHostname(host).endsWith(`.${domain}`);
     },
     async serve(request, response) {
       try {

@@ -37,17 +37,22 @@ export function writeMessages(
   const { messages } = conversation;
   if (instructions) messages.push({ role: 'system', content: instructions });
   let turn: ChatMessage | undefined; // the assistant message that the next item of the assistant joins
+  // Paths are written only for a problem, so all items share one function.
+  let current = 0;
+  const place = () => `input[${current}]`;
+  const contentPlace = () => `input[${current}].content`;
+  const outputPlace = () => `input[${current}].output`;
 
   for (let index = 0; index < input.length; index++) {
     const item = input[index]!;
-    const place = () => `input[${index}]`;
+    current = index;
     switch (item.type) {
       case 'message':
         dropUnknown(draft, item, messageFields, place);
         if (item.role === 'assistant') {
-          turn = addAssistantText(messages, turn, writeMessage(draft, item as MessageItem, index));
+          turn = addAssistantText(messages, turn, writeMessage(draft, item as MessageItem, contentPlace));
         } else {
-          messages.push(writeMessage(draft, item as MessageItem, index));
+          messages.push(writeMessage(draft, item as MessageItem, contentPlace));
           turn = undefined;
         }
         break;
@@ -63,14 +68,14 @@ export function writeMessages(
       case 'custom_tool_call_output': {
         const output = item as FunctionCallOutputItem | CustomToolCallOutputItem;
         dropUnknown(draft, output, itemFields.output, place);
-        const { content } = writeMessageContent(draft, output.output, `input[${index}].output`);
+        const { content } = writeMessageContent(draft, output.output, outputPlace);
         messages.push({ role: 'tool', tool_call_id: output.call_id, content });
         turn = undefined;
         break;
       }
       case 'agent_message': {
         dropUnknown(draft, item, itemFields.agentMessage, place);
-        const message = writeAgentMessage(draft, item as AgentMessageItem, index);
+        const message = writeAgentMessage(draft, item as AgentMessageItem, contentPlace);
         if (message === undefined) break;
         messages.push(message);
         turn = undefined;
@@ -80,7 +85,7 @@ export function writeMessages(
         dropUnknown(draft, item, itemFields.image, place);
         const image = readGeneratedImage(item);
         if (!image) {
-          draft.dropped.push(`input[${index}] (${item.type})`);
+          draft.dropped.push(`${place()} (${item.type})`);
           break;
         }
         const url = `data:${image.mediaType};base64,${image.data}`;
@@ -101,13 +106,13 @@ export function writeMessages(
 
 const messageFields = new Set([...itemFields.message, 'name']);
 
-function writeMessage(draft: ChatDraft, item: MessageItem, index: number): ChatMessage {
-  const { content, refusal } = writeMessageContent(draft, item.content, `input[${index}].content`);
+function writeMessage(draft: ChatDraft, item: MessageItem, place: () => string): ChatMessage {
+  const { content, refusal } = writeMessageContent(draft, item.content, place);
   const role = item.role === 'developer' && !draft.dialect.developer_role ? 'system' : item.role;
   const message: ChatMessage = { role, content };
   if (item.name) message.name = item.name;
   if (refusal === undefined) return message;
-  if (role !== 'assistant') throw refuse(draft, `input[${index}].content`, `A refusal of the ${item.role}`);
+  if (role !== 'assistant') throw refuse(draft, place(), `A refusal of the ${item.role}`);
   return { ...message, refusal };
 }
 
@@ -214,8 +219,8 @@ const isCall = (item: InputItem | undefined): item is FunctionCallItem | CustomT
   item?.type === 'function_call' || item?.type === 'custom_tool_call';
 
 /** Writes a message between agents as a user message that names both; undefined if none of its parts can be carried. */
-function writeAgentMessage(draft: ChatDraft, item: AgentMessageItem, index: number): ChatMessage | undefined {
-  const { content } = writeMessageContent(draft, item.content, `input[${index}].content`);
+function writeAgentMessage(draft: ChatDraft, item: AgentMessageItem, place: () => string): ChatMessage | undefined {
+  const { content } = writeMessageContent(draft, item.content, place);
   if (!content || content.length === 0) return undefined;
   const heading = agentHeading(item);
   return {

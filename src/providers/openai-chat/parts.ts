@@ -28,21 +28,23 @@ const textWithBreakpoint = new Set(['type', 'text', 'cache_control', 'prompt_cac
  * Writes the parts of a message or of a tool output. Several texts without other parts become one string, joined by a
  * line feed, because many servers accept only a string.
  *
- * @param path the path of the list: `input[3].content`
+ * @param listPlace returns the path of the list: `input[3].content`
  */
 export function writeMessageContent(
   draft: ChatDraft,
   parts: string | readonly Part[] | null | undefined,
-  path: string,
+  listPlace: () => string,
 ): MessageContent {
   if (typeof parts === 'string') return { content: parts };
   if (!parts) return { content: '' };
   const written: ChatPart[] = [];
   let refusal: string | undefined;
   let plain = true;
+  let current = 0;
+  const place = () => `${listPlace()}[${current}]`;
   for (let index = 0; index < parts.length; index++) {
     const part = parts[index]!;
-    const place = () => `${path}[${index}]`;
+    current = index;
     const isText = part.type === 'input_text' || part.type === 'output_text';
     if (!isKnownPart(part)) throw refuseKind(draft, place(), 'part', (part as { type: string }).type);
     const known = isText && draft.dialect.cache_control ? textWithBreakpoint : knownFields[part.type];
