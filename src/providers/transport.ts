@@ -94,7 +94,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   });
 
   return {
-    async send(path, headers, body, cancellation, how = noOptions) {
+    send(path, headers, body, cancellation, how = noOptions) {
       const { method = 'POST', firstByteMs } = how;
       const request = {
         path: prefix + path + query,
@@ -104,9 +104,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       };
       const limits = firstByteMs === undefined ? timeouts : { ...timeouts, firstByteMs };
       const first = new Exchange(name, limits, cancellation);
-      try {
-        return await first.dispatch(pool, request);
-      } catch (error) {
+      return first.dispatch(pool, request).catch((error: unknown) => {
         // The provider had just closed a keep-alive connection. Send the request once more, on a new one.
         if (
           !Buffer.isBuffer(body) ||
@@ -116,7 +114,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         )
           throw error;
         return new Exchange(name, limits, cancellation).dispatch(pool, request);
-      }
+      });
     },
     close: (now) => (now ? pool.destroy() : pool.close()),
   };

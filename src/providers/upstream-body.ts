@@ -164,7 +164,8 @@ class BodyQueue implements UpstreamBody {
       this.sink = sink;
       this.resolve = resolve;
       this.reject = reject;
-      this.schedule();
+      if (this.isEnded) this.deliver();
+      else this.schedule();
     });
   }
 
