@@ -25,7 +25,11 @@ export type OpenKind = 'request' | 'response' | 'stream';
 
 export function createOpenRequests(): OpenRequests {
   const open = new DenseSet<{ abort: ((reason: GatewayError) => void) | undefined; kind: OpenKind; place: number }>();
-  const counts: Record<OpenKind, number> = { request: 0, response: 0, stream: 0 };
+  const counters: Record<OpenKind, { open: number }> = {
+    request: { open: 0 },
+    response: { open: 0 },
+    stream: { open: 0 },
+  };
   const waiters = new Set<(ended: object) => void>();
   let begun = 0;
 
@@ -37,15 +41,16 @@ export function createOpenRequests(): OpenRequests {
       begun++;
       const request = { abort, kind, place: -1 };
       open.add(request);
-      counts[kind]++;
+      const counter = counters[kind];
+      counter.open++;
       return () => {
         if (request.place === -1) return;
         open.delete(request);
-        counts[kind]--;
+        counter.open--;
         for (const notify of waiters) notify(request);
       };
     },
-    count: (kind) => counts[kind],
+    count: (kind) => counters[kind].open,
     abort(reason) {
       for (const request of open.list()) request.abort?.(reason);
     },

@@ -27,7 +27,8 @@ export function writeDroppedFields(
   let text = '';
   let isCut = false;
   let left = MAX_CHARACTERS - MORE.length;
-  for (const field of dropped.concat(run.ignoredFields)) {
+  const fields = run.ignoredFields.length === 0 ? dropped : dropped.concat(run.ignoredFields);
+  for (const field of fields) {
     const name = writeName(field);
     if (names.has(name)) continue;
     left -= name.length + 2;
