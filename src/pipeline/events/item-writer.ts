@@ -112,10 +112,12 @@ export class ItemWriter implements TextCounter {
     const index = isSummary ? item.summaryParts++ : item.contentParts++;
     const part: OpenPart = { type, index, text: new GrowingText(this), annotations: [], logprobs: noLogprobs };
     item.part = part;
-    this.push(isSummary ? 'response.reasoning_summary_part.added' : 'response.content_part.added', {
-      ...placeOf(item, part),
-      part: wirePart(part),
-    });
+    if (this.emitsDeltas) {
+      this.push(isSummary ? 'response.reasoning_summary_part.added' : 'response.content_part.added', {
+        ...placeOf(item, part),
+        part: wirePart(part),
+      });
+    }
     return part;
   }
 
@@ -124,6 +126,11 @@ export class ItemWriter implements TextCounter {
     if (!part) return;
     item.part = undefined;
     const finished = wirePart(part);
+    if (this.emitsDeltas) this.emitPartDone(item, part, finished);
+    addPart(item, part.type === 'summary_text' ? 'summary' : 'content', finished);
+  }
+
+  private emitPartDone(item: OpenItem, part: OpenPart, finished: object): void {
     const place = placeOf(item, part);
     const { text } = part.text;
     if (part.type === 'output_text')
@@ -136,7 +143,6 @@ export class ItemWriter implements TextCounter {
       ...place,
       part: finished,
     });
-    addPart(item, isSummary ? 'summary' : 'content', finished);
   }
 
   /** Adds a part of a kind without deltas, unchanged. */
@@ -155,6 +161,7 @@ export class ItemWriter implements TextCounter {
     const part = item.part?.type === 'output_text' ? item.part : this.openPart(item, 'output_text');
     part.text.add(delta);
     if (logprobs) addLogprobs(part, logprobs);
+    if (!this.emitsDeltas) return;
     this.pushDelta({
       type: 'response.output_text.delta',
       sequence_number: this.sequence++,
