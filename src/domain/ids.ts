@@ -5,7 +5,7 @@ const alphabet = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 
 /** Maximum length of a random text. */
 const MAX_LENGTH = 8192;
-/** Of a prefix. */
+/** Maximum length of a prefix. */
 const MAX_PREFIX = 64;
 
 /** Random bytes, generated 4 KiB at a time, because each call of the generator takes about 1 µs. */

@@ -7,7 +7,7 @@ import type { BodyShare } from './read-body.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set when the request arrives. The table of Fastify creates an object for each look. */
+    /** Set when the request arrives, because `routeOptions` of Fastify creates an object at each access. */
     routeSetting: RouteSetting;
     /** `gen-…`, in `X-Generation-Id` of every response. */
     generationId: string;

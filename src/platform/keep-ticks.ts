@@ -8,7 +8,7 @@ const kept: object[] = [];
  * request uses eight ticks.
  *
  * The start of a process has several collections, so the program imports this module before all others. The engine can
- * also replace the shape while the process warms up, so it is called again from time to time.
+ * also replace the shape while the process warms up, so `idle-memory.ts` calls the function again from time to time.
  */
 export function keepTick(): void {
   process.nextTick(() => {

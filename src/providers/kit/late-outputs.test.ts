@@ -15,6 +15,10 @@ describe('outputs in time', () => {
     ['no calls', [user('a'), assistant('b'), user('c')]],
     ['a call and its output', [user('a'), call('x'), output('x'), user('b')]],
     [
+      'several calls and their outputs in order, in two turns',
+      [call('x'), call('y'), output('x'), output('y'), assistant('b'), call('z'), output('z'), user('c')],
+    ],
+    [
       'calls with a message between them and their outputs',
       [call('x'), call('y'), assistant('b'), output('y'), output('x')],
     ],
