@@ -29,7 +29,13 @@ describe('a body with too many entries', () => {
     ['nested lists', '[', '['.repeat(500_000), ''],
     ['nested lists in a field', '{"model":"simulator/echo","input":', '['.repeat(500_000), 'input'],
     ['empty items', '{"model":"simulator/echo","input":[', repeat(200_000, () => '{}'), 'input'],
-    ['unknown fields', '{"model":"simulator/echo","input":"x",', object(30_000).slice(1), 'k19998'],
+    // any of the first 128 fields may share its slot in the table of hashes, and then counts as one seen before
+    [
+      'unknown fields',
+      '{"model":"simulator/echo","input":"x",',
+      object(30_000).slice(1),
+      expect.stringMatching(/^k(1999[89]|20[01]\d\d)$/),
+    ],
     ['metadata', '{"model":"simulator/echo","input":"x","metadata":', object(30_000), 'metadata'],
     ['fields of `provider`', '{"model":"simulator/echo","input":"x","provider":', object(30_000), 'provider'],
     ['fields of a plugin', '{"model":"simulator/echo","input":"x","plugins":[', object(30_000), 'plugins'],
