@@ -24,7 +24,7 @@ import {
   stopGateway,
 } from './rig.ts';
 import { shapes as ratioShapes } from './rounds.ts';
-import { variants } from './variants.ts';
+import { listVariants } from './variants.ts';
 
 /** The output of `--cpu-prof`. Times in µs of the monotonic clock, like `process.hrtime`. */
 interface Profile {
@@ -74,6 +74,7 @@ process.exit();
 
 async function main(): Promise<void> {
   const phase = readPhase(options.phase);
+  const variants = listVariants();
   const variant = variants.find((each) => each.name === options.variant);
   if (!variant) throw new RigError(`--variant is one of ${variants.map((each) => each.name).join(', ')}.`);
   await prepareRig();

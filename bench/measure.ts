@@ -30,6 +30,8 @@ export interface Plan {
   variants: readonly Variant[];
   phases: readonly Phase[];
   rounds: number;
+  /** How many processes of each gateway share the rounds of the ratios, one after the other. */
+  processes: number;
   /** Shorter windows and warm-ups: approximate results in a third of the time. */
   quick: boolean;
 }

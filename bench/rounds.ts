@@ -49,8 +49,20 @@ const maxWarmUpWindows = 12;
  */
 const warmUpTurns = 2;
 
-/** Measures CPU ratios, rates and latencies. All gateways stay up and take turns in short windows. */
+/**
+ * Measures CPU ratios, rates and latencies. Gateways stay up and take turns in short windows, until new ones start for
+ * the next share of the rounds.
+ */
 export async function measureRounds(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
+  const size = Math.ceil(plan.rounds / plan.processes);
+  const numbers = Array.from({ length: plan.rounds }, (_, round) => round);
+  for (let first = 0; first < plan.rounds; first += size) {
+    await measureGroup(numbers.slice(first, first + size), plan, mock, samples);
+  }
+}
+
+/** Measures some rounds with the same processes. */
+async function measureGroup(numbers: readonly number[], plan: Plan, mock: Mock, samples: Samples): Promise<void> {
   const rounds = new Rounds(plan, mock, samples);
   const ratios = ratioPhases.filter((phase) => plan.phases.includes(phase));
   const half = plan.phases.includes('half');
@@ -59,7 +71,7 @@ export async function measureRounds(plan: Plan, mock: Mock, samples: Samples): P
   for (const pace of new Set([...warmed].map((phase) => shapes[phase].pace))) await rounds.startFleet(pace);
   for (const phase of warmed) await rounds.warmUp(phase);
   for (let turn = 0; turn < warmUpTurns; turn++) for (const phase of warmed) await rounds.warmUpAgain(phase);
-  for (let round = 0; round < plan.rounds; round++) {
+  for (const round of numbers) {
     for (const phase of ratios) await rounds.measureRatios(phase, round);
     if (half) await rounds.measureHalfRate(round);
   }
@@ -177,7 +189,8 @@ class Rounds {
 
   #listGateways(phase: RatioPhase, round: number): Gateway[] {
     const { gateways } = this.#fleets.get(shapes[phase].pace)!;
-    return gateways.filter(({ variant }) => round < (variant.rounds ?? Number.POSITIVE_INFINITY));
+    const measured = gateways.filter(({ variant }) => round < (variant.rounds ?? Number.POSITIVE_INFINITY));
+    return round % 2 === 0 ? measured : measured.toReversed(); // so that none is always the first
   }
 
   #measureBaseline(phase: RatioPhase, baseline: Gateway): Promise<LoadResult> {

@@ -4,6 +4,7 @@
  *     npm run bench                                   about 9 minutes
  *     npm run bench -- --quick                        about 2
  *     npm run bench -- --phases json,sse --only headgate --rounds 10
+ *     npm run bench -- --against <folder>/dist/cli.js --rounds 20 --processes 10
  *     npm run bench -- --out bench/results.md         writes the table as well
  */
 import { writeFileSync } from 'node:fs';
@@ -12,16 +13,18 @@ import { measure, type Phase, phases } from './measure.ts';
 import { killEverything, stopEverything } from './processes.ts';
 import { cleanRig, prepareRig, RigError } from './rig.ts';
 import { writeTable } from './table.ts';
-import { type Variant, variants } from './variants.ts';
+import { listVariants, type Variant } from './variants.ts';
 
-/** Maximum time of a run. A soak needs longer for its million requests. */
-const limitMs = { usual: 20 * 60_000, soak: 90 * 60_000 };
+/** Maximum time of a run. A soak needs longer for its million requests, and each new process for its warm-up. */
+const limitMs = { usual: 20 * 60_000, long: 90 * 60_000 };
 
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string' },
     phases: { type: 'string' },
     only: { type: 'string' },
+    against: { type: 'string' },
+    processes: { type: 'string' },
     out: { type: 'string' },
     quick: { type: 'boolean', default: false },
   },
@@ -43,17 +46,19 @@ try {
 
 async function main(): Promise<void> {
   const chosenPhases = choose('phases', options.phases, phases) ?? phases.filter((phase) => phase !== 'soak');
-  const rounds = Number(options.rounds ?? (options.quick ? 1 : 3));
-  if (!Number.isInteger(rounds) || rounds < 1)
-    throw new RigError(`--rounds is a whole number from 1, not ${options.rounds}.`);
-  limitTime(chosenPhases);
+  const rounds = readCount('rounds', options.rounds ?? (options.quick ? '1' : '3'));
+  const processes = readCount('processes', options.processes ?? '1');
+  limitTime(chosenPhases, processes);
+  const variants = listVariants(options.against);
   const names = variants.map((variant) => variant.name);
   const quickNames = ['headgate'];
   const usualNames = variants.filter(({ named }) => !named).map((variant) => variant.name);
   const chosenNames = choose('only', options.only, names) ?? (options.quick ? quickNames : usualNames);
   await prepareRig();
-  const { ready, skipped } = await prepareVariants(variants.filter((variant) => chosenNames.includes(variant.name)));
-  const plan = { variants: ready, phases: chosenPhases, rounds, quick: options.quick };
+  const { ready, skipped } = await prepareVariants(
+    variants.filter(({ name }) => name === 'other' || chosenNames.includes(name)),
+  );
+  const plan = { variants: ready, phases: chosenPhases, rounds, processes, quick: options.quick };
   const samples = await measure(plan, (line) => {
     if (!ending) console.log(line);
   });
@@ -92,8 +97,14 @@ function choose<Name extends string>(
   return chosen;
 }
 
-function limitTime(chosen: readonly Phase[]): void {
-  const ms = chosen.includes('soak') ? limitMs.soak : limitMs.usual;
+function readCount(option: string, value: string): number {
+  const count = Number(value);
+  if (!Number.isInteger(count) || count < 1) throw new RigError(`--${option} is a whole number from 1, not ${value}.`);
+  return count;
+}
+
+function limitTime(chosen: readonly Phase[], processes: number): void {
+  const ms = chosen.includes('soak') || processes > 1 ? limitMs.long : limitMs.usual;
   setTimeout(() => void end(1, `Stopped after ${ms / 60_000} minutes.`), ms).unref();
 }
 

@@ -89,7 +89,7 @@ export function writeTable(samples: Samples, variants: readonly Variant[]): stri
       `| ${row.label} | ${writeLimit(row, row.budget)} | ${writeLimit(row, row.aim)} | ${cells.join(' | ')} |`,
     );
   }
-  return [...lines, '', ...writeNotes(samples)].join('\n');
+  return [...lines, '', ...writeNotes(samples, variants)].join('\n');
 }
 
 function writeCell(row: Row, samples: readonly number[], variant: Variant): string {
@@ -113,7 +113,20 @@ function writeLimit(row: Row, limit: number | undefined): string {
   return row.figure === 'soakPercent' ? `± ${limit} %` : `≤ ${limit} ${row.unit}`;
 }
 
-function writeNotes(samples: Samples): string[] {
+/** The change of each ratio from the other build to this one: the median of the rounds. */
+function writeChanges(samples: Samples, [first, second]: readonly Variant[]): string[] {
+  if (first?.name !== 'other' || second === undefined) return [];
+  const changes = rows.flatMap(({ figure, label }) => {
+    const before = samples.list(figure, first);
+    const now = samples.list(figure, second);
+    if (!isRatio(figure) || before.length === 0 || before.length !== now.length) return []; // a round failed
+    const percent = (findMedian(now.map((value, round) => value / before[round]!)) - 1) * 100;
+    return [`${label}: ${percent > 0 ? '+' : ''}${percent.toFixed(1)} %`];
+  });
+  return changes.length === 0 ? [] : [`\n${second.title} against the other build: ${changes.join('; ')}.`];
+}
+
+function writeNotes(samples: Samples, variants: readonly Variant[]): string[] {
   const { foreignCpuPercent, failures } = samples;
   const notes = [`Node ${process.versions.node}, ${cpuCount} CPUs, ${new Date().toISOString().slice(0, 10)}.`];
   if (foreignCpuPercent.length > 0) {
@@ -121,5 +134,9 @@ function writeNotes(samples: Samples): string[] {
     const worst = Math.max(...foreignCpuPercent).toFixed(0);
     notes.push(`Other programs used ${noise}% of a CPU around the median ratio, ${worst}% around the worst.`);
   }
-  return [notes.join(' '), ...failures.map((failure) => `\nNot measured: ${failure.replaceAll('\n', ' ')}`)];
+  return [
+    notes.join(' '),
+    ...writeChanges(samples, variants),
+    ...failures.map((failure) => `\nNot measured: ${failure.replaceAll('\n', ' ')}`),
+  ];
 }

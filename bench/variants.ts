@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { BodyModel } from './bodies.ts';
 import { projectFolder, RigError, run } from './rig.ts';
 
@@ -153,22 +153,26 @@ const peer: Variant = {
 
 const headgateKey = 'bench-key-0123456789';
 
-/** Headgate over one wire, with authentication, validation, translation and the ledger. */
-function defineHeadgate(name: string, title: string, wire: string): Variant {
+/**
+ * Headgate over one wire, with authentication, validation, translation and the ledger.
+ *
+ * @param build the compiled program of another build; absent: this checkout
+ */
+function defineHeadgate(name: string, title: string, wire: string, build?: string): Variant {
   return {
     name,
     title,
     path: '/api/v1/responses',
     bodyModel: 'slug',
     budgeted: true,
-    prepare: buildHeadgate,
+    prepare: build === undefined ? buildHeadgate : async () => requireFile(build),
     headers: () => [`authorization: Bearer ${headgateKey}`],
     command({ port, upstreamPort, folder, nodeArguments }) {
       const config = join(folder, 'headgate.yaml');
       const data = join(folder, 'data');
       mkdirSync(data);
       writeFileSync(config, JSON.stringify(writeHeadgateConfig(wire, upstreamPort))); // JSON is YAML
-      const cli = findHeadgateCli();
+      const cli = build ?? findHeadgateCli();
       return [
         process.execPath,
         ...nodeArguments,
@@ -216,6 +220,10 @@ function findHeadgateCli(): string {
   return existsSync(compiled) ? compiled : join(projectFolder, 'src/cli.ts');
 }
 
+function requireFile(file: string): void {
+  if (!existsSync(file)) throw new RigError(`${file} does not exist. Run npm run build in that checkout.`);
+}
+
 let headgateBuild: Promise<void> | undefined;
 
 /** Compiles Headgate, once per run. */
@@ -229,8 +237,17 @@ async function buildHeadgate(): Promise<void> {
   await headgateBuild;
 }
 
-/** All variants. `--only` selects some. The baselines are always measured. */
-export const variants: readonly Variant[] = [
+/**
+ * Returns all variants. `--only` selects some. The baselines are always measured.
+ *
+ * @param against the compiled program of another build of Headgate, to be measured as `other`; absent: none
+ */
+export function listVariants(against?: string): readonly Variant[] {
+  if (against === undefined) return variants;
+  return [defineHeadgate('other', 'other build (chat)', 'openai-chat', resolve(against)), ...variants];
+}
+
+const variants: readonly Variant[] = [
   { ...defineHeadgate('headgate', 'Headgate (chat)', 'openai-chat'), hasSteps: true },
   defineHeadgate('headgate-responses', 'Headgate (responses)', 'openai-responses'),
   { ...defineHeadgate('headgate-messages', 'Headgate (messages)', 'anthropic-messages'), named: true },
