@@ -51,31 +51,32 @@ const warmUpTurns = 2;
 
 /**
  * Measures CPU ratios, rates and latencies. Gateways stay up and take turns in short windows, until new ones start for
- * the next share of the rounds.
+ * the next share of the rounds. The baselines stay up.
  */
 export async function measureRounds(plan: Plan, mock: Mock, samples: Samples): Promise<void> {
-  const size = Math.ceil(plan.rounds / plan.processes);
-  const numbers = Array.from({ length: plan.rounds }, (_, round) => round);
-  for (let first = 0; first < plan.rounds; first += size) {
-    await measureGroup(numbers.slice(first, first + size), plan, mock, samples);
-  }
-}
-
-/** Measures some rounds with the same processes. */
-async function measureGroup(numbers: readonly number[], plan: Plan, mock: Mock, samples: Samples): Promise<void> {
-  const rounds = new Rounds(plan, mock, samples);
   const ratios = ratioPhases.filter((phase) => plan.phases.includes(phase));
   const half = plan.phases.includes('half');
   if (ratios.length === 0 && !half) return;
+  const rounds = new Rounds(plan, mock, samples);
   const warmed = new Set<RatioPhase>(half ? ['json', ...ratios] : ratios);
-  for (const pace of new Set([...warmed].map((phase) => shapes[phase].pace))) await rounds.startFleet(pace);
-  for (const phase of warmed) await rounds.warmUp(phase);
-  for (let turn = 0; turn < warmUpTurns; turn++) for (const phase of warmed) await rounds.warmUpAgain(phase);
-  for (const round of numbers) {
+  const paces = new Set(Array.from(warmed, (phase) => shapes[phase].pace));
+  for (const pace of paces) await rounds.startBaselines(pace);
+  const share = Math.ceil(plan.rounds / plan.processes);
+  for (let round = 0; round < plan.rounds; round++) {
+    if (round % share === 0) {
+      await rounds.stopGateways();
+      for (const pace of paces) await rounds.startGateways(pace);
+      const isFirst = round === 0;
+      for (const phase of warmed) await rounds.warmUp(phase, isFirst);
+      for (let turn = 0; turn < warmUpTurns; turn++) {
+        for (const phase of warmed) await rounds.warmUpAgain(phase, isFirst);
+      }
+    }
     for (const phase of ratios) await rounds.measureRatios(phase, round);
     if (half) await rounds.measureHalfRate(round);
   }
-  await rounds.stopFleets();
+  await rounds.stopGateways();
+  await rounds.stopBaselines();
 }
 
 class Rounds {
@@ -84,19 +85,26 @@ class Rounds {
   readonly #plan: Plan;
   readonly #mock: Mock;
   readonly #samples: Samples;
+  /** Whether warm-ups are short: the difference counts less than the number of processes. */
+  readonly #isBrief: boolean;
 
   constructor(plan: Plan, mock: Mock, samples: Samples) {
     this.#plan = plan;
+    this.#isBrief = plan.quick || plan.processes > 1;
     this.#mock = mock;
     this.#samples = samples;
   }
 
-  async startFleet(pace: Pace): Promise<void> {
-    const gateways: Gateway[] = [];
+  async startBaselines(pace: Pace): Promise<void> {
     const baselines = new Map<Variant, Gateway>();
-    for (const reference of baselineVariants)
+    for (const reference of baselineVariants) {
       baselines.set(reference, await startGateway(reference, this.#mock.ports[pace]));
-    this.#fleets.set(pace, { baselines, gateways });
+    }
+    this.#fleets.set(pace, { baselines, gateways: [] });
+  }
+
+  async startGateways(pace: Pace): Promise<void> {
+    const { gateways } = this.#fleets.get(pace)!;
     for (const variant of this.#plan.variants) {
       await this.#samples.attempt('start', variant, async () => {
         gateways.push(await startGateway(variant, this.#mock.ports[pace]));
@@ -104,9 +112,15 @@ class Rounds {
     }
   }
 
-  async stopFleets(): Promise<void> {
-    for (const { baselines, gateways } of this.#fleets.values()) {
-      for (const gateway of [...baselines.values(), ...gateways]) await stopGateway(gateway);
+  async stopGateways(): Promise<void> {
+    for (const { gateways } of this.#fleets.values()) {
+      for (const gateway of gateways.splice(0)) await stopGateway(gateway);
+    }
+  }
+
+  async stopBaselines(): Promise<void> {
+    for (const { baselines } of this.#fleets.values()) {
+      for (const gateway of baselines.values()) await stopGateway(gateway);
     }
   }
 
@@ -114,9 +128,9 @@ class Rounds {
    * Sends load until the cost has not fallen in two windows in a row, because V8 compiles the hot path late on a slow
    * machine, and one window may be disturbed.
    */
-  async warmUp(phase: RatioPhase): Promise<void> {
-    const seconds = this.#plan.quick ? 2 : 4;
-    for (const gateway of this.#listWarmed(phase)) {
+  async warmUp(phase: RatioPhase, withBaseline: boolean): Promise<void> {
+    const seconds = this.#isBrief ? 2 : 4;
+    for (const gateway of this.#listWarmed(phase, withBaseline)) {
       await this.#samples.attempt(phase, gateway.variant, async () => {
         let lowest = Number.POSITIVE_INFINITY;
         let steady = 0;
@@ -130,18 +144,18 @@ class Rounds {
   }
 
   /** Sends load for one short window. */
-  async warmUpAgain(phase: RatioPhase): Promise<void> {
-    const seconds = this.#plan.quick ? 0.5 : 2;
-    for (const gateway of this.#listWarmed(phase)) {
+  async warmUpAgain(phase: RatioPhase, withBaseline: boolean): Promise<void> {
+    const seconds = this.#isBrief ? 0.5 : 2;
+    for (const gateway of this.#listWarmed(phase, withBaseline)) {
       await this.#samples.attempt(phase, gateway.variant, async () => {
         await this.#measureWindow(phase, gateway, seconds);
       });
     }
   }
 
-  #listWarmed(phase: RatioPhase): Gateway[] {
+  #listWarmed(phase: RatioPhase, withBaseline: boolean): Gateway[] {
     const { baselines, gateways } = this.#fleets.get(shapes[phase].pace)!;
-    return [baselines.get(baselineOf(phase))!, ...gateways];
+    return withBaseline ? [baselines.get(baselineOf(phase))!, ...gateways] : gateways;
   }
 
   /** Measures each gateway between two windows of the baseline. The ratio refers to their mean. */
