@@ -146,7 +146,8 @@ describe.each(modes)('a filter with the action block, %s', (mode) => {
       message: `Request blocked by content filter: ${label}`,
       metadata: { patterns: [pattern] },
     });
-    expect(text).not.toContain(input.split(' ').at(-1));
+    const [match] = /\d[\d .-]*\d|AKIA\w+/.exec(input)!;
+    expect(text).not.toContain(match);
     expect(sent()).toEqual([]);
   });
 
@@ -223,7 +224,7 @@ describe.each(modes)('a filter with the action redact, %s', (mode) => {
     const [body] = sent();
     expect(body.instructions).toBe('Never name [REDACTED].');
     const text = JSON.stringify(body.input);
-    expect(text).not.toMatch(/@|apollo|6789/);
+    expect(text).not.toMatch(/@|apollo|\b6789\b/);
     expect(body.input).toMatchObject([
       { content: 'Your owner is [EMAIL].' },
       { content: [{ type: 'input_text', text: '[REDACTED] or [EMAIL]?' }] },

@@ -134,7 +134,7 @@ describe('a model that generates text and images', () => {
     expect(upstream.requests[0]!.body).toMatchObject({
       modalities: ['image', 'text'],
       image_config: { aspect_ratio: '16:9', image_size: '2K' },
-      user: expect.not.stringContaining('ada'),
+      user: expect.stringMatching(/^hg_[0-9a-f]{40}$/),
     });
   });
 

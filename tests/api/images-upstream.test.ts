@@ -116,10 +116,10 @@ describe('a generation at OpenAI', () => {
       background: 'opaque',
       output_format: 'webp',
       output_compression: 30,
-      user: expect.stringMatching(/^[\w-]{20,}$/),
+      user: expect.stringMatching(/^hg_[0-9a-f]{40}$/),
       moderation: 'low',
     });
-    expect(asked!.text).not.toContain('ada');
+    expect(asked!.text).not.toContain('ada@');
     expect(body.data).toEqual([{ b64_json: image.toString('base64'), media_type: 'image/png' }]);
     expect(body.usage).toMatchObject({ prompt_tokens: 14, completion_tokens: 1056, total_tokens: 1070 });
   });

@@ -102,7 +102,7 @@ describe.each(cases)('a filter of the output with the action redact, $wire, $mod
     const call = items.find((item) => item.type === 'function_call');
     const note = 'key [SECRET:github-token] "quoted"';
     expect(JSON.parse(call.arguments)).toEqual({ to: '[EMAIL]', note, count: 2 });
-    for (const secret of ['example.', '123-45', 'a1B2']) expect(outcome.text).not.toContain(secret);
+    for (const secret of ['example.', '123-45', 'a1B2a1B2']) expect(outcome.text).not.toContain(secret);
 
     const [stage, ...others] = stagesOf(outcome.response);
     expect(others).toEqual([]);
@@ -145,7 +145,7 @@ describe.each(cases)('a filter of the output with the action block, $wire, $mode
       message: 'Response blocked by content filter: Email address',
       metadata: { patterns: ['EMAIL'] },
     });
-    expect(outcome.text).not.toContain('jane');
+    expect(outcome.text).not.toMatch(/\bjane\b/);
     expect(router_metadata!['pipeline']).toMatchObject([
       { name: 'content-filter', guardrail_id: guardrailId, data: { action: 'blocked', side: 'output' } },
     ]);
@@ -160,7 +160,7 @@ describe.each(cases)('a filter of the output with the action block, $wire, $mode
     script(first, how.wire, { calls: [{ name: 'find', input: { id: '123-45-6789' } }] });
     const tools = [{ type: 'function', name: 'find', parameters: { type: 'object', properties: {} } }];
     const outcome = await request(key, how, { tools });
-    expect(outcome.text).not.toContain('6789');
+    expect(outcome.text).not.toMatch(/\b6789\b/);
     if (outcome.response) expect(outcome.response).toMatchObject({ status: 'failed' });
     else expect(outcome.status).toBe(403);
   });
@@ -181,7 +181,7 @@ describe.each(wireNames)('a stream that is blocked after its first output, %s', 
       incomplete_details: { reason: 'content_filter' },
       output: [{ type: 'message', status: 'incomplete', content: [{ text: 'The address that you want is ' }] }],
     });
-    expect(outcome.text).not.toContain('jane');
+    expect(outcome.text).not.toMatch(/\bjane\b/);
     expect(stagesOf(outcome.response)).toMatchObject([{ data: { action: 'blocked', side: 'output' } }]);
     expect(sent()).toEqual([1, 0]);
     expect((await entryOf(outcome)).total_cost).toBeGreaterThan(0);
@@ -198,7 +198,7 @@ describe.each(wireNames)('a stream that fails, %s', (wire) => {
     const outcome = await request(key, { wire, mode: 'streamed' });
     expect(outcome.response).toMatchObject({ status: 'completed', output: [{ content: [{ text: 'Hello there.' }] }] });
     expect(sent()).toEqual([1, 1]);
-    expect(outcome.text).not.toContain('jane');
+    expect(outcome.text).not.toMatch(/\bjane\b/);
     expect(stagesOf(outcome.response)).toEqual([]);
   });
 
@@ -208,7 +208,7 @@ describe.each(wireNames)('a stream that fails, %s', (wire) => {
     const outcome = await request(key, { wire, mode: 'streamed' });
     expect(outcome.response).toMatchObject({ status: 'failed', incomplete_details: null });
     expect(JSON.stringify(outcome.response!.output)).toContain('It is [EMAIL], not ');
-    expect(outcome.text).not.toMatch(/jane|joe/);
+    expect(outcome.text).not.toMatch(/\b(?:jane|joe)\b/);
     expect(stagesOf(outcome.response)).toMatchObject([{ data: { action: 'redacted', side: 'output' } }]);
     expect((await entryOf(outcome)).total_cost).toBeGreaterThan(0);
   });

@@ -151,7 +151,7 @@ describe.each(modes)('a panel, %s', (mode) => {
     const served = await respond({}, { key: keys.redact });
 
     expect(served.body.status, JSON.stringify(served.body)).toBe('completed');
-    expect(JSON.stringify([served.body, served.events])).not.toContain('jane');
+    expect(JSON.stringify([served.body, served.events])).not.toMatch(/\bjane\b/);
     expect(panelItemOf(served)).toMatchObject({
       responses: models.map((wire) => ({ content: `${wire} knows [EMAIL] well.` })),
       analysis: { consensus: ['It is [EMAIL].'] },
@@ -183,7 +183,7 @@ describe.each(modes)('a panel, %s', (mode) => {
     if (mode === 'buffered') expect(served.status).toBe(403);
     else expect(served.body).toMatchObject({ status: 'failed', error_type: 'permission_denied' });
     expect(served.body.error!.message).toContain('Response blocked by content filter');
-    expect(JSON.stringify([served.body, served.events])).not.toContain('jane');
+    expect(JSON.stringify([served.body, served.events])).not.toMatch(/\bjane\b/);
   });
 
   it.each<[string, PanelScript, number]>([

@@ -75,7 +75,7 @@ describe.each(wireNames)('filters of the output with server tools on %s', (wire)
       const served = await lab.respond(wire, mode, { tools }, { key: keys.redact });
 
       expect(served.status, JSON.stringify(served.body)).toBe(200);
-      expect(JSON.stringify([served.body, served.events])).not.toContain('jane');
+      expect(JSON.stringify([served.body, served.events])).not.toMatch(/\bjane\b/);
       expect(shownItems(served)).toMatchObject([
         { type: 'message', content: [{ text: 'I look for [EMAIL].' }] },
         { type: 'router:web_search', status: 'completed', action: { query: '[EMAIL]' } },
@@ -96,7 +96,7 @@ describe.each(wireNames)('filters of the output with server tools on %s', (wire)
 
       expect(body).toMatchObject({ status: 'completed', output: [{ type: 'router:web_fetch' }, { type: 'message' }] });
       expect(body.output[0]).toMatchObject({ url: 'http://people.invalid/?of=[EMAIL]' });
-      expect(JSON.stringify([body, events])).not.toContain('jane');
+      expect(JSON.stringify([body, events])).not.toMatch(/\bjane\b/);
     });
 
     it('redact the arguments and the results of MCP servers, also after an approval', async () => {
@@ -107,7 +107,7 @@ describe.each(wireNames)('filters of the output with server tools on %s', (wire)
       lab.script(wire, { calls });
       const served = await lab.respond(wire, mode, { tools: mcp }, { key: keys.redact });
       expect(served.status, JSON.stringify(served.body)).toBe(200);
-      expect(JSON.stringify([served.body, served.events])).not.toContain('jane');
+      expect(JSON.stringify([served.body, served.events])).not.toMatch(/\bjane\b/);
       const items = shownItems(served).filter(({ type }) => type !== 'mcp_list_tools');
       expect(items.map(({ type }) => type)).toEqual(['mcp_call', 'mcp_call', 'mcp_approval_request']);
       expect(JSON.stringify(items)).toContain('echo: [EMAIL]');
@@ -120,7 +120,7 @@ describe.each(wireNames)('filters of the output with server tools on %s', (wire)
       lab.script(wire, { text: 'Done.' });
       const input = [{ type: 'message', role: 'user', content: 'Go on.' }, approved, response];
       const next = await lab.respond(wire, mode, { tools: mcp, input }, { key: keys.redact });
-      expect(JSON.stringify([next.body, next.events])).not.toContain('jane');
+      expect(JSON.stringify([next.body, next.events])).not.toMatch(/\bjane\b/);
       expect(shownItems(next).find(({ type }) => type === 'mcp_call')).toMatchObject({ output: 'echo: [EMAIL]' });
     });
 
@@ -150,7 +150,7 @@ describe.each(wireNames)('filters of the output with server tools on %s', (wire)
       const served = await lab.respond(wire, mode, request, { key: keys.redact, headers });
 
       expect(served.status, JSON.stringify(served.body)).toBe(200);
-      expect(JSON.stringify([served.body, served.events])).not.toContain('jane');
+      expect(JSON.stringify([served.body, served.events])).not.toMatch(/\bjane\b/);
       expect(JSON.stringify(served.body)).toContain('[EMAIL]');
       if (mode === 'buffered' || type === 'router:text_editor') return;
       const deltas = served.events.filter(({ type: kind }) => kind === 'response.tool_output.delta');
@@ -171,7 +171,7 @@ describe.each(wireNames)('filters of the output with server tools on %s', (wire)
       );
       const { status, body, events } = await lab.respond(wire, mode, { tools }, { key: keys.block });
 
-      expect(JSON.stringify([body, events])).not.toContain('jane');
+      expect(JSON.stringify([body, events])).not.toMatch(/\bjane\b/);
       if (mode === 'buffered') expect(status).toBe(403);
       else expect(body).toMatchObject({ status: 'failed', incomplete_details: { reason: 'content_filter' } });
     });
