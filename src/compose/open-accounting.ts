@@ -3,7 +3,7 @@ import { type ContentLog, openContentLog } from '../contents/content-log.ts';
 import { openRetention } from '../contents/retention.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
-import type { OrphanedRecords } from '../metering/journal.ts';
+import type { OrphanedRecords } from '../metering/journal-lines.ts';
 import { type Ledger, openLedger } from '../metering/ledger.ts';
 import { logInterrupted, openOrphanedJournals } from '../metering/orphaned-journals.ts';
 import { rollUpSpending } from '../metering/roll-up-spending.ts';

@@ -8,7 +8,8 @@ import { callStore } from '../platform/storage/call-store.ts';
 import type { EntryStore } from '../platform/storage/ports/entries.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { MAX_COST_NANO_USD, writeDollars } from './cost.ts';
-import { type InFlightRequest, type OrphanedRecords, openJournal, serializeEntry } from './journal.ts';
+import { type InFlightRequest, openJournal } from './journal.ts';
+import { type OrphanedRecords, serializeEntry } from './journal-lines.ts';
 import { storeEntries, storeOrphaned } from './store-entries.ts';
 
 export interface Ledger {

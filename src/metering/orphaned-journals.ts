@@ -2,7 +2,8 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockFolder } from '../platform/data-folder/data-folder.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
-import { type OrphanedRecords, openJournal } from './journal.ts';
+import { openJournal } from './journal.ts';
+import type { OrphanedRecords } from './journal-lines.ts';
 import { type StoringParts, storeOrphaned } from './store-entries.ts';
 
 export interface OrphanedJournalsParts extends StoringParts {

@@ -5,7 +5,8 @@ import type { EntryStore } from '../platform/storage/ports/entries.ts';
 import { isRefusedData } from '../platform/storage/refused-data.ts';
 import { nameError } from '../platform/telemetry/describe-failure.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
-import { type OrphanedRecords, type OpenedJournal, serializeEntry } from './journal.ts';
+import type { OpenedJournal } from './journal.ts';
+import { type OrphanedRecords, serializeEntry } from './journal-lines.ts';
 
 export interface StoringParts {
   store: Pick<EntryStore, 'append'>;

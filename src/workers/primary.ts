@@ -16,7 +16,7 @@ import type { Config } from '../config/schema.ts';
 import { createId } from '../domain/ids.ts';
 import type { Gateway } from '../gateway.ts';
 import { writeUrl } from '../http/write-url.ts';
-import type { OrphanedRecords } from '../metering/journal.ts';
+import type { OrphanedRecords } from '../metering/journal-lines.ts';
 import {
   nameWorkerJournal,
   openOrphanedJournals,
