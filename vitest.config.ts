@@ -49,9 +49,9 @@ export default defineConfig({
   test: {
     sequence: { sequencer: SlowestFirst },
     // Bounds for a busy machine: a test that hangs fails, a slow one does not.
-    testTimeout: 60_000,
-    hookTimeout: 90_000,
-    expect: { poll: { timeout: 15_000 } },
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: 5, // the tests start servers and wait for them: on two cores, two workers leave a part of them idle
     isolate: false, // otherwise each file imports everything again, which takes a third of the CPU time
     setupFiles: ['wait-longer.ts', 'keep-memory.ts'].map((file) => join(import.meta.dirname, 'tests/setup', file)),

@@ -61,7 +61,7 @@ describe('headgate guardrails', () => {
     expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'guardrail.create', actor_key_hash: null });
 
     expect(await succeed('guardrails', 'assign', 'interns', '--key', 'app')).toBe('1 of 1 now have "interns".\n');
-    await expect.poll(() => statusOf('simulator/echo'), { timeout: 10_000 }).toBe(403);
+    await expect.poll(() => statusOf('simulator/echo')).toBe(403);
     expect(await succeed('guardrails', 'assign', 'interns', '--key', 'app', '--member', 'ada')).toBe(
       '1 of 2 now have "interns".\n',
     );
@@ -78,7 +78,7 @@ describe('headgate guardrails', () => {
     const update = ['update', 'interns', '--allow-model', 'none', '--ignore-provider', 'x'];
     const changed = await keep(['ignored_providers: "x"'], ...update);
     expect(JSON.parse(changed)).toMatchObject({ allowed_models: null, ignored_providers: ['x'] });
-    await expect.poll(() => statusOf('simulator/echo'), { timeout: 10_000 }).toBe(200);
+    await expect.poll(() => statusOf('simulator/echo')).toBe(200);
     expect(await succeed('guardrails', 'list')).toMatch(
       /NAME +WORKSPACE +KEYS +MEMBERS +ID +RULES\ninterns +main +1 +1 +[0-9a-f]{8} +not providers x\n/,
     );
@@ -270,7 +270,7 @@ describe('headgate keys', () => {
     const { code, stdout, stderr } = await call('keys', 'create', '--management', '--name', 'second admin');
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Created the management key') });
     const list = () => ask('GET', '/keys', undefined, stdout.trim());
-    await expect.poll(async () => (await list()).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await list()).status).toBe(200);
     await succeed('keys', 'delete', 'second admin');
   });
 
@@ -359,7 +359,7 @@ describe('headgate workspaces', () => {
     });
     const temperature = async (): Promise<unknown> =>
       ((await (await gateway.post('/responses', { preset: 'brief', input: 'x' })).json()) as Json).temperature;
-    await expect.poll(temperature, { timeout: 10_000 }).toBe(0.5);
+    await expect.poll(temperature).toBe(0.5);
 
     await save({ model: 'simulator/echo', temperature: 1 });
     await succeed('presets', 'update', 'brief', ...place, '--use-version', '1', '--name', 'Brief answers');
@@ -399,7 +399,7 @@ describe('headgate workspaces', () => {
       default_plugins: JSON.parse(saved),
       disabled_server_tools: ['router:bash', 'router:web_search'],
     });
-    await expect.poll(() => status({ tools: [{ type: 'router:bash' }] }), { timeout: 10_000 }).toBe(403);
+    await expect.poll(() => status({ tools: [{ type: 'router:bash' }] })).toBe(403);
     expect(await call(...update, '--default-plugins', '[{]')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('give a JSON list'),
@@ -410,7 +410,7 @@ describe('headgate workspaces', () => {
     });
     const none = await succeed(...update, '--default-plugins', 'none', '--disable-server-tools', 'none');
     expect(JSON.parse(none)).toMatchObject({ default_plugins: null, disabled_server_tools: null });
-    await expect.poll(() => status({ tools: [{ type: 'router:bash' }] }), { timeout: 10_000 }).not.toBe(403);
+    await expect.poll(() => status({ tools: [{ type: 'router:bash' }] })).not.toBe(403);
   });
 
   it('sets defaults of requests, and the running gateway follows', async () => {
@@ -436,7 +436,7 @@ describe('headgate workspaces', () => {
       default_image_model: 'simulator/image',
       default_provider_sort: 'price',
     });
-    await expect.poll(model, { timeout: 10_000 }).toBe('simulator/echo');
+    await expect.poll(model).toBe('simulator/echo');
     const { code, stdout, stderr } = await call('workspaces', 'update', 'main', settings.text, 'router/aut');
     expect(code).toBe(0);
     expect(JSON.parse(stdout).default_text_model).toBe('router/aut');
@@ -449,7 +449,7 @@ describe('headgate workspaces', () => {
       default_image_model: null,
       default_provider_sort: null,
     });
-    await expect.poll(model, { timeout: 10_000 }).toBe(400);
+    await expect.poll(model).toBe(400);
   });
 
   it('sets and removes budgets, all or none', async () => {
@@ -558,7 +558,7 @@ describe('headgate explain', () => {
       const headers = { 'x-router-metadata': 'enabled' };
       const look = async () =>
         (await own.post('/responses', { input: 'x' }, { headers })).json().then((body: Json) => body.router_metadata);
-      await expect.poll(async () => (await look())?.params?.excluded, { timeout: 10_000 }).toHaveLength(1);
+      await expect.poll(async () => (await look())?.params?.excluded).toHaveLength(1);
       const metadata = await look();
       expect(metadata).toMatchObject({ requested: plan.requested, strategy: plan.strategy });
       expect(metadata.params.excluded).toEqual(

@@ -85,7 +85,7 @@ it('skips the journal of a running worker, and of one that is starting', async (
   expect(stored).toEqual([]);
 
   unlock(); // the worker ended
-  await expect.poll(() => stored, { timeout: 5000 }).toEqual([entry]);
+  await expect.poll(() => stored).toEqual([entry]);
   expect(readdirSync(folder)).toEqual([coming]);
 });
 
@@ -100,7 +100,7 @@ it('logs once that the store rejects them, and retries', async () => {
   expect(existsSync(join(folder, name))).toBe(true);
 
   fail(undefined);
-  await expect.poll(() => stored, { timeout: 5000 }).toEqual([entry]);
+  await expect.poll(() => stored).toEqual([entry]);
 });
 
 it('stores the other journals if one cannot be stored', async () => {

@@ -28,7 +28,7 @@ export interface ContainerService {
 
 const IMAGE = 'headgate-test-sandbox';
 const PERL_IMAGE = 'headgate-test-sandbox-perl';
-const TRIES = 200;
+const TRIES = 1000;
 
 /** Programs of the host that the image has. */
 const programs = `bash sh env setsid sort find tar grep sed ps

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { canRun } from './can-run.ts';
 import { findFreePort } from './free-port.ts';
 
-const readyWithinMs = 30_000;
+const readyWithinMs = 90_000;
 
 /** A server for tests. */
 export interface TestPostgres {

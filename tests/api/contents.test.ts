@@ -254,7 +254,7 @@ describe('while the store is unreachable', () => {
       expect(await number('headgate_contents_pending_bytes')).toBeGreaterThan(0);
 
       gone.mockRestore();
-      await expect.poll(() => number('headgate_contents_pending_bytes'), { timeout: 5000 }).toBe(0);
+      await expect.poll(() => number('headgate_contents_pending_bytes')).toBe(0);
       expect(await contents.find(ids[0]!)).toMatchObject({ id: ids[0] });
       expect(await contents.find(ids.at(-1)!)).toBeUndefined();
     } finally {

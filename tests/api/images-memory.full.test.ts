@@ -59,7 +59,7 @@ const highWater = (child: ChildProcess): number =>
 
 it.skipIf(process.platform !== 'linux')(
   'needs less than 600 MB for 200 concurrent generations of 4 MB, and fails none',
-  { timeout: 120_000 },
+  { timeout: 400_000 },
   async () => {
     const upstream = await start('serve-images.ts');
     const [base_url = '', length] = (await upstream.line()).split(' ');

@@ -29,7 +29,7 @@ const metric = async (name: string): Promise<number> => {
 };
 const spansOf = async (session: string): Promise<ReceivedSpan[]> => {
   const find = () => receiver.spans().find(({ attributes }) => attributes['session.id'] === session);
-  await expect.poll(find, { timeout: 5000 }).toBeDefined();
+  await expect.poll(find).toBeDefined();
   const { traceId } = find()!;
   await expect.poll(() => receiver.spans().filter((span) => span.traceId === traceId).length).toBeGreaterThan(1);
   return receiver.spans().filter((span) => span.traceId === traceId);

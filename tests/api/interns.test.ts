@@ -67,7 +67,7 @@ const create = (fields: object = {}, options?: RequestOptions) =>
   send('POST', '', { name: createName(), workspace_id: workspace, ...fields }, options);
 const find = async (id: string): Promise<Shape> => (await send('GET', `/${id}`)).body;
 const settle = (id: string, status: string) =>
-  vi.waitFor(async () => expect(await find(id)).toMatchObject({ status, progress: null }), { timeout: 20_000 });
+  vi.waitFor(async () => expect(await find(id)).toMatchObject({ status, progress: null }), { timeout: 60_000 });
 async function createRunning(fields: object = {}): Promise<Shape> {
   const { body } = await create({ provision: true, ...fields });
   await settle(body.id, 'running');
@@ -261,7 +261,7 @@ describe('provisioning', () => {
     expect(await send('POST', `/${body.id}/provision`)).toEqual(failure(409, 'intern_busy'));
     expect(await send('POST', `/${body.id}/suspend`)).toEqual(failure(409, 'intern_busy'));
     expect(await send('DELETE', `/${body.id}`)).toEqual({ status: 202, body: { deleting: true } });
-    await vi.waitFor(async () => expect((await send('GET', `/${body.id}`)).status).toBe(404), { timeout: 20_000 });
+    await vi.waitFor(async () => expect((await send('GET', `/${body.id}`)).status).toBe(404), { timeout: 60_000 });
     release();
     expect([...host.vaults.values()]).not.toContain(body.id);
   });
@@ -416,7 +416,7 @@ describe('a removal', () => {
     expect((await send('DELETE', `/${id}`)).status).toBe(202);
     expect(await send('PATCH', `/${id}`, { description: 'd' })).toEqual(failure(409, 'intern_busy'));
     release();
-    await vi.waitFor(async () => expect((await send('GET', `/${id}`)).status).toBe(404), { timeout: 20_000 });
+    await vi.waitFor(async () => expect((await send('GET', `/${id}`)).status).toBe(404), { timeout: 60_000 });
     expect(host.homes.has(id)).toBe(false);
   });
 });

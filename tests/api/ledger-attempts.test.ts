@@ -194,7 +194,7 @@ describe.each(cases)('$wire, $mode, an interrupted attempt with a report', (how)
     upstream.respond(stallBeforeHeaders());
     const body = { model: `${wire}/first`, models: [`${wire}/second`], input: 'Hello', session_id: session };
     const answered = gateway.post('/responses', body, { signal: client.signal }).catch(() => {});
-    await expect.poll(() => upstream.requests.length, { timeout: 5000 }).toBe(before + 2);
+    await expect.poll(() => upstream.requests.length).toBe(before + 2);
     // The files that a kill would leave at this moment.
     const folder = mkdtempSync(join(tmpdir(), 'headgate-killed-'));
     cpSync(join(gateway.dataDir, 'journal'), folder, { recursive: true });

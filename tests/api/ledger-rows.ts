@@ -21,7 +21,7 @@ export function rowsOf(dataDir: string, sessionId: string): Promise<LedgerRow[]>
       expect(rows).not.toEqual([]);
       return rows;
     },
-    { timeout: 15_000, interval: 20 },
+    { interval: 20 },
   );
 }
 

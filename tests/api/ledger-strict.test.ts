@@ -72,7 +72,7 @@ describe('ledger.durability: strict', () => {
     await expect.poll(() => waiting.length).toBe(1);
     const held = waiting.splice(0);
     const others = Array.from({ length: 20 }, () => ask());
-    await expect.poll(() => readRows(gateway.dataDir).length, { timeout: 5000 }).toBe(21); // recorded, and stored by now
+    await expect.poll(() => readRows(gateway.dataDir).length).toBe(21); // recorded, and stored by now
     expect(waiting).toEqual([]);
     for (const done of held) done(null);
     await expect.poll(() => waiting.length).toBe(1);
@@ -91,9 +91,9 @@ describe('ledger.durability: strict', () => {
     expect(readRows(gateway.dataDir).map(({ id }) => id)).toEqual([answer.headers.get('x-generation-id')]);
     expect((await ask()).status).toBe(503);
     expect((await gateway.get('/ready')).status).toBe(503);
-    await expect.poll(() => waiting.length, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => waiting.length).toBe(1);
     release();
-    await expect.poll(async () => (await gateway.get('/ready')).status, { timeout: 5000 }).toBe(200);
+    await expect.poll(async () => (await gateway.get('/ready')).status).toBe(200);
   });
 
   it('is not the default: nothing is synced', async () => {

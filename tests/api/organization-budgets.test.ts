@@ -148,7 +148,7 @@ describe('credits', () => {
     await gateway.reload(parts());
     expect((await ask(testKeys.key, 'acme/free')).status).toBe(402);
     await add(3n * cent);
-    await expect.poll(async () => (await ask()).status, { timeout: 5000 }).toBe(200);
+    await expect.poll(async () => (await ask()).status).toBe(200);
     expect((await admin('GET', '/credits')).body.data.total_credits).toBe(0.04);
     expect(await auditOf(admin, 1)).toMatchObject([{ action: 'credits.add', object_kind: 'credits' }]);
   });

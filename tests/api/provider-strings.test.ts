@@ -124,7 +124,7 @@ describe.each(cases)('a key that $wire repeats, $mode', ({ wire, mode }: { wire:
     expect(generation).toContain(row!.id);
     expect(generation).not.toContain(providerKey);
     const spans = () => receiver.spans().filter(({ attributes }) => Object.values(attributes).includes(session_id));
-    await expect.poll(() => spans().length, { timeout: 15_000 }).toBeGreaterThan(0);
+    await expect.poll(() => spans().length).toBeGreaterThan(0);
     const text = (value: unknown) => JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? `${each}` : each));
     expect(text(receiver.spans())).toContain('model-[masked]');
     expect(text(receiver.spans())).not.toContain(providerKey);

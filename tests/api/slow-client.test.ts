@@ -105,7 +105,7 @@ describe.each(wires)('%s, a client that does not read', (wire) => {
         expect(found).toBeDefined();
         return found;
       },
-      { timeout: 15_000, interval: 20 },
+      { interval: 20 },
     );
     expect(row).toMatchObject({ outcome: 'failed', status: 408 });
     socket.destroy();

@@ -38,7 +38,7 @@ const answer = {
   usage: { prompt_tokens: 1000, completion_tokens: 200, total_tokens: 1200 },
 };
 const spans = async (count: number): Promise<ReceivedSpan[]> => {
-  await expect.poll(() => receiver.spans().length, { timeout: 5000 }).toBeGreaterThanOrEqual(count);
+  await expect.poll(() => receiver.spans().length).toBeGreaterThanOrEqual(count);
   return receiver.spans();
 };
 

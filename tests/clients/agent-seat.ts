@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The time after which a coding agent is killed. A task takes a few seconds. */
-export const patienceMs = 45_000;
+export const patienceMs = 120_000;
 
 /** A coding agent, and the version that CI installs and the tests expect: requests differ between versions. */
 export interface Agent {

@@ -103,9 +103,7 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
       return fresh.filter((request) => !isCount(request)).map(({ body }) => body as Record<string, unknown>); // the gateway writes objects
     },
     async nextUpstreamRequest() {
-      const request = await vi.waitFor(() => upstream?.requests[taken] ?? Promise.reject(new Error('None yet.')), {
-        timeout: 15_000,
-      });
+      const request = await vi.waitFor(() => upstream?.requests[taken] ?? Promise.reject(new Error('None yet.')));
       taken++;
       return request;
     },

@@ -40,7 +40,7 @@ const commandsOf = (page: string): string =>
 
 afterEach(cleanUp);
 
-it('the commands of the pages work after a first start', { timeout: 120_000 }, async ({ skip }) => {
+it('the commands of the pages work after a first start', { timeout: 300_000 }, async ({ skip }) => {
   if (missing) skip(`there is no ${missing}`);
   const { url, folder, running } = await startGateway({ config: null }); // as on a first start: no file, no bootstrap
   const keyOf = (kind: string) => new RegExp(`^  ${kind} +(\\S+)$`, 'm').exec(running.stdout)![1]!;

@@ -59,7 +59,7 @@ describe.skipIf(problem !== undefined)('the chat API of interns', () => {
     const isRunning = async () => expect(await (await gate.get(path)).json()).toMatchObject({ status: 'running' });
     await vi.waitFor(isRunning, { timeout: 60_000, interval: 25 });
   };
-  const untilFree = () => expect.poll(async () => (await start([end])).status, { timeout: 30_000 }).toBe(200);
+  const untilFree = () => expect.poll(async () => (await start([end])).status, { timeout: 60_000 }).toBe(200);
   const errorOf = (chunks: Chunk[]) => chunks.find(({ error }) => error)?.error;
 
   beforeAll(async () => {

@@ -135,7 +135,7 @@ describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, ()
     const busy = await say([end], { headers: { 'content-type': 'application/json' } });
     expect([busy.status, busy.headers.get('retry-after')]).toEqual([409, '5']);
     abort.abort();
-    await expect.poll(async () => (await say([end])).status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await say([end])).status, { timeout: 60_000 }).toBe(200);
     expect(await readReason(await say(['no event\n']))).toMatchObject({ status: 502, reason: 'intern_rejected' });
     const invoked = await other.post(`${path}/invoke`, { input: JSON.stringify([end]) });
     expect([invoked.status, await invoked.json()]).toMatchObject([202, { status: 'started' }]);
@@ -208,7 +208,7 @@ describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, ()
       rejections.push({ reason, canRetry: Number(reply.headers.get('retry-after')) > 0 });
       return '';
     };
-    await expect.poll(chat, { timeout: 50_000 }).toContain('here');
+    await expect.poll(chat, { timeout: 100_000 }).toContain('here');
     const reason = expect.stringMatching(/^(busy|intern_unreachable)$/);
     for (const rejection of rejections) expect(rejection).toEqual({ reason, canRetry: true });
   });

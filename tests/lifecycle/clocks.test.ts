@@ -25,7 +25,7 @@ globalThis.Date = class extends Date {
   }
 };`;
 
-describe.skipIf('skipped' in server)('two hosts, one of which has a wrong clock', { timeout: 60_000 }, () => {
+describe.skipIf('skipped' in server)('two hosts, one of which has a wrong clock', () => {
   let upstream: ScriptedUpstream;
   let database: string;
   beforeEach(async () => {
@@ -73,7 +73,7 @@ describe.skipIf('skipped' in server)('two hosts, one of which has a wrong clock'
       body: JSON.stringify({ name: 'daily', limit: 0.2, limit_reset: 'daily', workspace_id: main }),
     });
     const { key } = (await made.json()) as { key: string };
-    await expect.poll(async () => (await ask(wrong, key)).status, { timeout: 10_000 }).not.toBe(401);
+    await expect.poll(async () => (await ask(wrong, key)).status).not.toBe(401);
     let last: string | null = null;
     let answered = 1;
     for (let round = 0; round < 3; round++) {

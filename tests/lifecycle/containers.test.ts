@@ -61,7 +61,7 @@ describe.skipIf(problem !== undefined)(
       const mark = `mark-${randomUUID()}`;
       const command = `(exec -a ${mark} sleep 600) & exec -a ${mark} sleep 600`;
       void shell(gateway, session, command).catch(() => {}); // its gateway is killed
-      await expect.poll(() => listProcesses(mark).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(2);
+      await expect.poll(() => listProcesses(mark).length, { timeout: 60_000 }).toBeGreaterThanOrEqual(2);
       return mark;
     }
 
@@ -82,7 +82,7 @@ describe.skipIf(problem !== undefined)(
       expect(saved).toMatchObject({ container_id: 'sess_kill' });
       const mark = await runForever(gateway, 'kill');
       await gateway.end('SIGKILL');
-      await expect.poll(() => listProcesses(mark), { timeout: 30_000 }).toEqual([]);
+      await expect.poll(() => listProcesses(mark), { timeout: 60_000 }).toEqual([]);
 
       gateway = await startGateway({ folder, config, args });
       const next = await shell(gateway, 'kill', 'cat link/a', 'stat -c %a dir/a');

@@ -161,7 +161,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     for (let time = 0; time < 3; time++) await post();
     expect(count('journal write recovered')).toBe(0);
     makeRoom();
-    await expect.poll(post, { timeout: 5000 }).toBe(200);
+    await expect.poll(post).toBe(200);
     await post();
     expect(await gateway.end()).toBe(0);
     expect(count('journal write failed')).toBe(1);
@@ -205,7 +205,7 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
       if (answer.status === 200) served.push(answer.headers.get('x-generation-id')!);
       return answer.status;
     };
-    await expect.poll(post, { interval: 1, timeout: 20_000 }).toBe(503);
+    await expect.poll(post, { interval: 1 }).toBe(503);
     expect(await gateway.end(signal)).toBe(signal === 'SIGTERM' ? 0 : 'SIGKILL');
     makeRoom();
     const again = await startGateway({ folder });

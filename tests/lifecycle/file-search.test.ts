@@ -60,5 +60,5 @@ describe.skipIf('skipped' in server)('hosts on one PostgreSQL and one folder', (
     await remove(second, one);
     for (const host of [first, second, second]) expect(await search(host, 'assam tea')).toEqual(['two.csv']);
     expect(await Promise.all(hosts.map((host) => host.end()))).toEqual([0, 0]);
-  }, 60_000);
+  });
 });

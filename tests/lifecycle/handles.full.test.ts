@@ -74,15 +74,11 @@ describe('after 2,000 requests, a third of them streamed, a third aborted', () =
     const before = countResources();
     await run(2000);
     await expect
-      .poll(() => countResources()['TCPSocketWrap'] ?? 0, { timeout: 5000 })
+      .poll(() => countResources()['TCPSocketWrap'] ?? 0)
       .toBeLessThanOrEqual((before['TCPSocketWrap'] ?? 0) + 4);
-    await expect
-      .poll(() => countResources()['Timeout'] ?? 0, { timeout: 5000 })
-      .toBeLessThanOrEqual((before['Timeout'] ?? 0) + 4);
+    await expect.poll(() => countResources()['Timeout'] ?? 0).toBeLessThanOrEqual((before['Timeout'] ?? 0) + 4);
     await client.destroy();
     expect(warnings).toEqual([]);
-    await expect
-      .poll(async () => (await gateway.gateway.storage.ledger.readTotals()).entries, { timeout: 5000 })
-      .toBe(2200);
-  });
+    await expect.poll(async () => (await gateway.gateway.storage.ledger.readTotals()).entries).toBe(2200);
+  }, 400_000);
 });

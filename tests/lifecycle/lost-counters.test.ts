@@ -13,7 +13,7 @@ const skipped = servers.flatMap((each) => ('skipped' in each ? [each.skipped] : 
 if (skipped.length > 0) process.stderr.write(`lost counters: ${skipped.join('; ')}\n`);
 const [postgres, redis] = servers as unknown as [TestPostgres, TestRedis];
 
-describe.skipIf(skipped.length > 0)('two hosts whose shared counters lose their counts', { timeout: 60_000 }, () => {
+describe.skipIf(skipped.length > 0)('two hosts whose shared counters lose their counts', () => {
   let upstream: ScriptedUpstream;
   const hosts: TestGateway[] = [];
 

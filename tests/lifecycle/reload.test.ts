@@ -18,7 +18,7 @@ const status = async (gateway: GatewayProcess, model: string, key?: string) => {
   await answer.text();
   return answer.status;
 };
-const told = (gateway: GatewayProcess) => expect.poll(() => gateway.running.stderr, { timeout: 5000 });
+const told = (gateway: GatewayProcess) => expect.poll(() => gateway.running.stderr);
 
 describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
   /** Saves the file in both cases. SIGHUP does not wait until the change is noticed. */
@@ -109,7 +109,7 @@ describe('a reload', () => {
     const [, management] = bootstrap.keys;
     const told = 'This key is no longer in bootstrap.keys and may still be used: \\"app\\" (';
     writeConfig(gateway.folder, { bootstrap: { ...bootstrap, keys: [management] } });
-    await expect.poll(() => gateway.running.stderr, { timeout: 5000 }).toContain(told);
+    await expect.poll(() => gateway.running.stderr).toContain(told);
     expect(gateway.running.stderr).toMatch(/"level":40,.*End it with \\"headgate keys disable [0-9a-f]{12}\\"/);
     expect(await status(gateway, 'simulator/echo', testKeys.key)).toBe(200);
     await gateway.end();

@@ -274,7 +274,7 @@ describe('router:advisor', () => {
         expect(rows).toHaveLength(1);
         return rows;
       },
-      { timeout: 15_000, interval: 20 },
+      { interval: 20 },
     );
     expect(children[0]).toMatchObject({ cost_nano_usd: Math.round(turnUsd * 1e9), outcome: 'completed' });
   });

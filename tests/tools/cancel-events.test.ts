@@ -91,6 +91,6 @@ describe.each(isFull ? longRunWires : (['openai-chat'] as const))('a long run on
       expect(aborted).toContain('outer model');
       if (isComplete) expect([...aborted].toSorted()).toEqual(kinds.toSorted());
     },
-    isFull ? 300_000 : 60_000,
+    isFull ? 600_000 : 120_000,
   );
 });

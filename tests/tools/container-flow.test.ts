@@ -117,154 +117,129 @@ describe.each(drivers)('commands in containers of %s', (driver) => {
       });
       expect(third[0]).toMatchObject({ container_id: id, output: [{ stdout: 'n.csv\nout\n' }] });
     },
-    60_000,
   );
 
-  it.skipIf(isSkipped)(
-    'belong to the workspace, and to no other',
-    async () => {
-      await respond('buffered', { session_id: 'own', input: script(shell('echo secret > s.txt')) });
-      expect(await listFiles('sess_own')).toHaveLength(1);
-      const body = { name: 'other', workspace_id: '00000000-0000-4000-8000-0000000000a2' };
-      const made = await gateway.post('/keys', body, { key: gateway.managementKey });
-      const { key } = (await made.json()) as { key: string };
-      const listed = await gateway.get('/containers/sess_own/files', { key });
-      expect(await listed.json()).toMatchObject({ data: [] });
-      const input = script(shell('ls -A'));
-      const response = await gateway.post(
-        '/responses',
-        { model: 'simulator/echo', session_id: 'own', tools, input },
-        { key },
-      );
-      expect(((await response.json()) as { output: Item[] }).output[0]).toMatchObject({ output: [{ stdout: '' }] });
-    },
-    60_000,
-  );
+  it.skipIf(isSkipped)('belong to the workspace, and to no other', async () => {
+    await respond('buffered', { session_id: 'own', input: script(shell('echo secret > s.txt')) });
+    expect(await listFiles('sess_own')).toHaveLength(1);
+    const body = { name: 'other', workspace_id: '00000000-0000-4000-8000-0000000000a2' };
+    const made = await gateway.post('/keys', body, { key: gateway.managementKey });
+    const { key } = (await made.json()) as { key: string };
+    const listed = await gateway.get('/containers/sess_own/files', { key });
+    expect(await listed.json()).toMatchObject({ data: [] });
+    const input = script(shell('ls -A'));
+    const response = await gateway.post(
+      '/responses',
+      { model: 'simulator/echo', session_id: 'own', tools, input },
+      { key },
+    );
+    expect(((await response.json()) as { output: Item[] }).output[0]).toMatchObject({ output: [{ stdout: '' }] });
+  });
 
-  it.skipIf(isSkipped)(
-    'run with the arguments that the simulator chooses',
-    async () => {
-      const bash = { type: 'router:bash', parameters: { engine: 'router' } };
-      for (const [tool, fields] of [
-        [tools[0]!, { output: [{ stdout: expect.any(String), outcome: { type: 'exit', exit_code: 0 } }] }],
-        [bash, { exitCode: 0 }],
-      ] as const) {
-        const output = await respond('buffered', { tools: [tool], input: 'Look.', tool_choice: { type: tool.type } });
-        expect(output).toMatchObject([{ type: tool.type, status: 'completed', ...fields }, { type: 'message' }]);
-      }
-    },
-    60_000,
-  );
+  it.skipIf(isSkipped)('run with the arguments that the simulator chooses', async () => {
+    const bash = { type: 'router:bash', parameters: { engine: 'router' } };
+    for (const [tool, fields] of [
+      [tools[0]!, { output: [{ stdout: expect.any(String), outcome: { type: 'exit', exit_code: 0 } }] }],
+      [bash, { exitCode: 0 }],
+    ] as const) {
+      const output = await respond('buffered', { tools: [tool], input: 'Look.', tool_choice: { type: tool.type } });
+      expect(output).toMatchObject([{ type: tool.type, status: 'completed', ...fields }, { type: 'message' }]);
+    }
+  });
 
-  it.skipIf(isSkipped)(
-    'have copies of stored files',
-    async () => {
-      const form = new FormData();
-      form.append('file', new File(['a,b\n'], 'data/in.csv'));
-      const headers = { authorization: `Bearer ${gateway.key}` };
-      const sent = await fetch(`${gateway.baseUrl}/files`, { method: 'POST', headers, body: form });
-      const { id } = (await sent.json()) as { id: string };
-      const attach = (...ids: string[]) => ({ environment: { type: 'container_auto', file_ids: ids } });
-      const output = await respond('buffered', {
-        tools: [{ type: 'router:shell', parameters: attach(id) }],
-        input: script(shell('ls', 'cat *.csv', 'echo c >> *.csv')),
-      });
-      const name = `${id.slice(-8)}-in.csv`;
-      expect(output[0]).toMatchObject({ output: [{ stdout: `${name}\n` }, { stdout: 'a,b\n' }, {}] });
-      expect(await readFile(output[0]!.container_id!, name)).toBe('a,b\nc\n');
+  it.skipIf(isSkipped)('have copies of stored files', async () => {
+    const form = new FormData();
+    form.append('file', new File(['a,b\n'], 'data/in.csv'));
+    const headers = { authorization: `Bearer ${gateway.key}` };
+    const sent = await fetch(`${gateway.baseUrl}/files`, { method: 'POST', headers, body: form });
+    const { id } = (await sent.json()) as { id: string };
+    const attach = (...ids: string[]) => ({ environment: { type: 'container_auto', file_ids: ids } });
+    const output = await respond('buffered', {
+      tools: [{ type: 'router:shell', parameters: attach(id) }],
+      input: script(shell('ls', 'cat *.csv', 'echo c >> *.csv')),
+    });
+    const name = `${id.slice(-8)}-in.csv`;
+    expect(output[0]).toMatchObject({ output: [{ stdout: `${name}\n` }, { stdout: 'a,b\n' }, {}] });
+    expect(await readFile(output[0]!.container_id!, name)).toBe('a,b\nc\n');
 
-      const other = 'file_w000000000000000000000000';
-      const body = {
-        model: 'simulator/echo',
-        input: 'x',
-        tools: [{ type: 'router:shell', parameters: attach(id, other) }],
-      };
-      const refused = await gateway.post('/responses', body);
-      expect(refused.status).toBe(400);
-      expect(await refused.json()).toMatchObject({
-        error: { metadata: { issues: [{ path: 'tools[0].parameters.environment.file_ids[1]' }] } },
-      });
-    },
-    60_000,
-  );
+    const other = 'file_w000000000000000000000000';
+    const body = {
+      model: 'simulator/echo',
+      input: 'x',
+      tools: [{ type: 'router:shell', parameters: attach(id, other) }],
+    };
+    const refused = await gateway.post('/responses', body);
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      error: { metadata: { issues: [{ path: 'tools[0].parameters.environment.file_ids[1]' }] } },
+    });
+  });
 
-  it.skipIf(isSkipped || driver === 'simulation')(
-    'keep their network policy while they run',
-    async () => {
-      const policy = (...allowed_domains: string[]) => [
-        {
-          type: 'router:shell',
-          parameters: {
-            environment: { type: 'container_auto', network_policy: { type: 'allowlist', allowed_domains } },
-          },
+  it.skipIf(isSkipped || driver === 'simulation')('keep their network policy while they run', async () => {
+    const policy = (...allowed_domains: string[]) => [
+      {
+        type: 'router:shell',
+        parameters: {
+          environment: { type: 'container_auto', network_policy: { type: 'allowlist', allowed_domains } },
         },
-      ];
-      const send = (given: object[]) =>
-        gateway.post('/responses', {
-          model: 'simulator/echo',
-          session_id: 'policy',
-          tools: given,
-          input: script(shell('true')),
-        });
-      for (let count = 0; count < 2; count++) {
-        const { output } = (await (await send(policy('a.example'))).json()) as { output: Item[] };
-        expect(output[0]).toMatchObject({ status: 'completed' });
-      }
-      for (const other of [policy('b.example'), tools]) {
-        const response = await send(other);
-        expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('network_policy')]);
-      }
-    },
-    60_000,
-  );
-
-  it.skipIf(isSkipped)(
-    'of the hosted tool have two items, and show their output while they run',
-    async () => {
-      const body = {
+      },
+    ];
+    const send = (given: object[]) =>
+      gateway.post('/responses', {
         model: 'simulator/echo',
-        input: script('shell {"commands": ["echo one; sleep 0.1; echo two >&2"]}'),
-        tools: [{ type: 'shell' }],
-      };
-      const { events } = await gateway.stream(body, { headers: { 'x-router-tool-output': 'enabled' } });
-      const deltas = events.filter(({ type }) => type === 'response.tool_output.delta') as unknown as Record<
-        string,
-        unknown
-      >[];
-      const joined = (stream: string) =>
-        deltas.flatMap((each) => (each['stream'] === stream ? [each['delta']] : [])).join('');
-      expect([joined('stdout'), joined('stderr')]).toEqual(['one\n', 'two\n']);
-      const { response } = events.at(-1) as unknown as { response: { output: Item[] } };
-      expect(response.output).toMatchObject([
-        { type: 'shell_call', status: 'completed' },
-        { type: 'shell_call_output', status: 'completed', output: [{ stdout: 'one\n', stderr: 'two\n' }] },
-        { type: 'message' },
-      ]);
-    },
-    60_000,
-  );
+        session_id: 'policy',
+        tools: given,
+        input: script(shell('true')),
+      });
+    for (let count = 0; count < 2; count++) {
+      const { output } = (await (await send(policy('a.example'))).json()) as { output: Item[] };
+      expect(output[0]).toMatchObject({ status: 'completed' });
+    }
+    for (const other of [policy('b.example'), tools]) {
+      const response = await send(other);
+      expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('network_policy')]);
+    }
+  });
 
-  it.skipIf(isSkipped)(
-    'end with the client, and the files so far are saved',
-    async () => {
-      const stream = await openStream(
-        gateway,
-        {
-          model: 'simulator/echo',
-          session_id: 'left',
-          tools,
-          input: script(shell(...(driver === 'simulation' ? endless : [endless.join('; ')]))),
-        },
-        { headers: { 'x-router-tool-output': 'enabled' } },
-      );
-      await stream.readUntil('"delta":"begun');
-      stream.leave();
-      await expect.poll(async () => (await listFiles('sess_left')).map(({ path }) => path)).toEqual(['half.txt']);
-      const after = await respond('buffered', { session_id: 'left', input: script(shell('cat half.txt; ls')) });
-      expect(after[0]).toMatchObject({ output: [{ stdout: 'half\nhalf.txt\n' }] });
-    },
-    60_000,
-  );
+  it.skipIf(isSkipped)('of the hosted tool have two items, and show their output while they run', async () => {
+    const body = {
+      model: 'simulator/echo',
+      input: script('shell {"commands": ["echo one; sleep 0.1; echo two >&2"]}'),
+      tools: [{ type: 'shell' }],
+    };
+    const { events } = await gateway.stream(body, { headers: { 'x-router-tool-output': 'enabled' } });
+    const deltas = events.filter(({ type }) => type === 'response.tool_output.delta') as unknown as Record<
+      string,
+      unknown
+    >[];
+    const joined = (stream: string) =>
+      deltas.flatMap((each) => (each['stream'] === stream ? [each['delta']] : [])).join('');
+    expect([joined('stdout'), joined('stderr')]).toEqual(['one\n', 'two\n']);
+    const { response } = events.at(-1) as unknown as { response: { output: Item[] } };
+    expect(response.output).toMatchObject([
+      { type: 'shell_call', status: 'completed' },
+      { type: 'shell_call_output', status: 'completed', output: [{ stdout: 'one\n', stderr: 'two\n' }] },
+      { type: 'message' },
+    ]);
+  });
+
+  it.skipIf(isSkipped)('end with the client, and the files so far are saved', async () => {
+    const stream = await openStream(
+      gateway,
+      {
+        model: 'simulator/echo',
+        session_id: 'left',
+        tools,
+        input: script(shell(...(driver === 'simulation' ? endless : [endless.join('; ')]))),
+      },
+      { headers: { 'x-router-tool-output': 'enabled' } },
+    );
+    await stream.readUntil('"delta":"begun');
+    stream.leave();
+    await expect.poll(async () => (await listFiles('sess_left')).map(({ path }) => path)).toEqual(['half.txt']);
+    const after = await respond('buffered', { session_id: 'left', input: script(shell('cat half.txt; ls')) });
+    expect(after[0]).toMatchObject({ output: [{ stdout: 'half\nhalf.txt\n' }] });
+  });
 });
 
 describe.skipIf(missing !== undefined)('programs in containers of bubblewrap', () => {
@@ -306,7 +281,7 @@ describe.skipIf(missing !== undefined)('programs in containers of bubblewrap', (
       { type: 'router:bash', stdout: '42', exitCode: 3, container_id: 'sess_code' },
       { type: 'message' },
     ]);
-  }, 60_000);
+  });
 
   it('start over with an empty container after a restart', async () => {
     const call = (input: object) => `router:bash ${JSON.stringify(input)}`;
@@ -329,5 +304,5 @@ describe.skipIf(missing !== undefined)('programs in containers of bubblewrap', (
     );
     expect(old).toMatchObject({ data: [{ path: 'a' }] });
     expect(fresh).toMatchObject({ data: [{ path: 'b' }] });
-  }, 60_000);
+  });
 });

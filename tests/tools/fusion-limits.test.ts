@@ -212,7 +212,7 @@ describe.each(modes)('a panel, %s', (mode) => {
         expect(found).toHaveLength(silent);
         return found;
       },
-      { timeout: 15_000, interval: 10 },
+      { interval: 10 },
     );
     client.abort();
 

@@ -251,7 +251,7 @@ describe('router:image_generation', () => {
 
     const errors = shownItems(served).flatMap(({ error }) => (error === undefined ? [] : [error]));
     expect(errors).toEqual([expect.stringContaining('too large together')]);
-  }, 30_000);
+  });
 
   it('is rejected by a budget of the key, which the model reads', async () => {
     const body = { name: 'limited', limit: 0.5, workspace_id: '00000000-0000-4000-8000-0000000000a1' };

@@ -401,7 +401,7 @@ describe('a server that is a process', () => {
     const pid = await pidOf(script(`process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); ${server}`));
     expect(isRunning(pid)).toBe(true);
     await client.close();
-    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isRunning(pid)).toBe(false);
     expect(exits).toEqual([]);
   });
 
@@ -416,7 +416,7 @@ describe('a server that is a process', () => {
     await expect(client.listTools(local, never)).rejects.toMatchObject({
       message: expect.stringMatching(/^The MCP server local has failed. It is started again in \d+ s.$/),
     });
-    await expect.poll(() => client.listTools(local, never).catch(() => []), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => client.listTools(local, never).catch(() => [])).toHaveLength(1);
   });
 
   it('ignores lines that are not JSON-RPC, up to a limit', async () => {
@@ -457,6 +457,6 @@ describe('a server that is a process', () => {
     const pid = Number(name.slice(4));
     expect(isRunning(pid)).toBe(true);
     child.kill('SIGKILL');
-    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isRunning(pid)).toBe(false);
   });
 });

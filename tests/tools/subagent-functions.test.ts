@@ -349,7 +349,7 @@ describe('a subagent with functions', () => {
         expect(found).toHaveLength(2);
         return found;
       },
-      { timeout: 15_000, interval: 20 },
+      { interval: 20 },
     );
     expect(rows.find((row) => row.id === id)).toMatchObject({ outcome: 'completed', status: 200, cost_nano_usd: 0 });
     const child = rows.find((row) => row.id !== id)!;

@@ -185,7 +185,7 @@ describe('router:subagent', () => {
         expect(found).toHaveLength(3);
         return found;
       },
-      { timeout: 15_000, interval: 20 },
+      { interval: 20 },
     );
     const sum = rows.reduce((total, row) => total + row.cost_nano_usd, 0);
     expect(usage.cost).toBeCloseTo(sum / 1e9, 12);

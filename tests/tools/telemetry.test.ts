@@ -53,7 +53,7 @@ describe.each(modes)('a request with server tools, %s', (mode) => {
     (await held.next()).finish({ text: secret });
     expect((await responding).body.status).toBe('completed');
 
-    await expect.poll(() => receiver.spans().length - known, { timeout: 10_000 }).toBeGreaterThanOrEqual(13);
+    await expect.poll(() => receiver.spans().length - known).toBeGreaterThanOrEqual(13);
     const spans = receiver.spans().slice(known);
     expect(spans).toHaveLength(13);
     const request = spans.find(({ kind }) => kind === 2)!;
@@ -124,6 +124,6 @@ describe.each(modes)('a request with server tools, %s', (mode) => {
         .spans()
         .slice(known)
         .find(({ name }) => name === `execute_tool ${held.type}`);
-    await expect.poll(() => cancelled()?.attributes['error.type'], { timeout: 10_000 }).toBe('cancelled');
+    await expect.poll(() => cancelled()?.attributes['error.type']).toBe('cancelled');
   });
 });

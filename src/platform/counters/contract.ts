@@ -44,7 +44,7 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
     beforeAll(async () => {
       [counters, other] = await Promise.all([open(), open()]);
       // A client connects in the background.
-      await vi.waitFor(() => Promise.all([counters.ping(), other.ping()]), { timeout: 15_000 });
+      await vi.waitFor(() => Promise.all([counters.ping(), other.ping()]));
     });
     afterAll(() => Promise.all([counters.close(), other.close()]));
 
@@ -354,7 +354,7 @@ export function testSharedCounters(
     let other: SharedCounters;
     beforeAll(async () => {
       [counters, other] = await Promise.all([open(), open()]);
-      await vi.waitFor(() => Promise.all([counters.ping(), other.ping()]), { timeout: 15_000 });
+      await vi.waitFor(() => Promise.all([counters.ping(), other.ping()]));
     });
     afterAll(() => Promise.all([counters.close(), other.close()]));
 
@@ -378,7 +378,7 @@ export function testSharedCounters(
       const account = randomUUID();
       for (const each of [counters, other]) expect(await reserve(each, claim(account, true))).toBeUndefined();
       const third = await open();
-      await vi.waitFor(() => third.ping(), { timeout: 15_000 });
+      await vi.waitFor(() => third.ping());
       await empty();
       expect(await reserve(counters, claim(account, false))).toBe('forgotten');
       expect(await reserve(counters, claim(account, true, 30n))).toBeUndefined();

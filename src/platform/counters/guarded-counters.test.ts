@@ -132,7 +132,7 @@ describe('unavailable shared counters', () => {
     expect(lines).toMatchObject([{ message: 'counters unavailable' }]);
     store.state = 'there';
     const messages = () => lines.map(({ message }) => message);
-    await expect.poll(messages, { timeout: 5000 }).toEqual(['counters unavailable', 'counters recovered']);
+    await expect.poll(messages).toEqual(['counters unavailable', 'counters recovered']);
     expect(guarded.isWhole).toBe(true);
   });
 
@@ -194,7 +194,7 @@ describe('unavailable shared counters', () => {
     await guarded.reserve(goesOn);
     await settle(ended, 25n);
     store.state = 'there';
-    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => guarded.isWhole).toBe(true);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 25n, reservedNanoUsd: 60n });
     await settle(goesOn, 5n);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 30n, reservedNanoUsd: 0n });
@@ -221,7 +221,7 @@ describe('unavailable shared counters', () => {
     await settle(ended, 25n); // is made up for: they do not answer yet, as far as anybody knows
     resolve();
     await expect
-      .poll(() => store.memory.reserve(createReservation(0n, 0n)), { timeout: 5000 })
+      .poll(() => store.memory.reserve(createReservation(0n, 0n)))
       .toMatchObject({ spentNanoUsd: 25n, reservedNanoUsd: 60n });
   });
 
@@ -235,7 +235,7 @@ describe('unavailable shared counters', () => {
     };
     const lost = createReservation(1000n);
     expect(await guarded.reserve(lost)).toBeUndefined(); // from memory
-    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => guarded.isWhole).toBe(true);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ reservedNanoUsd: 60n });
     await settle(lost, 7n);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 7n, reservedNanoUsd: 0n });
@@ -257,7 +257,7 @@ describe('unavailable shared counters', () => {
       await settle(lost, 7n);
     }
     store.state = 'there';
-    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => guarded.isWhole).toBe(true);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({
       spentNanoUsd: onFailure === 'open' ? 7n : 0n,
       reservedNanoUsd: 0n,
@@ -284,7 +284,7 @@ describe('unavailable shared counters', () => {
     store.reach = reach;
     await settle(goesOn, 7n);
     store.state = 'there';
-    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => guarded.isWhole).toBe(true);
     expect(store.memory.reserve(createReservation(0n, 0n))).toMatchObject({ spentNanoUsd: 7n, reservedNanoUsd: 0n });
   });
 
@@ -300,7 +300,7 @@ describe('unavailable shared counters', () => {
     expect(await guarded.reserve(late)).toBeUndefined(); // from memory
     await settle(late, 7n);
     resolve();
-    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => guarded.isWhole).toBe(true);
     await expect
       .poll(() => store.memory.reserve(createReservation(0n, 0n)))
       .toMatchObject({ spentNanoUsd: 7n, reservedNanoUsd: 0n });
@@ -385,7 +385,7 @@ describe('shared counters that lost their counts', () => {
     if (loss === 'forgot the account') store.forgotten.add('key k');
     else for (const lost of store.lost) lost();
     comeBack(store, () => storeLate(ledger, 50n));
-    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => guarded.isWhole).toBe(true);
     expect(await guarded.admit(createAdmission())).toBeUndefined();
     const refusal = { spentNanoUsd: 60n, reservedNanoUsd: 20n };
     expect(await guarded.reserve(createReservation(100n, 21n))).toMatchObject(refusal);
@@ -407,7 +407,7 @@ describe('shared counters that lost their counts', () => {
     store.state = 'gone';
     await guarded.admit(createAdmission());
     store.state = 'there';
-    await expect.poll(() => guarded.isWhole, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => guarded.isWhole).toBe(true);
     storeLate(ledger, 50n);
     expect(await guarded.reserve(createReservation(100n, 80n))).toBeUndefined();
   });
@@ -429,7 +429,7 @@ describe('shared counters that lost their counts', () => {
     expect(guarded.isWhole).toBe(false);
     ledger.isGone = false;
     const last = () => lines.at(-1)?.['message'];
-    await expect.poll(last, { timeout: 5000 }).toBe('counters recovered');
+    await expect.poll(last).toBe('counters recovered');
     expect(await guarded.reserve(createReservation(100n, 80n))).toMatchObject({ spentNanoUsd: 30n });
     expect(await guarded.reserve(createReservation(100n, 70n))).toBeUndefined();
   });

@@ -667,7 +667,7 @@ export function testPort(open: () => Sandbox): void {
     const before = await countAll();
     const connections = await Promise.all(Array.from({ length: 6 }, () => connectToPort(open(), 8080)));
     for (const connection of connections) connection.destroy();
-    await expect.poll(countAll, { timeout: 20_000, interval: 50 }).toBe(before);
+    await expect.poll(countAll, { interval: 50 }).toBe(before);
     await server.kill();
   });
 }

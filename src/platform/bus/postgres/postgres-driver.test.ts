@@ -60,7 +60,7 @@ describe.skipIf(skipped !== '')(`PostgreSQL${skipped}`, () => {
       buses[0]!.publish(number, ++count);
       return received.length;
     };
-    await expect.poll(publish, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(publish).toBeGreaterThan(0);
     await expect.poll(recoveries).toBe(2);
     expect(troubles).toHaveLength(2);
     await close();

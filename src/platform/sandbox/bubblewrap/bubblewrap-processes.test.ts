@@ -162,7 +162,7 @@ describe.skipIf(problem !== undefined)(`bubblewrap${problem === undefined ? '' :
       const driver = open();
       const sandbox = await driver.start({ name: 'one', limits: testLimits });
       const read = 'cat /proc/self/autogroup';
-      await vi.waitUntil(async () => /nice 10\n$/.test(await runShell(sandbox, read)), { timeout: 20_000 });
+      await vi.waitUntil(async () => /nice 10\n$/.test(await runShell(sandbox, read)));
       expect(await runShell(sandbox, 'echo "[$BASH_ENV]"')).toBe('[]\n');
       const raise =
         'until echo 0 >/proc/self/autogroup; do :; done; until grep -q "nice 10" /proc/self/autogroup; do sleep 0.1; done';
