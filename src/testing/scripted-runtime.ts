@@ -26,17 +26,26 @@ export class ScriptedHost {
   /** Why an agent does not work. */
   problem: (internId: string) => string | undefined = () => undefined;
 
-  readonly internVaults: InternVaults = {
-    create: async ({ vaultId, internId }) => {
-      await this.before('createVault', internId);
-      this.vaults.set(vaultId, internId);
-    },
-    canAttach: async (vaultId) => this.vaults.has(vaultId),
-    destroy: async (vaultId) => {
-      await this.before('destroyVault', vaultId);
-      this.vaults.delete(vaultId);
-    },
-  };
+  readonly internVaults: InternVaults = this.createVaults();
+
+  /** Creates the vaults of a process. */
+  createVaults(process = 'one'): InternVaults {
+    const enter = async (call: 'createVault' | 'destroyVault', id: string): Promise<void> => {
+      await this.before(call, id);
+      if (this.killed.has(process)) await new Promise(() => {}); // a killed process does nothing more
+    };
+    return {
+      create: async ({ vaultId, internId }) => {
+        await enter('createVault', internId);
+        this.vaults.set(vaultId, internId);
+      },
+      canAttach: async (vaultId) => this.vaults.has(vaultId),
+      destroy: async (vaultId) => {
+        await enter('destroyVault', vaultId);
+        this.vaults.delete(vaultId);
+      },
+    };
+  }
 
   /** Creates the runtime of a process. */
   createRuntime(process = 'one'): InternRuntime {
@@ -49,8 +58,9 @@ export class ScriptedHost {
       if (this.agents.get(id) === process) this.agents.delete(id);
     };
     return {
-      prepareHome: async ({ id }) => {
+      prepareHome: async ({ id }, signal) => {
         await enter('prepareHome', id);
+        signal.throwIfAborted();
         this.homes.add(id);
       },
       start: async (intern: Intern, credentials, signal) => {

@@ -58,8 +58,9 @@ export function createRuntime(parts: RuntimeParts): LocalRuntime {
     get running() {
       return live.size;
     },
-    async prepareHome(intern) {
+    async prepareHome(intern, signal) {
       await checkDriver();
+      signal.throwIfAborted(); // the intern may have been removed, and its home with it
       await openHome(parts, intern);
     },
     async start(intern, credentials, signal) {
