@@ -5,8 +5,9 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { listenOn, listenOnOwnPort } from './free-port.ts';
 import { type ScriptedResponse, json } from './scripted-responses.ts';
 
 /** A provider on loopback that follows the test's script and remembers its requests. */
@@ -107,15 +108,9 @@ class LoopbackUpstream implements ScriptedUpstream {
     });
   }
 
-  up(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen(this.port, '127.0.0.1', () => {
-        this.server.off('error', reject);
-        this.port = (this.server.address() as AddressInfo).port; // never a string: it listens on a port
-        resolve();
-      });
-    });
+  async up(): Promise<void> {
+    if (this.port === 0) this.port = await listenOnOwnPort(this.server);
+    else await listenOn(this.server, this.port);
   }
 
   close(): Promise<void> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { listenOn, listenOnOwnPort } from '../../src/testing/free-port.ts';
 
 /** A relay between a gateway and its store, so that a test can make the store unreachable and reachable. */
 export interface Relay {
@@ -20,25 +20,22 @@ export async function openRelay(target: string): Promise<Relay> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let isFrozen = false;
-  let server: Server;
 
   const keep = (socket: Socket): Socket => {
     sockets.add(socket);
     return socket.on('error', () => {}).once('close', () => sockets.delete(socket));
   };
-  const listen = async (at: number): Promise<void> => {
-    server = createServer((near) => {
+  const create = (): Server =>
+    createServer((near) => {
       const far = keep(connect(Number(port), hostname));
       keep(near).pipe(far).pipe(near);
       near.once('close', () => far.destroy());
       far.once('close', () => near.destroy());
       if (isFrozen) for (const socket of [near, far]) socket.pause();
-    }).listen(at, '127.0.0.1');
-    await once(server, 'listening');
-  };
-  await listen(0);
+    });
+  let server = create();
   const url = new URL(target);
-  url.port = String((server!.address() as AddressInfo).port);
+  url.port = String(await listenOnOwnPort(server));
 
   return {
     url: url.href,
@@ -48,7 +45,10 @@ export async function openRelay(target: string): Promise<Relay> {
       for (const socket of sockets) socket.destroy();
       await closed;
     },
-    up: () => listen(Number(url.port)),
+    up() {
+      server = create();
+      return listenOn(server, Number(url.port));
+    },
     freeze() {
       isFrozen = true;
       for (const socket of sockets) socket.pause();

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { findFreePort } from '../../src/testing/free-port.ts';
 import { call, modes, openToolLab, shownItems, type ToolLab } from './lab.ts';
 import { type ScriptedMcpServer, startMcpServer } from './mcp-server.ts';
 
@@ -17,17 +17,9 @@ let server: ScriptedMcpServer;
 let reference: ChildProcess;
 let lab: ToolLab;
 
-const findPort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
-
 beforeAll(async () => {
   server = await startMcpServer();
-  const port = await findPort();
+  const port = await findFreePort();
   reference = spawn(process.execPath, [everything, 'streamableHttp'], {
     env: { PORT: String(port) },
     stdio: ['ignore', 'ignore', 'pipe'],
