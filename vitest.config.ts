@@ -54,7 +54,9 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     maxWorkers: 5, // the tests start servers and wait for them: on two cores, two workers leave a part of them idle
     isolate: false, // otherwise each file imports everything again, which takes a third of the CPU time
-    setupFiles: ['wait-longer.ts', 'keep-memory.ts'].map((file) => join(import.meta.dirname, 'tests/setup', file)),
+    setupFiles: ['avoid-midnight.ts', 'wait-longer.ts', 'keep-memory.ts', 'seed-properties.ts'].map((file) =>
+      join(import.meta.dirname, 'tests/setup', file),
+    ),
     globalSetup: join(import.meta.dirname, 'tests/setup/bundle-libraries.ts'),
     // Processes that tests start compile what they load once: the CPU time of `headgate start` falls by 40 %.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/headgate-tests') },

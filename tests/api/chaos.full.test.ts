@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { json, sse, stallBeforeHeaders } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { testSeed } from '../../src/testing/seed.ts';
 import { readStream, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 
 /**
@@ -15,7 +16,7 @@ let gateway: TestGateway;
 beforeEach(async () => {
   upstreams = await Promise.all(Array.from({ length: 5 }, () => startUpstream()));
   gateway = await testGateway({
-    routing: { outage_ms: OUTAGE_MS },
+    routing: { outage_ms: OUTAGE_MS, seed: testSeed },
     providers: upstreams.map(({ url }, index) => ({
       id: `p${index}`,
       wire: 'openai-chat',

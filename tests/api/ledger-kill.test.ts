@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +11,7 @@ import { type ScriptedResponse, json } from '../../src/testing/scripted-response
 import { isFull } from '../../src/testing/full.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { testSeed } from '../../src/testing/seed.ts';
 import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
 import { bundleSource } from '../setup/bundle-source.ts';
 import { chatChunk, provider, responseObject, stream, streamFrames, type WireName, wholeBody, wires } from './lab.ts';
@@ -26,8 +26,7 @@ const kills = Number(process.env['HEADGATE_TEST_KILLS'] ?? (isFull ? 8 : 2));
 const bundledSource = await bundleSource();
 const clients = 12;
 const loadMs = { min: 20, max: 200 };
-const seed = Number(process.env['HEADGATE_TEST_SEED'] ?? randomInt(2 ** 31));
-const random = createRandom(seed);
+const random = createRandom(testSeed);
 const between = (min: number, max: number): number => min + Math.floor(random() * (max - min + 1));
 
 /** Nano-dollars per uncached input token, cached input token, output token and request. */
@@ -81,7 +80,7 @@ afterEach(() => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-describe(`the ledger of a gateway that is killed ${kills} times under load (HEADGATE_TEST_SEED=${seed})`, () => {
+describe(`the ledger of a gateway that is killed ${kills} times under load (HEADGATE_TEST_SEED=${testSeed})`, () => {
   it('on SQLite has each request once, and as the provider reported it', { timeout: 300_000 }, () =>
     killAgainAndAgain({
       query: async (dataDir, sql) => querySqlite(join(dataDir, 'headgate.db'), sql),

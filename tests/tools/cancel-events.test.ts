@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seededRandom } from '../../src/routing/routing-context.ts';
 import { isFull } from '../../src/testing/full.ts';
+import { testSeed } from '../../src/testing/seed.ts';
 import { paint } from '../api/images-lab.ts';
 import { type LedgerRow, newSession, readRows, rowsOf } from '../api/ledger-rows.ts';
 import { defaultCounts } from '../clients/turn.ts';
@@ -80,7 +82,7 @@ describe.each(isFull ? longRunWires : (['openai-chat'] as const))('a long run on
       const step = isComplete ? 1 : isFull ? 3 : last / SAMPLES;
       const aborted = new Set<string>();
       const left: LeftRun[] = [];
-      for (let index = Math.random() * Math.min(step, last); index < last; index += step) {
+      for (let index = seededRandom(testSeed)() * Math.min(step, last); index < last; index += step) {
         const played = await leaveAt(wire, Math.floor(index));
         left.push(played);
         for (const { what, ended } of played.activities) if ((await ended).how === 'aborted') aborted.add(what);
