@@ -102,6 +102,7 @@ type HandlerName =
   | 'findModel'
   | 'retrieveModel'
   | 'listEndpoints'
+  | 'listZeroRetentionEndpoints'
   | 'listProviders'
   | 'findCurrentKey'
   | 'showHome'
@@ -286,6 +287,7 @@ export function listRoutes(handlers: Handlers): Route[] {
       permission: 'any',
       handler: handlers.listEndpoints,
     },
+    { method: 'GET', path: '/api/v1/endpoints/zdr', permission: 'any', handler: handlers.listZeroRetentionEndpoints },
     { method: 'GET', path: '/api/v1/providers', permission: 'any', handler: handlers.listProviders },
     { method: 'GET', path: '/api/v1/key', permission: 'any', handler: handlers.findCurrentKey },
     ...listManagementRoutes(handlers),

@@ -59,6 +59,7 @@ const providers = [
     id: 'second',
     name: 'Second',
     wire: 'simulator',
+    data_policy: { retains: false },
     models: [
       {
         model: 'acme/one',
@@ -77,6 +78,7 @@ const providers = [
     name: 'Own',
     wire: 'simulator',
     workspace: 'other',
+    data_policy: { retains: false },
     models: [{ model: 'secret/one' }, { model: 'acme/two' }],
   },
 ];
@@ -522,6 +524,28 @@ describe('GET /models/{author}/{slug}/endpoints', () => {
     const fastest = idsOf(await list('?sort=latency-low-to-high&q=acme'));
     expect(fastest[0]).toBe('acme/one');
     expect(idsOf(await list('?sort=throughput-high-to-low&q=acme'))[0]).toBe('acme/one');
+  });
+});
+
+describe('GET /endpoints/zdr', () => {
+  it('lists the endpoints of models in the list that retain no data', async () => {
+    const { status, body } = await get('/endpoints/zdr');
+    const data = body.data as unknown as Record<string, unknown>[];
+    expect(status).toBe(200);
+    expect(data.map(({ model_id, tag }) => [model_id, tag])).toEqual([
+      ['acme/one', 'second'],
+      ['bolt/free', 'second'],
+      ['bolt/free:free', 'second'],
+    ]);
+    const { body: one } = await get('/models/acme/one/endpoints');
+    expect(one.data['endpoints']).toContainEqual(data[0]);
+  });
+
+  it('lists the endpoints of a workspace to that workspace only', async () => {
+    const { body } = await get('/endpoints/zdr', otherKey);
+    const data = body.data as unknown as Record<string, unknown>[];
+    expect(data.map(({ model_id }) => model_id)).toContain('secret/one');
+    expect((await get('/endpoints/zdr', 'wrong')).status).toBe(401);
   });
 });
 

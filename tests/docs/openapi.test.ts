@@ -174,7 +174,17 @@ describe('the running gateway', () => {
     const listed = (await request('GET', '/api/v1/generations')) as unknown as { data: { id: string }[] };
     const query = `?id=${listed.data[0]!.id}`;
     await request('GET', '/api/v1/generation', { query });
-    for (const path of ['models', 'models/user', 'models/count', 'providers', 'images/models', 'key', 'files']) {
+    const lists = [
+      'models',
+      'models/user',
+      'models/count',
+      'endpoints/zdr',
+      'providers',
+      'images/models',
+      'key',
+      'files',
+    ];
+    for (const path of lists) {
       await request('GET', `/api/v1/${path}`);
     }
     await request('GET', '/api/v1/model/{model}', { path: { model: 'simulator/echo' } });

@@ -42,6 +42,7 @@ export function createModelsHandlers(
   | 'findModel'
   | 'retrieveModel'
   | 'listEndpoints'
+  | 'listZeroRetentionEndpoints'
   | 'listProviders',
   Handler
 > {
@@ -130,6 +131,18 @@ export function createModelsHandlers(
           architecture: writeArchitecture(row, row.isRouter ? 'Router' : undefined),
           endpoints: row.endpoints.map((endpoint) => writeEndpoint(endpoint, served, health)),
         },
+      };
+    },
+
+    /** `GET /endpoints/zdr`: those of the listed models that `provider.zdr` keeps. An alias does not list them again. */
+    async listZeroRetentionEndpoints(request) {
+      const rows = rowsFor(request.caller!).filter(({ model, aliasTarget }) => !model.hidden && !aliasTarget);
+      return {
+        data: rows.flatMap(({ model, endpoints }) =>
+          endpoints
+            .filter(({ retainsData }) => retainsData === false)
+            .map((endpoint) => writeEndpoint(endpoint, model, health)),
+        ),
       };
     },
 

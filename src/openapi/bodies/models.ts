@@ -115,6 +115,9 @@ export const modelEndpoints = inData(
   }),
 );
 
+/** @see docs/reference/models.md#endpoints */
+export const endpointList = inData(Type.Array(endpoint));
+
 export const providerList = inData(
   Type.Array(
     named(

@@ -4,6 +4,7 @@ import {
   imageModelList,
   model,
   modelCount,
+  endpointList,
   modelEndpoints,
   modelList,
   providerList,
@@ -85,6 +86,11 @@ export const modelOperations: Operations = {
     tag: 'Models',
     summary: 'List the endpoints of a model',
     response: { description: 'The model and its endpoints.', schema: modelEndpoints },
+  },
+  'GET /api/v1/endpoints/zdr': {
+    tag: 'Models',
+    summary: 'List the endpoints that retain no data',
+    response: { description: 'The endpoints of all models that are known to retain no data.', schema: endpointList },
   },
   'GET /api/v1/providers': {
     tag: 'Models',
