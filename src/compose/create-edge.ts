@@ -229,7 +229,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         audit: (caller, intern) => recordDaemonAccess(parts.management, caller, intern),
         now: currentTimeMs,
       }),
-      ...createScheduleHandlers(parts.schedules),
+      ...createScheduleHandlers(parts.schedules, deadlineMs),
       internBodyMs: deadlineMs,
       chatBodyMs,
       offersInterns: () => parts.interns.isOffered(),

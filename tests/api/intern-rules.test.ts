@@ -182,6 +182,7 @@ describe('a request that takes too long', () => {
       ['POST', `/interns/${id}/chat/completions`, named],
       ['POST', `/interns/${id}/invoke`, named],
       ['POST', `/interns/${id}/schedules`, named],
+      ['POST', `/interns/${id}/webhooks/token`, named],
       ['PUT', '/vault/secrets/a', { code: 408 }],
       ['POST', `/vault/interns/${id}/secrets/copy`, { code: 408 }],
     ] as const;

@@ -20,13 +20,21 @@ type ScheduleHandlerName =
   | 'deleteSchedule'
   | 'callWebhook';
 
-/** Limits of the body of a webhook. */
-const WEBHOOK_BODY = { bytes: 65_536, source: 'fixed for webhooks', ms: 10_000 };
+/** Limit of the body of a webhook. */
+const WEBHOOK_BYTES = 65_536;
 /** Calls of a token in this process. choice 716 */
 const CALLS_PER_MINUTE = 60;
 
-/** Schedules and webhooks of interns. @see docs/reference/intern-schedules.md */
-export function createScheduleHandlers(parts: ScheduleParts): Record<ScheduleHandlerName, ManagementHandler> {
+/**
+ * Schedules and webhooks of interns.
+ *
+ * @param bodyMs limit of the time in which the body of a webhook arrives, in milliseconds
+ * @see docs/reference/intern-schedules.md
+ */
+export function createScheduleHandlers(
+  parts: ScheduleParts,
+  bodyMs: number,
+): Record<ScheduleHandlerName, ManagementHandler> {
   const calls = new RevealLimit(parts.now, CALLS_PER_MINUTE);
   const noQuery = (request: FastifyRequest): void => readQuery(request, () => {});
   const internId = (request: FastifyRequest): string => pathParam(request, 'intern_id');
@@ -78,7 +86,7 @@ export function createScheduleHandlers(parts: ScheduleParts): Record<ScheduleHan
           },
         );
       }
-      const body = await readText(request);
+      const body = await readText(request, bodyMs);
       const runId = await receiveWebhook(parts, { internId: internId(request), token, body });
       reply.code(202).header('cache-control', 'no-store');
       return { run_id: runId, status: 'pending' };
@@ -86,11 +94,12 @@ export function createScheduleHandlers(parts: ScheduleParts): Record<ScheduleHan
   };
 }
 
-/** Reads a body of any content type as text. @throws {GatewayError} `payload_too_large`, `invalid_request` */
-async function readText({ raw }: FastifyRequest): Promise<string> {
+/** Reads a body of any content type as text. @throws {GatewayError} `payload_too_large`, `invalid_request`, `timeout` */
+async function readText({ raw }: FastifyRequest, ms: number): Promise<string> {
+  const limit = { bytes: WEBHOOK_BYTES, source: 'fixed for webhooks', ms };
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const share = new BodyShare(new BodyBudget(() => WEBHOOK_BODY.bytes)); // bodies of this size are not counted
-  readBody(raw, WEBHOOK_BODY, share, (error, body) => (error ? reject(error) : resolve(body!))); // one of them is set
+  const share = new BodyShare(new BodyBudget(() => WEBHOOK_BYTES)); // bodies of this size are not counted
+  readBody(raw, limit, share, (error, body) => (error ? reject(error) : resolve(body!))); // one of them is set
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await promise);
   } catch (cause) {
