@@ -48,7 +48,7 @@ it('serves a provider whose key is in the environment, and never shows the key',
   upstream.always(recording(new URL('text.whole.http', folder)));
   const secret = 'sk-proj-0123456789abcdef';
   const { url, key, said } = await start({ OPENAI_API_KEY: secret, OPENAI_BASE_URL: upstream.url });
-  expect(said()).toContain('OPENAI_API_KEY is set: models of openai as openai/… (catalog.auto_discover)');
+  await expect.poll(said).toContain('OPENAI_API_KEY is set: models of openai as openai/… (catalog.auto_discover)');
   expect(said()).not.toContain(secret);
 
   const answer = await fetch(`${url}/api/v1/responses`, {

@@ -87,7 +87,7 @@ describe('in a checkout', () => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;
     });
-    const ended = once(child, 'exit');
+    const ended = once(child, 'close'); // all its output is read
     await expect.poll(() => stdout).toBe('up\n');
     child.kill('SIGTERM');
     expect(await ended).toEqual([3, null]);

@@ -37,13 +37,13 @@ afterEach(async () => {
   await upstream.close();
 });
 
-const start = async (log: object, more: object = {}): Promise<void> => {
+const start = async (log: object, more: object = {}, timeouts: object = {}): Promise<void> => {
   const provider = {
     wire: 'openai-chat',
     base_url: upstream.url,
     api_key: [secrets.providerKey, secrets.otherKey],
     headers: { 'x-extra': secrets.header },
-    timeouts: { first_byte_ms: 200, idle_ms: 200 },
+    timeouts,
   };
   gateway = await startGateway({
     config: {
@@ -125,7 +125,8 @@ const read = (): Record<string, unknown>[] =>
 
 it('the log never contains a key, a prompt, a response or an end user, whatever fails, at the level trace', async () => {
   const telemetry = { otlp_endpoint: 'http://127.0.0.1:9', headers: { 'x-key': secrets.collector } };
-  await start({ level: 'trace', requests: true }, { telemetry });
+  const hasty = { first_byte_ms: 200, idle_ms: 200 };
+  await start({ level: 'trace', requests: true }, { telemetry }, hasty);
   const body = { input: secrets.prompt, user: secrets.user, session_id: secrets.user, metadata: { a: secrets.user } };
   for (const wire of ['chat', 'responses', 'anthropic', 'gemini']) {
     for (const trouble of troubles) {

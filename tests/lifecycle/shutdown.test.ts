@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { json, startUpstream, testKeys } from '../../src/testing/index.ts';
 import { cleanUp, openStream, startGateway } from './gateway-process.ts';
+import { heldModel, startHeldUpstream } from './held-upstream.ts';
 
 afterEach(cleanUp);
 
@@ -13,10 +14,12 @@ const slow = (ms: number, words: number) => ({ input: `[[slow ${ms}]] [[words ${
 
 describe('SIGTERM', () => {
   it('finishes the open stream, rejects new requests with 503 and exits with 0; the ledger is complete', async () => {
-    const gateway = await startGateway();
+    const held = await startHeldUpstream();
+    onTestFinished(held.close);
+    const gateway = await startGateway({ config: { providers: held.providers } });
     const before = await gateway.post({ input: 'before' });
     await before.text();
-    const stream = await openStream(gateway.post(slow(20, 60)));
+    const stream = await openStream(gateway.post({ model: heldModel, input: 'hi', stream: true }));
     await stream.readUntil('response.output_text.delta');
 
     gateway.running.child.kill('SIGTERM');
@@ -35,6 +38,7 @@ describe('SIGTERM', () => {
     const ready = await gateway.get('/ready');
     expect(ready.status).toBe(503);
 
+    held.release();
     const events = await stream.readAll();
     expect(events).toContain('response.completed');
     expect(events.endsWith('data: [DONE]\n\n')).toBe(true);
@@ -81,8 +85,10 @@ describe('SIGTERM', () => {
     const gateway = await startGateway({ config: { server: { shutdown_grace_ms: 100 } } });
     const stream = await openStream(gateway.post(slow(100, 1000)));
     const answer = gateway.post({ ...slow(100, 1000), stream: false });
+    answer.catch(() => {}); // it is awaited later
     await stream.readUntil('response.output_text.delta');
-    await expect.poll(async () => (await gateway.get('/ready')).status).toBe(200);
+    const readMetrics = async () => (await gateway.get('/metrics')).text();
+    await expect.poll(readMetrics).toMatch(/^headgate_open_requests 2$/m);
     expect(await gateway.end()).toBe(0);
     expect((await answer).status).toBe(503);
   });

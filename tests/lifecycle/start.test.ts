@@ -26,17 +26,14 @@ const isRoot = process.getuid?.() === 0;
 describe('the first start', () => {
   it('prints the keys once, and a curl line that works unchanged', async () => {
     const folder = makeFolder();
-    const startedAt = performance.now();
     const first = await startGateway({ folder, config: null });
     const { stdout } = first.running;
-    const startMs = performance.now() - startedAt;
     expect(stdout.match(/sk-rt-v1-[0-9a-f]{64}/g)).toHaveLength(2); // in the list and in the line to paste
     expect(stdout.match(/sk-rt-mgmt-v1-[0-9a-f]{64}/g)).toHaveLength(1);
 
     const line = /^curl [\s\S]*?[^\\]$/m.exec(stdout)![0];
     const answer = await shell('sh', ['-c', `${line} --silent --show-error`]);
     expect(JSON.parse(answer.stdout)).toMatchObject({ object: 'response', status: 'completed' });
-    expect(startMs).toBeLessThan(10_000); // the budget of one second is measured by bench/, on an idle machine
 
     expect(await first.end()).toBe(0);
     const second = await startGateway({ folder, config: null });
