@@ -10,7 +10,7 @@ import { openRaw } from './raw-client.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await testGateway({ timeouts: { receive_ms: 1000 } });
+  gateway = await testGateway();
 });
 afterAll(() => gateway.close());
 
@@ -101,12 +101,14 @@ describe('a body that is not read', () => {
   });
 
   it('gets one response if it does not arrive', async () => {
-    const answers = openRaw(gateway);
+    const hasty = await testGateway({ timeouts: { receive_ms: 1000 } });
+    const answers = openRaw(hasty);
     answers.sendHead({ authorization: 'Bearer nobody-knows-this-key', 'content-length': 1000 });
 
     await once(answers.socket, 'close'); // timeouts.receive_ms
 
     expect(answers.text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
+    await hasty.close();
   });
 });
 
@@ -155,7 +157,8 @@ describe('a body that is too large', () => {
   });
 
   it('is a 408 if it arrives one byte at a time', async () => {
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    const hasty = await testGateway({ timeouts: { receive_ms: 1000 } });
+    const socket = connect(Number(new URL(hasty.url).port), '127.0.0.1');
     await once(socket, 'connect');
     socket.write(
       `POST /api/v1/responses HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${testKeys.key}\r\n` +
@@ -172,6 +175,7 @@ describe('a body that is too large', () => {
     expect(text).toMatch(/^HTTP\/1\.1 408 /);
     expect(text).toContain('"code":408');
     expect(text).toMatch(/x-generation-id: gen-/i);
+    await hasty.close();
   });
 });
 

@@ -6,15 +6,38 @@ import {
   stallAfter,
   stallBeforeHeaders,
 } from '../../src/testing/scripted-responses.ts';
-import type { ScriptedRequest } from '../../src/testing/scripted-upstream.ts';
-import { answer, type Case, cases, type Lab, openFrames, openLab, stream, type WireName } from './lab.ts';
+import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import {
+  answer,
+  type Case,
+  cases,
+  type Lab,
+  openFrames,
+  openLab,
+  provider,
+  stream,
+  type WireName,
+  wires,
+} from './lab.ts';
 import { expectBroken, expectFailure, expectText, type Outcome } from './outcome.ts';
 
-let lab: Lab;
+/** Each has one timeout, so that a busy machine changes no error. */
+const timeouts = {
+  late: { first_byte_ms: 300 },
+  hasty: { idle_ms: 300 },
+  paced: { idle_ms: 1500 },
+  brief: { total_ms: 900 },
+};
+let upstream: ScriptedUpstream;
+let lab: Pick<Lab, 'ask' | 'close'>;
 beforeAll(async () => {
-  lab = await openLab();
+  upstream = await startUpstream();
+  const providers = Object.entries(timeouts).flatMap(([name, given]) =>
+    wires.map((wire) => provider(wire, name, upstream, { timeouts: given })),
+  );
+  lab = await openLab({ providers });
 });
-afterAll(() => lab.close());
+afterAll(() => Promise.all([lab.close(), upstream.close()]));
 
 /** Sends all kinds of requests concurrently, because each takes time, and waits until the upstream requests are aborted. */
 async function inAllWays(
@@ -22,8 +45,8 @@ async function inAllWays(
   judge: (outcome: Outcome, how: Case) => void,
   name = 'hasty',
 ): Promise<void> {
-  const before = lab.upstream.requests.length;
-  lab.upstream.always((request) => respond(caseOf(request)));
+  const before = upstream.requests.length;
+  upstream.always((request) => respond(caseOf(request)));
   await Promise.all(
     cases.map(async (how) => {
       const outcome = await lab.ask(how, { model: `${how.wire}/${name}` });
@@ -34,7 +57,7 @@ async function inAllWays(
       }
     }),
   );
-  for (const request of lab.upstream.requests.slice(before)) expect(await request.closed).toBe('aborted');
+  for (const request of upstream.requests.slice(before)) expect(await request.closed).toBe('aborted');
 }
 
 function caseOf({ path, body }: ScriptedRequest): Case {
@@ -49,6 +72,7 @@ it('returns 524 if the headers do not arrive in time', () =>
   inAllWays(
     () => stallBeforeHeaders(),
     (outcome) => expectFailure(outcome, 524, 'timeout', /sent no response within 300 ms/),
+    'late',
   ));
 
 it('returns 524 if the provider stops before any output', () =>
@@ -86,9 +110,9 @@ it('interrupts an endless slow response after its first words', () =>
   ));
 
 it('does not interrupt a response whose pauses stay below the limit', async () => {
-  lab.upstream.always((request) => throttle(answer(caseOf(request)), 300, 60));
+  upstream.always((request) => throttle(answer(caseOf(request)), 200, 100));
   await Promise.all(
-    cases.map(async (how) => expectText(await lab.ask(how, { model: `${how.wire}/hasty` }), 'Hello there.')),
+    cases.map(async (how) => expectText(await lab.ask(how, { model: `${how.wire}/paced` }), 'Hello there.')),
   );
 });
 
