@@ -405,7 +405,7 @@ describe('containers', () => {
 
   it('stop when they are idle, with what processes in the background have changed', async () => {
     const { openProcess, list } = await openHost();
-    const { open, driver, counts } = openProcess({ idleMs: 5 });
+    const { open, driver, counts } = openProcess({ idleMs: 300 });
     const container = await open('c');
     const [sandbox] = driver.running.values();
     await sandbox!.change({ write: { log: 'later' } });

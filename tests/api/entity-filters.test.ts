@@ -41,7 +41,7 @@ const ask = manage(() => gateway);
 const settings = (more: object = {}) => ({
   catalog: { builtin: false },
   providers: [{ id: 'acme', wire: 'openai-chat', base_url: upstream.url, models: [{ model: 'acme/one' }] }],
-  guardrails: { analyzer_url: analyzer.url, analyzer_timeout_ms: 300, ...more },
+  guardrails: { analyzer_url: analyzer.url, analyzer_timeout_ms: 30_000, ...more },
 });
 beforeAll(async () => {
   [upstream, analyzer] = await Promise.all([startUpstream(), startUpstream()]);
@@ -171,6 +171,7 @@ describe('an analyzer that', () => {
     const key = await createKey(person('block'), { slug: 'email', action: 'redact' });
     if (answer === 'down') await analyzer.down();
     else analyzer.respond(answer);
+    if (says.includes('within')) await gateway.reload(settings({ analyzer_timeout_ms: 300 }));
     try {
       const { status, response, text } = await request(key, fresh('Ada Lovelace, a@b.co'));
       expect(status).toBe(200);
@@ -187,6 +188,7 @@ describe('an analyzer that', () => {
       ]);
     } finally {
       if (answer === 'down') await analyzer.up();
+      if (says.includes('within')) await gateway.reload(settings());
     }
   });
 

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openSqliteStorage } from '../../src/platform/storage/sqlite/open.ts';
 import { json } from '../../src/testing/scripted-responses.ts';
-import { findFreePort } from '../../src/testing/free-port.ts';
 import { type TestGateway, testGateway, testKeys } from '../../src/testing/index.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { cleanUp, startGateway } from '../lifecycle/gateway-process.ts';
@@ -57,7 +56,7 @@ describe('an image generation', () => {
   });
 
   it('fails with a status of its path if it cannot be counted', async () => {
-    const url = `redis://127.0.0.1:${await findFreePort()}`;
+    const url = 'redis://127.0.0.1:9';
     const gateway = await open({ counters: { url, on_failure: 'closed' }, limits: { requests_per_minute: 9 } });
     expect((await gateway.post('/responses', { model: 'simulator/echo', input: 'Hi' })).status).toBe(503);
     const refused = await draw(gateway, small);

@@ -154,7 +154,7 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
   it('is a 524 if the deadline passes before the image is ready', async () => {
     await gateway.close();
     gateway = await testGateway({
-      images: { request_ms: 300, stream_ms: 300 },
+      images: { request_ms: 600, stream_ms: 600 },
       providers: [
         {
           id: 'flux',
@@ -170,7 +170,7 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
     upstream.always(pending);
     const session_id = newSession();
     expect(failureOf(await ask({ stream, session_id }))).toMatchObject({ status: 524 });
-    expect(upstream.requests.length).toBeGreaterThan(2);
+    expect(upstream.requests.length).toBeGreaterThan(1);
     expect(await rowsOf(gateway.dataDir, session_id)).toMatchObject([{ outcome: 'failed', cost_nano_usd: 0 }]);
   });
 

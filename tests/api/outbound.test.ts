@@ -72,7 +72,6 @@ const settings = () => ({
   max_bytes: 64 * 1024,
   request_bytes: 100 * 1024,
   request_urls: 3,
-  idle_ms: 300,
 });
 const open = (outbound: object = {}, more: object = {}) =>
   testGateway({ providers: providers(), outbound: { ...settings(), ...outbound }, ...more });
@@ -391,12 +390,14 @@ describe('a failed fetch is a 400 that names the part', () => {
 
   it('a server that does not respond', async () => {
     serve = () => {};
+    await gateway.reload({ providers: providers(), outbound: { ...settings(), idle_ms: 300 } });
 
     expect(await refused([image(`${filesUrl}/a`)])).toMatchObject({
       status: 400,
       error_type: 'image_download_failed',
       message: 'input[0].content[0].image_url: It did not arrive in time.',
     });
+    await gateway.reload({ providers: providers(), outbound: settings() });
   });
 
   it('an unreachable server', async () => {

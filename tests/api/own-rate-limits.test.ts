@@ -98,7 +98,7 @@ describe.each(holders)('rate limits of %s', (_, open) => {
     const { path, key } = await open();
     await ask('PATCH', path, { concurrent_streams: 1 });
     const client = new AbortController();
-    const slow = { ...body, input: '[[slow 200]] one two three four five six seven eight', stream: true };
+    const slow = { ...body, input: '[[slow 200]] [[words 1000]]', stream: true };
     const first = await gateway.post('/responses', slow, { key, signal: client.signal });
     expect(first.status).toBe(200);
     expect((await infer(key, { stream: true })).text).toContain('1 streams at a time (concurrent_streams of the');

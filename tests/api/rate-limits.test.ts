@@ -91,7 +91,7 @@ it('a model that a router chooses counts like a named one', async () => {
 it('open streams are counted, and are released if the client disconnects', async () => {
   gateway = await testGateway({ limits: { workspace: { concurrent_streams: 1 } } });
   const client = new AbortController();
-  const slow = { model: 'simulator/echo', input: '[[slow 200]] one two three four five six seven eight', stream: true };
+  const slow = { model: 'simulator/echo', input: '[[slow 200]] [[words 1000]]', stream: true };
   const first = await gateway.post('/responses', slow, { signal: client.signal });
   expect(first.status).toBe(200); // its headers come with its first words
   const refused = await gateway.post('/responses', { ...body, stream: true });

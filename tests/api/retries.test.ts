@@ -297,7 +297,7 @@ it('retries are on by default', async () => {
 
 describe('a deadline', () => {
   it('that passes during an attempt ends the request: no retry follows', async () => {
-    await open({ timeouts: { request_ms: 300 } });
+    await open({ timeouts: { request_ms: 1000 } });
     upstream.always(stallAfter(0, json({})));
     const response = await gateway.post('/responses', { model: 'openai-chat/m', input: 'Hello' });
     expect(response.status).toBe(408);

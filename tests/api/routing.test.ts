@@ -395,13 +395,15 @@ describe('routers', () => {
 
   describe('auto with a classifier', () => {
     const says = (text: string) => json(wholeBody('openai-chat', text));
-    const routers = {
+    const routersOf = (timeout_ms: number) => ({
       auto: {
         rankings: { math: ['acme/dear'], default: ['acme/cheap'] },
-        classifier: { model: 'small/one', timeout_ms: 300 },
+        classifier: { model: 'small/one', timeout_ms },
       },
-    };
-    const withClassifier = () => open(models, [{ model: 'small/one', pricing: usd(1) }], { routers });
+    });
+    const routers = routersOf(10_000);
+    const withClassifier = (given: object = routers) =>
+      open(models, [{ model: 'small/one', pricing: usd(1) }], { routers: given });
     const stageOf = ({ body }: Answered) => body.router_metadata?.pipeline?.[0]?.data;
 
     it('sends it the turns and the names of the tools, and records that separately', async () => {
@@ -462,7 +464,7 @@ describe('routers', () => {
     });
 
     it('does not wait for it', async () => {
-      await withClassifier();
+      await withClassifier(routersOf(300));
       beta.always(async (request) => {
         await request.closed;
         return json({});

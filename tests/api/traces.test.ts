@@ -202,7 +202,7 @@ describe('a collector that', () => {
     }
     const begun = performance.now();
     await gateway.close();
-    expect(performance.now() - begun).toBeLessThan(6000);
+    expect(performance.now() - begun).toBeLessThan(30_000);
   });
 
   it('is unreachable does not affect requests', async () => {

@@ -287,7 +287,7 @@ describe('tunnels of the egress proxy', () => {
   });
 
   it('end if a client says nothing, or greets without end', async () => {
-    await using proxy = await lab.open(['files.example.org'], { beginMs: 50 });
+    await using proxy = await lab.open(['files.example.org'], { beginMs: 300 });
     for (const text of ['', '\x16\x03\x01\x3f\xff\x01\x00\x3f\xf0']) {
       const tunnel = proxy.connect(connectTo('files.example.org:443'));
       await tunnel.expect(/ 200 /);
@@ -364,7 +364,7 @@ describe('the egress proxy', () => {
   });
 
   it('closes idle connections', async () => {
-    await using proxy = await lab.open(['*'], { idleMs: 50 });
+    await using proxy = await lab.open(['*'], { idleMs: 300 });
     lab.answer = () => {};
     expect(await ask(proxy, get('http://files.example.org/'))).toMatch(/^(HTTP\/1\.1 502 |$)/);
     const { secure } = await openTls(proxy, 'files.example.org:443', 'files.example.org');

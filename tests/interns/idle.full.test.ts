@@ -21,7 +21,7 @@ afterEach(cleanUp);
  */
 function readMemory(pid: number): number {
   try {
-    const kib = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1];
+    const kib = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0;
     return Number(kib) * 1024;
   } catch (error) {
     // Without the permission to read it, the test fails: it must not pass unmeasured.

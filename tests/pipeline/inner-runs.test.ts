@@ -118,7 +118,7 @@ describe('an inner run', () => {
   it('ends at its deadline', async () => {
     let failure: unknown;
     serve = (parent) =>
-      inner(parent, { timeoutMs: 50 }).catch((error: unknown) => {
+      inner(parent, { timeoutMs: 1000 }).catch((error: unknown) => {
         failure = error;
       });
     lab.script('openai-chat', 0, { text: 'late', after: 'silence' }, { text: 'Sunny.' });

@@ -446,7 +446,7 @@ describe('a server that is a process', () => {
       import { createMcpClient } from '${source}/mcp/mcp-client.ts';
       const client = createMcpClient({ settings: () => (${JSON.stringify(limits)}), version: '1', exited() {} });
       const target = { type: 'process', command: process.execPath, args: ['${file}'], env: {} };
-      const [tool] = await client.listTools({ label: 'x', owner: 'x', timeoutMs: 1000, target }, new AbortController().signal);
+      const [tool] = await client.listTools({ label: 'x', owner: 'x', timeoutMs: 60000, target }, new AbortController().signal);
       console.log(tool.name);`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', gateway], {
       stdio: ['ignore', 'pipe', 'inherit'],

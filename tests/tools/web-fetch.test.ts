@@ -32,7 +32,7 @@ beforeAll(async () => {
     response.end('secret');
   });
   [siteUrl, insideUrl] = await Promise.all([listen(site), listen(inside)]);
-  lab = await openToolLab({ outbound: { allow: [new URL(siteUrl).host], idle_ms: 300 } });
+  lab = await openToolLab({ outbound: { allow: [new URL(siteUrl).host], idle_ms: 1000 } });
 });
 afterAll(async () => {
   await lab.close();

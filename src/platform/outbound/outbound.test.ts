@@ -458,8 +458,8 @@ describe('bounds', () => {
 
   it('a fetch that is cancelled while it waits leaves the queue', async () => {
     answer = () => {};
-    const outbound = open({ settings: { parallel: 1, timeoutMs: 400 } });
-    const first = failure(outbound.fetchUrl('http://public.example.org/1'));
+    const outbound = open({ settings: { parallel: 1 } });
+    const first = failure(outbound.fetchUrl('http://public.example.org/1', { timeoutMs: 400 }));
 
     expect(await reasonOf(outbound.fetchUrl('http://public.example.org/2', { timeoutMs: 20 }))).toBe('timeout');
     expect((await first).reason).toBe('timeout');

@@ -260,10 +260,15 @@ describe('a response', () => {
 });
 
 describe('a request through a package', () => {
-  const timeouts = { connectMs: 100, firstByteMs: 500, idleMs: 60, totalMs: 1000 };
+  const patient = { connectMs: 30_000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
   const found = { name: '@ai-sdk/fake-package', url: new URL('fake-package.ts', import.meta.url).href };
 
-  function ask(upstreamModel: string, models: FakeSettings['models'], signal = new AbortController().signal) {
+  function ask(
+    upstreamModel: string,
+    models: FakeSettings['models'],
+    signal = new AbortController().signal,
+    timeouts = patient,
+  ) {
     const asked: FakeSettings['asked'] = [];
     const settings = { models, asked } as unknown as Record<string, unknown>;
     const entry = { name: 'Fake', apiKeys: ['key'], headers: {}, timeouts, settings } as unknown as ProviderEntry;
@@ -310,7 +315,11 @@ describe('a request through a package', () => {
   });
 
   it('does not wait for ever', async () => {
-    await expect(readAll(ask('mute', { mute: 'silence' }).frames)).rejects.toMatchObject({ kind: 'upstream_timeout' });
+    const hasty = { ...patient, firstByteMs: 60, idleMs: 60 };
+    const { signal } = new AbortController();
+    await expect(readAll(ask('mute', { mute: 'silence' }, signal, hasty).frames)).rejects.toMatchObject({
+      kind: 'upstream_timeout',
+    });
   });
 
   it('ends when the client leaves', async () => {

@@ -45,8 +45,16 @@ async function readPaths(listing: AsyncIterable<SandboxEntry[]>): Promise<string
 const listFinds = (): number[] =>
   readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'latin1')
     .split(' ')
-    .filter((pid) => pid !== '' && readFileSync(`/proc/${pid}/comm`, 'latin1') === 'find\n')
+    .filter((pid) => pid !== '' && readName(pid) === 'find\n')
     .map(Number);
+
+function readName(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'latin1');
+  } catch {
+    return ''; // it has ended
+  }
+}
 
 describe.runIf(process.platform === 'linux')('the home folder of a sandbox', () => {
   it('lets other work run while it writes and removes many entries', async () => {

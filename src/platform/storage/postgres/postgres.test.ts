@@ -57,8 +57,10 @@ function testPostgres(): void {
 
   it('does not wait for a server that falls silent, and asks over another connection afterwards', async () => {
     const url = await createDatabase('silent');
+    const patient = await openPostgresStorage(url, { poolSize: 1 });
+    await patient.migrate();
+    await patient.close();
     const storage = await openPostgresStorage(url, { poolSize: 1, limitMs: 1000 });
-    await storage.migrate();
     const blocker = new pg.Client({ connectionString: url });
     await blocker.connect();
     await blocker.query('begin; lock table keys in access exclusive mode');
