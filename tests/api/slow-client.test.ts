@@ -88,7 +88,7 @@ describe.each(wires)('%s, a client that does not read', (wire) => {
     expect(written).toBeLessThan(kernelBytes);
     // The gateway, the provider and the client are all in this process. The text so far has to be kept: the last event
     // repeats it.
-    expect(held - written).toBeLessThan(3 * MiB);
+    expect(held - written).toBeLessThan(8 * MiB); // of 100 MiB
     socket.destroy();
     expect(await lab.upstream.requests.at(-1)?.closed).toBe('aborted');
   });

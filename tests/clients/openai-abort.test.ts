@@ -1,12 +1,14 @@
 import OpenAI from 'openai';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { holdTimers } from '../interns/hold-timers.ts';
 import { type BackEnd, startBackEnds } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
 
 const backEnds = await startBackEnds();
 // Long enough for the first words on a busy machine: the stream must be interrupted after them.
-const hasty = await startBackEnds({ timeouts: { request_ms: 700 } });
+const hasty = await startBackEnds({ timeouts: { request_ms: 2000 } });
 const chatty = await startBackEnds({ server: { keep_alive_comment_ms: 10 } });
+afterEach(() => void vi.restoreAllMocks());
 afterAll(async () => {
   await backEnds.close();
   await hasty.close();
@@ -68,35 +70,52 @@ describe.each(backEnds.all)('an abort in the openai client with $kind', (backEnd
   it('aborts the request to the provider at the timeout of the client', async () => {
     backEnd.takeUpstreamBodies();
     const input = backEnd.script('Count', held);
-
-    await expect(client.responses.create({ model, input }, { timeout: 150 })).rejects.toBeInstanceOf(
+    const timeout = 123_456;
+    const timers = holdTimers(timeout);
+    const answer = expect(client.responses.create({ model, input }, { timeout })).rejects.toBeInstanceOf(
       OpenAI.APIConnectionTimeoutError,
     );
+    await expect.poll(() => timers.list().length).toBe(1);
+    const request = isHttp ? await backEnd.nextUpstreamRequest() : undefined;
 
-    if (isHttp) expect(await (await backEnd.nextUpstreamRequest()).closed).toBe('aborted');
+    timers.end(timeout);
+
+    await answer;
+    if (request) expect(await request.closed).toBe('aborted');
   });
 });
 
-describe.each(hasty.all)('the deadline of the gateway in the openai client with $kind', (backEnd) => {
-  const client = openaiClient(backEnd);
-  const { model } = backEnd;
+/** With all back ends at the same time: each waits for the deadline. */
+describe('the deadline of the gateway in the openai client', () => {
+  const onAll = (act: (backEnd: BackEnd) => Promise<void>) =>
+    Promise.all(
+      hasty.all.map((backEnd) =>
+        act(backEnd).catch((cause: Error) => {
+          throw new Error(`${backEnd.kind}: ${cause.message}`, { cause });
+        }),
+      ),
+    );
 
-  it('returns 408 before any output', async () => {
-    const answer = client.responses.create({ model, input: backEnd.script('Count', held) });
+  it('returns 408 before any output', () =>
+    onAll(async (backEnd) => {
+      const input = backEnd.script('Count', held);
+      const answer = openaiClient(backEnd).responses.create({ model: backEnd.model, input });
 
-    await expect(answer).rejects.toMatchObject({ status: 408, error: { metadata: { error_type: 'timeout' } } });
-  });
+      await expect(answer).rejects.toMatchObject({ status: 408, error: { metadata: { error_type: 'timeout' } } });
+    }));
 
-  it('ends a stream with an error', async () => {
-    const stream = client.responses.stream({ model, input: backEnd.script('Count', held) });
-    let text = '';
-    stream.on('response.output_text.delta', ({ delta }) => {
-      text += delta;
-    });
+  it('ends a stream with an error', () =>
+    onAll(async (backEnd) => {
+      const input = backEnd.script('Count', held);
+      const stream = openaiClient(backEnd).responses.stream({ model: backEnd.model, input });
+      let text = '';
+      stream.on('response.output_text.delta', ({ delta }) => {
+        text += delta;
+      });
 
-    await expect(stream.finalResponse()).rejects.toMatchObject({ code: 'timeout' });
-    expect(text).toMatch(/^One two/);
-  });
+      await expect(stream.finalResponse()).rejects.toMatchObject({ code: 'timeout' });
+      expect(text).toMatch(/^One two/);
+    }));
 });
 
 describe.each(chatty.all)('comments that keep a stream open, in the openai client with $kind', (backEnd) => {

@@ -44,13 +44,15 @@ async function killAndRetry(point: string): Promise<unknown> {
   });
   using database = new DatabaseSync(join(folder, 'data', 'headgate.db'), { readOnly: true, timeout: 5000 });
   const count = (from: string) => Number(database.prepare(`select count(*) as found from ${from}`).get()?.['found']);
+  const countAgents = () => listProcesses(1).filter(({ pid, command }) => isAgentOf(id, pid, command)).length;
+  await vi.waitFor(() => expect(countAgents(), point).toBe(1)); // that of the killed gateway ends with it, but not at once
   const counts = {
     interns: count('interns'),
     vaults: count('vaults'),
     vaultKeys: count('vault_keys'),
     containers: count('containers'),
     keys: count('keys where intern_id is not null'),
-    agents: listProcesses(1).filter(({ pid, command }) => isAgentOf(id, pid, command)).length,
+    agents: countAgents(),
   };
   await second.end();
   return { point, status: retry.status === 200 || retry.status === 201, ...counts };

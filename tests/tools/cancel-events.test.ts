@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { seededRandom } from '../../src/routing/routing-context.ts';
 import { isFull } from '../../src/testing/full.ts';
 import { testSeed } from '../../src/testing/seed.ts';
 import { paint } from '../api/images-lab.ts';
-import { type LedgerRow, newSession, readRows, rowsOf } from '../api/ledger-rows.ts';
+import { type LedgerRow, newSession, readRows } from '../api/ledger-rows.ts';
 import { defaultCounts } from '../clients/turn.ts';
 import { type LongRun, type LongRunWire, longRunWires, openLongRun, type PlayedRun } from './long-run.ts';
 
@@ -87,9 +87,10 @@ describe.each(isFull ? longRunWires : (['openai-chat'] as const))('a long run on
         left.push(played);
         for (const { what, ended } of played.activities) if ((await ended).how === 'aborted') aborted.add(what);
       }
-      await rowsOf(run.gateway.dataDir, left.at(-1)!.session);
-      const rows = readRows(run.gateway.dataDir);
-      for (const played of left) checkRows(rows, played);
+      await vi.waitFor(() => {
+        const rows = readRows(run.gateway.dataDir);
+        for (const played of left) checkRows(rows, played);
+      });
       expect(aborted).toContain('outer model');
       if (isComplete) expect([...aborted].toSorted()).toEqual(kinds.toSorted());
     },

@@ -220,8 +220,11 @@ describe.each(modes)('a panel, %s', (mode) => {
     for (const request of waiting) expect(await request.closed).toBe('aborted');
     const [row] = await rowsOf(lab.gateway.dataDir, session);
     expect(row).toMatchObject({ outcome: 'cancelled' });
-    const inner = readRows(lab.gateway.dataDir).filter((each) => each['parent_id'] === row!.id);
-    expect(inner.filter(({ outcome }) => outcome === 'cancelled')).toHaveLength(silent);
+    const countCancelled = () =>
+      readRows(lab.gateway.dataDir).filter(
+        ({ parent_id: parent, outcome }) => parent === row!.id && outcome === 'cancelled',
+      ).length;
+    await expect.poll(countCancelled).toBe(silent);
     expect(seen.filter((request) => roleOf(request) === 'outer')).toHaveLength(1);
   });
 });

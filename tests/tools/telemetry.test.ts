@@ -125,5 +125,14 @@ describe.each(modes)('a request with server tools, %s', (mode) => {
         .slice(known)
         .find(({ name }) => name === `execute_tool ${held.type}`);
     await expect.poll(() => cancelled()?.attributes['error.type']).toBe('cancelled');
+    // The last one of its trace: none arrives in the next test.
+    await expect
+      .poll(() =>
+        receiver
+          .spans()
+          .slice(known)
+          .some(({ kind }) => kind === 2),
+      )
+      .toBe(true);
   });
 });

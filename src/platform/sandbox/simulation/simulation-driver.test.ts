@@ -71,7 +71,7 @@ describe('a simulated sandbox', () => {
   it('keeps files between commands, and after a command that had to be killed', async () => {
     const sandbox = await start();
     await run(sandbox, 'echo one > a; mkdir -p b/c; ln -s ../a b/link; echo é > /tmp/t');
-    const started = await run(sandbox, 'echo two >> a; while :; do :; done', { timeoutMs: 1500 });
+    const started = await run(sandbox, 'echo two >> a; while :; do :; done', { timeoutMs: 3000 });
     expect(started.outcome).toEqual({ type: 'timeout' });
     expect(await text(sandbox, 'cat b/link /tmp/t')).toBe('one\ntwo\né\n');
   });
