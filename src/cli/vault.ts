@@ -109,12 +109,12 @@ export async function setSecret(
   terminal: Terminal,
   config: LoadedConfig,
   wanted: string,
-  options: VaultOptions & { host: string[] },
+  { hosts, ...options }: VaultOptions & { hosts: string[] },
 ): Promise<void> {
   if (!terminal.openInput) throw new CommandError('There is no standard input to read the value from.');
   const value = await readSecretValue(terminal.openInput(), terminal.stderr);
   const stored = await withVaults(terminal, config, options, async ({ parts, caller, place }) => {
-    const body = { ...checkPutSecret({ value, hosts: options.host }), ...checkSecretName({ name: wanted }) };
+    const body = { ...checkPutSecret({ value, hosts }), ...checkSecretName({ name: wanted }) };
     return putSecret(parts, caller, place, body);
   });
   printJson(terminal, writeSecret(stored));
@@ -127,7 +127,7 @@ export async function removeSecret(
   options: VaultOptions,
 ): Promise<void> {
   await withVaults(terminal, config, options, ({ parts, caller, place }) => deleteSecret(parts, caller, place, name));
-  terminal.stdout.write(`Deleted "${name}". Requests get it no more.\n`);
+  terminal.stdout.write(`Deleted "${name}". Requests no longer receive it.\n`);
 }
 
 /** Copies secrets of the workspace into the vault of an intern, all or none. */

@@ -19,10 +19,10 @@ export function addVaultCommands(program: Command, { terminal, loadForStore, add
     });
   addWithPlace('set', 'store a secret; its value is read from the standard input, or typed without echo')
     .argument(...nameArgument)
-    .requiredOption('--host <host...>', 'hosts that may get it, by their exact names')
-    .action(async (name: string, options: SourceOptions & VaultOptions & { host: string[] }) => {
+    .requiredOption('--host <host...>', 'exact names of the hosts that may receive the secret')
+    .action(async (name: string, { host: hosts, ...options }: SourceOptions & VaultOptions & { host: string[] }) => {
       const { setSecret } = await import('../vault.ts');
-      await setSecret(terminal, load(options), name, options);
+      await setSecret(terminal, load(options), name, { ...options, hosts }); // `host` would be `server.host`
     });
   addWithPlace('delete', 'delete a secret')
     .argument(...nameArgument)
