@@ -196,6 +196,7 @@ model_list:
       model: groq/x
       api_key: gsk-second-secret
       extra_headers: { X-Token: third-secret }
+      organization: sixth-secret
   - { model_name: d, litellm_params: { model: openai/x, api_base: "https://user:fourth-secret@host/v1" } }
 general_settings: { master_key: sk-master-secret, database_url: "postgres://u:fifth-secret@db/x" }
 `;
@@ -207,8 +208,11 @@ general_settings: { master_key: sk-master-secret, database_url: "postgres://u:fi
       'OPENAI_API_KEY',
       'GROQ_API_KEY',
       'HEADER_X_TOKEN',
+      'HEADER_OPENAI_ORGANIZATION',
       'LITELLM_MASTER_KEY',
     ]);
+    const place = 'model_list[2].litellm_params.organization';
+    expect(imported.report.variables.get('HEADER_OPENAI_ORGANIZATION')).toContain(place);
     expect(load(imported).providers.map(({ id, models }) => [id, models.length])).toEqual([
       ['openai', 2],
       ['groq', 1],

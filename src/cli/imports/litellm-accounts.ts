@@ -106,13 +106,18 @@ function readAddress(value: string, version: string | undefined, env: AccountPar
 
 /** Headers may hold keys, so every literal value becomes a variable. */
 function readHeaders(params: ForeignSection, keys: KeyVariables): Record<string, string> | undefined {
-  const [extra, plain] = [params.take('extra_headers'), params.take('headers')];
-  const given = { ...(isMapping(plain) ? plain : {}), ...(isMapping(extra) ? extra : {}) };
+  const given = new Map<string, { value: unknown; place: string }>();
+  for (const field of ['headers', 'extra_headers']) {
+    const section = params.take(field);
+    for (const [name, value] of Object.entries(isMapping(section) ? section : {})) {
+      given.set(name, { value, place: `${field}.${name}` });
+    }
+  }
   const organization = params.takeText('organization');
-  if (organization !== undefined) given['OpenAI-Organization'] = organization;
+  if (organization !== undefined) given.set('OpenAI-Organization', { value: organization, place: 'organization' });
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(given)) {
-    const reference = keys.refer(String(value), `HEADER_${name}`, params.place(`extra_headers.${name}`));
+  for (const [name, { value, place }] of given) {
+    const reference = keys.refer(String(value), `HEADER_${name}`, params.place(place));
     if (reference !== undefined) headers[name] = reference;
   }
   return Object.keys(headers).length === 0 ? undefined : headers;

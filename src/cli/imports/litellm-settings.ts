@@ -75,7 +75,7 @@ export function importSettings(
   if (masterKey) {
     general.change(
       'master_key',
-      'calls models as before, but does not administer; headgate keys create --management does',
+      'calls models as before, but cannot administer the gateway; create a key for that with headgate keys create --management',
     );
   }
   const logsJson = litellm.takeFlag('json_logs');
