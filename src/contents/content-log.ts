@@ -104,7 +104,7 @@ export function openContentLog({
 }: ContentLogOptions): ContentLog {
   const waiting: Waiting[] = [];
   let ready: Ready[] = [];
-  let underway: readonly Ready[] = [];
+  let storing: readonly Ready[] = [];
   let pendingBytes = 0;
   let dropped = 0;
   let isDropping = false;
@@ -120,7 +120,7 @@ export function openContentLog({
 
   function release(bytes: number): void {
     pendingBytes -= bytes;
-    if (waiting.length + ready.length + underway.length === 0) isDropping = false;
+    if (waiting.length + ready.length + storing.length === 0) isDropping = false;
   }
 
   function settle(run: Waiting): void {
@@ -157,17 +157,17 @@ export function openContentLog({
     while (ready.length > 0) {
       const group = takeGroup(ready);
       ready = ready.slice(group.length);
-      underway = group;
+      storing = group;
       try {
         await store.append(group.map(({ record }) => record));
       } catch (error) {
         ready = [...group, ...ready];
-        underway = [];
+        storing = [];
         if (!isFailing) log('content write failed', { cause: causeOf(error) });
         isFailing = true;
         throw error;
       }
-      underway = [];
+      storing = [];
       isFailing = false;
       release(group.reduce((sum, { weight }) => sum + weight, 0));
       await nextTurn();
@@ -218,8 +218,8 @@ export function openContentLog({
     },
     async find(id) {
       settleAll();
-      const onItsWay = [...underway, ...ready].find(({ record }) => record.id === id);
-      if (onItsWay) return onItsWay.record;
+      const pending = [...storing, ...ready].find(({ record }) => record.id === id);
+      if (pending) return pending.record;
       return callStore(() => store.find(id));
     },
     flush,

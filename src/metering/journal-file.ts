@@ -26,8 +26,8 @@ const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 const zeros = Buffer.alloc(64 * 1024);
 
 /**
- * A file of lines followed by reserved space. The next line overwrites a partial line. A reader skips it, because it
- * has no line end.
+ * A file of lines, followed by reserved space. A partial line has no line end, so readers skip it, and the next line
+ * overwrites it.
  */
 export class JournalFile {
   /** Bytes of the lines. */
@@ -119,6 +119,6 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Stands for no file: writes fail. */
+/** A placeholder before a file is open, and after it was closed. Writes fail. */
 export const closedFile = new JournalFile(CLOSED, nodeDisk, '');
 closedFile.close();

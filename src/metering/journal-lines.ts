@@ -8,9 +8,14 @@ export interface OrphanedRecords {
   entries: LedgerEntry[];
   /** Number of estimates of requests that were in flight when it ended. They are the last entries. */
   interrupted: number;
-  /** Foreign or damaged lines, without lines that were never acknowledged. */
+  /** Complete lines that cannot be read: damaged ones, and those of another format. */
   unreadable: string[];
 }
+
+/** The first value of a start line. Journals of earlier builds contain it, so it must not change. */
+const START = 'underway';
+/** The first value of an end line. */
+const END = 'end';
 
 /** Serializes an entry as a line, without the line end. */
 export function serializeEntry(entry: LedgerEntry): string {
@@ -82,35 +87,35 @@ const endFields = [
 ] as readonly (keyof LedgerEntry)[];
 
 /**
- * Serializes a start line: a list, half as long as an entry. The values are named one by one, because reading them by
- * a list of names costs twice as much. Trailing values are omitted, because few requests have them.
+ * Serializes a start line as a list, half as long as an entry. The code names each field, because a loop over the names
+ * costs twice as much. Trailing values that a request does not have are omitted.
  */
-export function serializeInFlight(underway: InFlightEntry): string {
-  const { apiType, lines, parentId } = underway;
+export function serializeInFlight(inFlight: InFlightEntry): string {
+  const { apiType, lines, parentId } = inFlight;
   const line: unknown[] = [
-    'underway',
-    underway.id,
-    underway.createdAtMs,
-    underway.workspaceId,
-    underway.keyHash,
-    underway.memberId,
-    underway.requestedModel,
-    underway.router,
-    underway.task,
-    underway.model,
-    underway.provider,
-    underway.providerId,
-    underway.endpointId,
-    underway.tier,
-    underway.isByok,
-    underway.streamed,
-    underway.sessionId,
-    underway.endUser,
-    underway.inputTokens,
-    underway.outputTokens,
-    String(underway.costNanoUsd),
-    String(underway.inputCostNanoUsd),
-    underway.priced,
+    START,
+    inFlight.id,
+    inFlight.createdAtMs,
+    inFlight.workspaceId,
+    inFlight.keyHash,
+    inFlight.memberId,
+    inFlight.requestedModel,
+    inFlight.router,
+    inFlight.task,
+    inFlight.model,
+    inFlight.provider,
+    inFlight.providerId,
+    inFlight.endpointId,
+    inFlight.tier,
+    inFlight.isByok,
+    inFlight.streamed,
+    inFlight.sessionId,
+    inFlight.endUser,
+    inFlight.inputTokens,
+    inFlight.outputTokens,
+    String(inFlight.costNanoUsd),
+    String(inFlight.inputCostNanoUsd),
+    inFlight.priced,
   ];
   const isUsual = lines === undefined && parentId === undefined;
   if (!isUsual || apiType !== undefined) line.push(apiType ?? null);
@@ -119,10 +124,10 @@ export function serializeInFlight(underway: InFlightEntry): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** Serializes an end line: a third of an entry. The start line has the rest. */
+/** Serializes an end line, a third as long as an entry. The start line has the other fields. */
 export function serializeEnd(entry: LedgerEntry): string {
   const line: unknown[] = [
-    'end',
+    END,
     entry.id,
     entry.tier,
     entry.outcome,
@@ -144,33 +149,33 @@ export function serializeEnd(entry: LedgerEntry): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** @param line a start line or an end line, without its name */
+/** Returns the fields of a line by name. @param line a start line or an end line, without its first value */
 const readList = <Field extends string>(fields: readonly Field[], line: readonly unknown[]) =>
   Object.fromEntries(fields.map((field, index) => [field, line[index]]));
 
 /** Whether the start line and the end line contain the complete entry. */
-export const isComplete = (underway: InFlightEntry, entry: LedgerEntry): boolean =>
+export const isComplete = (inFlight: InFlightEntry, entry: LedgerEntry): boolean =>
   entry.lines === undefined &&
-  underway.lines === undefined &&
+  inFlight.lines === undefined &&
   entry.special === undefined &&
   entry.pictures === undefined &&
-  entry.model === underway.model &&
-  entry.endpointId === underway.endpointId &&
-  entry.provider === underway.provider &&
-  entry.providerId === underway.providerId &&
-  entry.isByok === underway.isByok &&
-  entry.router === underway.router &&
-  entry.task === underway.task &&
-  entry.requestedModel === underway.requestedModel &&
-  entry.createdAtMs === underway.createdAtMs &&
-  entry.workspaceId === underway.workspaceId &&
-  entry.keyHash === underway.keyHash &&
-  entry.memberId === underway.memberId &&
-  entry.streamed === underway.streamed &&
-  entry.sessionId === underway.sessionId &&
-  entry.endUser === underway.endUser &&
-  entry.apiType === underway.apiType &&
-  entry.parentId === underway.parentId;
+  entry.model === inFlight.model &&
+  entry.endpointId === inFlight.endpointId &&
+  entry.provider === inFlight.provider &&
+  entry.providerId === inFlight.providerId &&
+  entry.isByok === inFlight.isByok &&
+  entry.router === inFlight.router &&
+  entry.task === inFlight.task &&
+  entry.requestedModel === inFlight.requestedModel &&
+  entry.createdAtMs === inFlight.createdAtMs &&
+  entry.workspaceId === inFlight.workspaceId &&
+  entry.keyHash === inFlight.keyHash &&
+  entry.memberId === inFlight.memberId &&
+  entry.streamed === inFlight.streamed &&
+  entry.sessionId === inFlight.sessionId &&
+  entry.endUser === inFlight.endUser &&
+  entry.apiType === inFlight.apiType &&
+  entry.parentId === inFlight.parentId;
 
 /** Reads the entries in these files, and estimates the requests without an entry. */
 export function readOrphanedRecords(files: readonly string[]): OrphanedRecords {
@@ -183,8 +188,8 @@ export function readOrphanedRecords(files: readonly string[]): OrphanedRecords {
       try {
         const fields = JSON.parse(line);
         if (!Array.isArray(fields)) entries.push(readEntry(fields));
-        else if (fields[0] === 'underway') open.set(fields[1], readInFlight(fields.slice(1)));
-        else if (fields[0] === 'end') entries.push(readEnd(fields.slice(1), open));
+        else if (fields[0] === START) open.set(fields[1], readInFlight(fields.slice(1)));
+        else if (fields[0] === END) entries.push(readEnd(fields.slice(1), open));
         else unreadable.push(line);
       } catch {
         unreadable.push(line);
@@ -208,7 +213,7 @@ const newFields = {
 
 /** @param fields from `serializeEntry`. @throws if they are invalid */
 function readEntry(fields: Record<string, unknown>): LedgerEntry {
-  const entry = { ...newFields, ...fields, ...readCost(fields) } as LedgerEntry; // by its writer
+  const entry = { ...newFields, ...fields, ...readCost(fields) } as LedgerEntry; // `serializeEntry` wrote it
   if (entry.lines) entry.lines = readLines(entry.lines);
   return entry;
 }
@@ -221,12 +226,12 @@ const readCost = ({ costNanoUsd, inputCostNanoUsd = 0 }: Record<string, unknown>
 /** @param values from `serializeInFlight`. @throws if they are invalid */
 function readInFlight(values: readonly unknown[]): InFlightEntry {
   const fields = readList(inFlightFields, values);
-  const underway = { ...fields, ...readCost(fields) } as InFlightEntry; // by its writer
+  const inFlight = { ...fields, ...readCost(fields) } as InFlightEntry; // `serializeInFlight` wrote it
   for (const field of ['apiType', 'lines', 'parentId'] as const) {
-    if (underway[field] === null || underway[field] === undefined) delete underway[field];
+    if (inFlight[field] === null || inFlight[field] === undefined) delete inFlight[field];
   }
-  if (underway.lines) underway.lines = readLines(underway.lines);
-  return underway;
+  if (inFlight.lines) inFlight.lines = readLines(inFlight.lines);
+  return inFlight;
 }
 
 /**
@@ -236,18 +241,18 @@ function readInFlight(values: readonly unknown[]): InFlightEntry {
  */
 function readEnd(values: readonly unknown[], open: ReadonlyMap<string, InFlightEntry>): LedgerEntry {
   const fields = readList(endFields, values);
-  const underway = open.get(fields['id'] as string);
-  if (!underway) throw new Error('An end line without its start line.');
-  return { ...underway, ...fields, ...readCost(fields) } as LedgerEntry; // by its writer
+  const inFlight = open.get(fields['id'] as string);
+  if (!inFlight) throw new Error('An end line without its start line.');
+  return { ...inFlight, ...fields, ...readCost(fields) } as LedgerEntry; // `serializeEnd` wrote it
 }
 
 /**
  * Returns the entry of a request whose process died. Its outcome is unknown, so its estimated input is recorded.
  */
-function estimate(underway: InFlightEntry): LedgerEntry {
+function estimate(inFlight: InFlightEntry): LedgerEntry {
   const { status, errorType } = errorKinds.gateway_stopped;
   return {
-    ...underway,
+    ...inFlight,
     outcome: 'failed',
     status,
     errorType,

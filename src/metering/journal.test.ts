@@ -145,12 +145,12 @@ it('deletes the records of an earlier process only on request', () => {
 describe('a request in flight', () => {
   const createTestInFlight = (fields: Partial<InFlightEntry> = {}): InFlightEntry => {
     const { outcome, status, errorType, estimated, firstOutputMs, durationMs, ...known } = createTestEntry();
-    const { cachedTokens, cacheWriteTokens, reasoningTokens, upstreamCostNanoUsd, special, ...underway } = known;
-    return { ...underway, ...fields };
+    const { cachedTokens, cacheWriteTokens, reasoningTokens, upstreamCostNanoUsd, special, ...inFlight } = known;
+    return { ...inFlight, ...fields };
   };
   /** Its estimate if its outcome is unknown. */
-  const estimateOf = (underway: InFlightEntry): LedgerEntry => ({
-    ...underway,
+  const estimateOf = (inFlight: InFlightEntry): LedgerEntry => ({
+    ...inFlight,
     outcome: 'failed',
     status: 503,
     errorType: 'gateway_stopped',
@@ -221,7 +221,7 @@ describe('a request in flight', () => {
       { parentId: 'gen-parent' },
     ];
     const begun = changes.map(() => journal.begin(createTestInFlight()));
-    const entries = changes.map((change, at) => createTestEntry({ ...begun[at]!.underway, ...change }));
+    const entries = changes.map((change, at) => createTestEntry({ ...begun[at]!.inFlight, ...change }));
     for (const [at, entry] of entries.entries()) journal.append(entry, begun[at]);
     expect(readOrphanedRecords()).toEqual({ entries, interrupted: 0, unreadable: [] });
   });
@@ -258,15 +258,15 @@ describe('a request in flight', () => {
 
   it('stays when all entries are stored, until it has its own', () => {
     const { journal } = openJournal(folder);
-    const underway = createTestInFlight();
-    const begun = journal.begin(underway);
+    const inFlight = createTestInFlight();
+    const begun = journal.begin(inFlight);
     journal.append(createTestEntry());
     journal.forget(journal.mark());
-    expect(readOrphaned()).toContainEqual(estimateOf(underway));
-    journal.append(createTestEntry({ id: underway.id }), begun);
+    expect(readOrphaned()).toContainEqual(estimateOf(inFlight));
+    journal.append(createTestEntry({ id: inFlight.id }), begun);
     journal.forget(journal.mark());
     expect(sizes()).toEqual([0]);
-    journal.settle(journal.begin(underway)); // its entry was stored without the journal
+    journal.settle(journal.begin(inFlight)); // its entry was stored without the journal
     journal.forget(journal.mark());
     journal.close();
     expect(files()).toEqual([]);
@@ -275,16 +275,16 @@ describe('a request in flight', () => {
   it('is copied to a new file', () => {
     const { journal } = openJournal(folder);
     const settled = createTestInFlight();
-    const underway = createTestInFlight();
-    const begun = journal.begin(underway);
+    const inFlight = createTestInFlight();
+    const begun = journal.begin(inFlight);
     journal.append(createTestEntry({ id: settled.id }), journal.begin(settled));
     for (let at = 0; at < 3; at++) journal.append(createTestEntry({ requestedModel: 'm'.repeat(3_000_000) }));
     journal.forget(journal.mark());
     expect(sizes()).toHaveLength(2);
     journal.forget(journal.mark());
     expect(sizes()).toHaveLength(1);
-    expect(readOrphanedRecords()).toEqual({ entries: [estimateOf(underway)], interrupted: 1, unreadable: [] });
-    const entry = createTestEntry({ id: underway.id });
+    expect(readOrphanedRecords()).toEqual({ entries: [estimateOf(inFlight)], interrupted: 1, unreadable: [] });
+    const entry = createTestEntry({ id: inFlight.id });
     journal.append(entry, begun);
     expect(readOrphanedRecords()).toEqual({ entries: [entry], interrupted: 0, unreadable: [] });
   });
@@ -292,7 +292,7 @@ describe('a request in flight', () => {
   it('does not make the journal start new files repeatedly, even if there are many', () => {
     const { journal } = openJournal(folder);
     const many = Array.from({ length: 3 }, () => createTestInFlight({ requestedModel: 'm'.repeat(4_000_000) }));
-    for (const underway of many) journal.begin(underway);
+    for (const inFlight of many) journal.begin(inFlight);
     for (let at = 0; at < 3; at++) journal.forget(journal.mark());
     const [file] = files();
     journal.forget(journal.mark());
@@ -355,8 +355,8 @@ describe('a disk that becomes full within a line', () => {
     const begun = Array.from({ length: 40 }, () => journal.begin(createTestEntry()));
     state.room = 0;
     expect(() => journal.append(createTestEntry({ requestedModel: 'm'.repeat(100_000) }))).toThrow('ENOSPC');
-    const entries = begun.map(({ underway }, at) =>
-      createTestEntry({ ...underway, ...(at % 2 === 0 && { lines: [createTestLine(), createTestLine()] }) }),
+    const entries = begun.map(({ inFlight }, at) =>
+      createTestEntry({ ...inFlight, ...(at % 2 === 0 && { lines: [createTestLine(), createTestLine()] }) }),
     );
     for (let at = begun.length - 1; at >= 0; at--) journal.append(entries[at]!, begun[at]);
     expect(readOrphanedRecords()).toEqual({ entries: entries.toReversed(), interrupted: 0, unreadable: [] });
@@ -372,7 +372,7 @@ describe('a disk that becomes full within a line', () => {
     journal.forget(journal.mark());
     expect(sizes()).toHaveLength(2);
     state.room = 0;
-    const entries = begun.map(({ underway }) => createTestEntry({ ...underway }));
+    const entries = begun.map(({ inFlight }) => createTestEntry({ ...inFlight }));
     for (const [at, entry] of entries.entries()) journal.append(entry, begun[at]);
     journal.forget({ ...journal.mark(), bytes: 0 }); // the first file is deleted
     expect(readOrphanedRecords()).toEqual({ entries, interrupted: 0, unreadable: [] });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, openSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DenseSet } from '../domain/dense-set.ts';
-import type { LedgerEntry, InFlightEntry } from '../domain/ledger-entry.ts';
+import type { InFlightEntry, LedgerEntry } from '../domain/ledger-entry.ts';
 import { closedFile, type JournalDisk, JournalFile, nodeDisk } from './journal-file.ts';
 import {
   isComplete,
@@ -33,7 +33,7 @@ export interface Journal {
    * @param before the previous attempt of the request, which this one replaces
    * @throws the file system's error, for example ENOSPC; nothing is written then
    */
-  begin(underway: InFlightEntry, before?: InFlightRequest): InFlightRequest;
+  begin(inFlight: InFlightEntry, before?: InFlightRequest): InFlightRequest;
   /**
    * @param begun the last attempt of its request; undefined if none was sent
    * @throws the file system's error, such as ENOSPC; the entry is then not in the journal, and its request stays open
@@ -50,9 +50,10 @@ export interface Journal {
   /** Writes fail afterwards. */
   close(): void;
 }
+
 /** A request in flight. */
 export interface InFlightRequest {
-  readonly underway: InFlightEntry;
+  readonly inFlight: InFlightEntry;
   /** @see DenseSet */
   place: number;
   /** Bytes reserved for its entry. */
@@ -78,13 +79,13 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
     .filter((name) => name.startsWith('ledger-') && name.endsWith('.jsonl'))
     .sort() // by creation time
     .map((name) => join(folder, name));
-  const left = readOrphanedRecords(old);
+  const orphaned = readOrphanedRecords(old);
 
   const files = new Map<number, string>();
   const open = new DenseSet<InFlightRequest>();
   let number = 0;
   let file = closedFile;
-  let copied = 0; // leading bytes that were copied from the previous file
+  let copied = 0; // leading bytes: the start lines of open requests, from the previous file
   let reserved = 0; // for the entries of all open requests
 
   /** Starts a new file. If this fails, the old file stays in use. */
@@ -92,7 +93,7 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
     const path = join(folder, `ledger-${Date.now()}-${randomBytes(4).toString('hex')}.jsonl`);
     const next = new JournalFile(openSync(path, 'wx', 0o600), disk, folder);
     try {
-      const lines = open.list().map(({ underway }) => serializeInFlight(underway));
+      const lines = open.list().map(({ inFlight }) => serializeInFlight(inFlight));
       if (lines.length > 0) next.write(lines.join(''), reserved);
     } catch (error) {
       next.close();
@@ -107,9 +108,9 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
   openNext();
 
   const journal: Journal = {
-    begin(underway, before) {
-      const line = serializeInFlight(underway);
-      const begun = { underway, place: -1, reserved: RESERVE_BASE + 2 * line.length };
+    begin(inFlight, before) {
+      const line = serializeInFlight(inFlight);
+      const begun = { inFlight, place: -1, reserved: RESERVE_BASE + 2 * line.length };
       const after = reserved + begun.reserved - (before?.reserved ?? 0);
       file.write(line, after);
       reserved = after;
@@ -118,7 +119,7 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
       return begun;
     },
     append(entry, begun) {
-      const isWritten = begun !== undefined && isComplete(begun.underway, entry);
+      const isWritten = begun !== undefined && isComplete(begun.inFlight, entry);
       const after = reserved - (begun?.reserved ?? 0);
       file.write(isWritten ? serializeEnd(entry) : `${serializeEntry(entry)}\n`, after);
       if (begun) journal.settle(begun);
@@ -151,5 +152,5 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
       if (bytes === 0 && path !== undefined) unlinkSync(path);
     },
   };
-  return { journal, orphaned: left, deleteOrphaned: () => old.forEach((path) => void unlinkSync(path)) };
+  return { journal, orphaned, deleteOrphaned: () => old.forEach((path) => void unlinkSync(path)) };
 }

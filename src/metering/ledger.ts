@@ -21,7 +21,7 @@ export interface Ledger {
    * @returns the argument of `record`
    * @throws {GatewayError} `unavailable` if it cannot be written; the request must not be sent
    */
-  begin(underway: InFlightEntry, before?: InFlightRequest): InFlightRequest;
+  begin(inFlight: InFlightEntry, before?: InFlightRequest): InFlightRequest;
   /**
    * Records an entry: it survives a `kill -9` from here on. Never throws; see `accepting`.
    *
@@ -218,9 +218,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   }
 
   return {
-    begin(underway, before) {
+    begin(inFlight, before) {
       try {
-        const begun = journal.begin(underway, before);
+        const begun = journal.begin(inFlight, before);
         recover('writing'); // only here: an end line is a third as long, so it may fit on a full disk
         return begun;
       } catch (error) {

@@ -55,7 +55,7 @@ it.each(
 )('no field of a run, a step or an attempt is set twice, through fallbacks and steps: %s, %s', async (wire, mode) => {
   lab = await openPipelineLab(2, {
     tools,
-    begin: (inFlight) => ({ underway: inFlight, place: 0, reserved: 0 }),
+    begin: (inFlight) => ({ inFlight, place: 0, reserved: 0 }),
     plugins: [{ id: 'guard', prepare: guardRun }],
   });
   const busy = { fail: { status: 503, message: 'Busy.' } };
@@ -78,7 +78,7 @@ it.each(modes)('no field of an attempt is set twice if the server has another wi
   lab = await openPipelineLab(
     1,
     {
-      begin: (inFlight, before) => ({ underway: inFlight, place: before ? before.place + 1 : 0, reserved: ++lines }),
+      begin: (inFlight, before) => ({ inFlight, place: before ? before.place + 1 : 0, reserved: ++lines }),
       plugins: [{ id: 'guard', prepare: guardRun }],
     },
     ['openai-chat'],
