@@ -25,13 +25,13 @@ import { describeConflict, Sandboxes, writePolicy } from './sandboxes.ts';
 import { takeBytes } from './take-bytes.ts';
 import type { WarmSandbox } from './warm-sandbox.ts';
 
-/** Files that the result of a command names. */
+/** Maximum number of files that the result of a command lists. */
 const MAX_CITATIONS = 10;
 
-/** Time after which a driver that did not work is tried again. */
-const PROBE_AGAIN_MS = 10_000;
+/** Time after which a driver that failed its probe is probed again. */
+const PROBE_RETRY_MS = 10_000;
 
-/** The containers of workspaces, and what the process that runs them does at its end. */
+/** The containers of workspaces that this process runs. */
 export interface RunningContainers extends Containers {
   /** Number of running sandboxes of this process. */
   readonly running: number;
@@ -47,10 +47,10 @@ export function createContainers(parts: ContainersParts): RunningContainers {
   let probe: Promise<string | undefined> | undefined;
   let probedAt = Number.NEGATIVE_INFINITY;
 
-  /** Tries the driver before its first sandbox, because a start of the gateway should not take that time. */
+  /** Probes the driver before its first sandbox. A probe at the start of the gateway would delay the start. */
   async function checkDriver(): Promise<void> {
     if (!driver) throw new ToolError(problem);
-    if (problem !== undefined && performance.now() - probedAt > PROBE_AGAIN_MS) probe = undefined;
+    if (problem !== undefined && performance.now() - probedAt > PROBE_RETRY_MS) probe = undefined;
     if (!probe) {
       probedAt = performance.now();
       probe = driver.probe().catch((error: unknown) => `The sandbox driver ${driver.kind} failed: ${String(error)}`);
@@ -66,12 +66,12 @@ export function createContainers(parts: ContainersParts): RunningContainers {
 
   function bind(caller: Caller, request: ContainerRequest): OpenContainer {
     const { id } = request;
-    /** Runs work in the sandbox. It is started again if it was stopped meanwhile. */
+    /** Runs work in the sandbox. Starts the sandbox again if it was stopped in the meantime. */
     const use = async <Result>(signal: AbortSignal, work: (warm: WarmSandbox) => Promise<Result>): Promise<Result> =>
       work(await findWarm(caller, { ...request, signal }));
     return {
       id,
-      kind: driver!.kind, // a container was opened
+      kind: driver!.kind, // it has opened this container
       run: (command) =>
         use(command.signal, async (warm) => readResult(id, command, await warm.run(toSandbox(command)))),
       read: (path, maxBytes) =>
@@ -120,7 +120,8 @@ export function createContainers(parts: ContainersParts): RunningContainers {
       return found.flat();
     },
     async findConflict({ workspaceId }, { id, compute, network }) {
-      checkDriver().catch(() => {}); // so that it is ready when the model calls the tool; the call reports it // choice 756
+      // Probes the driver while the model works. A failure is reported by the call of the tool. choice 756
+      checkDriver().catch(() => {});
       const running = await callStore(async () => {
         const container = await store.findContainer(workspaceId, id);
         const leases = container ? await store.listLeases(container.key, now()) : [];

@@ -16,8 +16,8 @@ export interface EndedImageRun extends Pick<EndedRun, 'caller' | 'origin' | 'gen
 }
 
 /**
- * Describes an image generation in the terms of a response: a message with the prompt and the references, and the
- * images as items. Describes images only by their digests.
+ * Describes an image generation as a response: the input is a message with the prompt and the references, and the output
+ * has an item for each image. Images appear only as digests.
  */
 export function describeGeneration(run: EndedImageRun): EndedRun {
   const { request, references, steps, isComplete } = run;
@@ -25,8 +25,8 @@ export function describeGeneration(run: EndedImageRun): EndedRun {
   const { prompt, session_id, input_references: urls = [] } = request;
   const shown = urls.map((url, index) => {
     const digest = references[index]?.digest;
-    const isReported = digest !== undefined && /^data:/i.test(url);
-    return { type: 'input_image' as const, ...(digest && { digest }), ...(!isReported && { image_url: url }) };
+    const isDigestEnough = digest !== undefined && /^data:/i.test(url);
+    return { type: 'input_image' as const, ...(digest && { digest }), ...(!isDigestEnough && { image_url: url }) };
   });
   const content = [{ type: 'input_text' as const, text: prompt }, ...shown];
   return {

@@ -4,7 +4,7 @@ import { estimateTokens } from '../domain/estimate-tokens.ts';
 import { type InputItem, isKnownPart, isServerItem, itemTypes, partHolders, replayedTypes } from '../domain/items.ts';
 import { isStoredFileId } from '../domain/stored-file.ts';
 
-/** For tools, and for items and parts. Each is compared with every endpoint of a model. */
+/** Maximum number of kinds in each list of specials. Each kind is compared with every endpoint of a model. */
 export const MAX_SPECIALS = 50;
 
 /** The facts about an input that planning, reserving and sending need. */
@@ -31,7 +31,7 @@ export interface WalkedInput {
 /** Several stages read the same input, which is never changed in place. */
 const walkedInputs = new WeakMap<readonly InputItem[], WalkedInput>();
 
-/** Looks at all items of an input, at most once. */
+/** Walks all items of an input, at most once per input. */
 export function walkInput(input: readonly InputItem[]): WalkedInput {
   let walked = walkedInputs.get(input);
   if (!walked) {
@@ -56,7 +56,7 @@ interface AnyItem {
   arguments?: unknown;
 }
 
-/** Known kinds of items → whether the gateway can run their tools, and the field with their parts. */
+/** Known kinds of items, each with the field that has its parts, and whether the gateway can run its tool. */
 const knownItems = new Map(
   [...itemTypes].map((type) => [
     type,
@@ -84,7 +84,7 @@ class InputWalk implements WalkedInput {
 
   constructor(input: readonly InputItem[]) {
     const texts: string[] = [];
-    for (const item of input as readonly AnyItem[]) this.look(item, texts);
+    for (const item of input as readonly AnyItem[]) this.walkItem(item, texts);
     for (const { length } of texts) this.characters += length;
     this.tokens = estimateTokens(texts);
   }
@@ -93,7 +93,7 @@ class InputWalk implements WalkedInput {
     return [...this.kinds.values()];
   }
 
-  private look(item: AnyItem, texts: string[]): void {
+  private walkItem(item: AnyItem, texts: string[]): void {
     const known = knownItems.get(item.type);
     if (known ? known.isRun : isServerItem(item)) this.hasServerItems = true;
     else if (!known) {
@@ -101,13 +101,13 @@ class InputWalk implements WalkedInput {
       texts.push(JSON.stringify(item, omitData)); // only the provider knows how much of it the model reads
       return;
     }
-    if (item.content) this.lookAtContent(item.content, known?.holder === 'content', texts);
-    if (item.output) this.lookAtContent(item.output, known?.holder === 'output', texts);
+    if (item.content) this.walkContent(item.content, known?.holder === 'content', texts);
+    if (item.output) this.walkContent(item.output, known?.holder === 'output', texts);
     if (typeof item.arguments === 'string') texts.push(item.arguments);
   }
 
   /** @param hasKnownParts whether the gateway knows all kinds of parts of this field */
-  private lookAtContent(content: unknown, hasKnownParts: boolean, texts: string[]): void {
+  private walkContent(content: unknown, hasKnownParts: boolean, texts: string[]): void {
     if (typeof content === 'string') {
       texts.push(content);
       return;
@@ -118,14 +118,14 @@ class InputWalk implements WalkedInput {
       const { type, text } = part;
       if (type !== 'input_text' && type !== 'output_text') {
         if (hasKnownParts && type !== undefined && !isKnownPart({ type })) this.note('part', type);
-        if (this.lookAtMedia(part)) continue;
+        if (this.walkMedia(part)) continue;
       }
       if (typeof text === 'string') texts.push(text);
     }
   }
 
   /** @returns false if the part is not an image, a file, audio or video */
-  private lookAtMedia(part: Part): boolean {
+  private walkMedia(part: Part): boolean {
     const modality = partModalities.get(part.type);
     if (modality === undefined) return false;
     this.modalities.add(modality);

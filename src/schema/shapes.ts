@@ -1,6 +1,6 @@
 import { type Static, type TSchema, type TUnsafe, Type } from 'typebox';
 
-/** A schema or null, where the pages say "null ok" or "nullable". */
+/** The values of a schema, and null. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 /** An optional field that may also be null. */
@@ -14,7 +14,7 @@ export const oneOf = <const Words extends string[]>(...words: Words): TUnsafe<Wo
 export const strings = () => Type.Array(Type.String());
 
 /** A number of 0 or more. */
-export const notNegative = () => Type.Number({ minimum: 0 });
+export const nonNegative = () => Type.Number({ minimum: 0 });
 
 /**
  * A JSON object whose keys are the caller's own. Not `Type.Record`, because its key pattern `^.*$` skips
@@ -47,13 +47,13 @@ export const cacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: 
 export const reasoningEffort = oneOf('max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none');
 
 /**
- * `in_progress`, `completed`, `incomplete`: the status words of a tool call.
+ * `in_progress`, `completed`, `incomplete`: the statuses of a tool call.
  *
  * @see docs/reference/items.md#input-items
  */
 export const itemStatus = oneOf('in_progress', 'completed', 'incomplete');
 
-/** The status words of tools that can fail. */
+/** The statuses of a call of a tool that can fail. */
 export const failableStatus = oneOf('in_progress', 'completed', 'incomplete', 'failed');
 
 /** The trace context of a request. */

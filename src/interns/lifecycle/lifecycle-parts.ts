@@ -21,7 +21,8 @@ export interface LifecycleParts {
 /** The inference keys of interns. */
 export interface InternKeys {
   /**
-   * Creates the key of an intern, and deletes its earlier ones. Every process accepts it on return, or soon.
+   * Creates the key of an intern, and deletes its earlier ones. Every process accepts the new key when the promise
+   * resolves, or shortly after.
    *
    * @throws {JobLostError} if the lease is lost
    */
@@ -31,22 +32,25 @@ export interface InternKeys {
 }
 
 export interface LifecycleSettings {
-  /** Domain of host names. */
+  /** The domain below which each intern has a host name. */
   domain: string;
+  /** Maximum number of interns that this process runs at the same time. */
   maxRunning: number;
+  /** Timeout of a start, and of a restart. */
   provisionMs: number;
+  /** Interval between two health checks. */
   healthMs: number;
   /** Timeout of one health check. */
   checkMs: number;
-  /** Timeout of the end of a runtime, and of each part of a teardown. */
+  /** Timeout for stopping a runtime, and for each part of a teardown. */
   stopMs: number;
   /** Delay before the first restart of a runtime. It doubles with each further one. */
   restartMs: number;
-  /** Restarts in a row after which a runtime is lost. */
+  /** Number of consecutive restarts after which a runtime counts as lost. */
   maxRestarts: number;
 }
 
-/** Counts what this process does. */
+/** Counts the work of this process on interns. */
 export interface InternCounts {
   provisioned(outcome: 'running' | 'failed' | 'cancelled', tookMs: number): void;
   restarted(): void;

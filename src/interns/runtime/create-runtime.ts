@@ -24,7 +24,7 @@ export interface LocalRuntime extends InternRuntime {
 }
 
 /** Time between two checks of a driver that did not work. */
-const PROBE_AGAIN_MS = 10_000;
+const PROBE_RETRY_MS = 10_000;
 
 /** Creates the runtime of a process. @see docs/reference/intern-runtimes.md */
 export function createRuntime(parts: RuntimeParts): LocalRuntime {
@@ -36,7 +36,7 @@ export function createRuntime(parts: RuntimeParts): LocalRuntime {
   async function checkDriver(): Promise<void> {
     const { driver, problem = 'No sandbox can run here (tools.sandbox.driver).' } = parts;
     if (!driver) throw new Error(problem);
-    if ((await probe) !== undefined && performance.now() - probedAt > PROBE_AGAIN_MS) probe = undefined;
+    if ((await probe) !== undefined && performance.now() - probedAt > PROBE_RETRY_MS) probe = undefined;
     if (!probe) {
       probedAt = performance.now();
       probe = driver.probe().catch((error: unknown) => `The sandbox driver ${driver.kind} failed: ${String(error)}`);

@@ -9,19 +9,19 @@ export interface SessionFetchParts {
   headers: Readonly<Record<string, string>>;
   /** Maximum bytes of one response. */
   maxBytes: number;
-  /** Maximum idle time before the response to a request, and within it. */
+  /** Maximum idle time, before a response begins and within it. */
   idleMs: number;
-  /** The same for notifications and the end of a session, which have no result. */
+  /** The same for notifications and for the end of a session, which have no result. */
   acceptMs: number;
   /** Called when the response to a JSON-RPC request has ended, and nothing can resume it. */
   ended: (id: number | string, failure: McpError | undefined) => void;
 }
 
-/** Maximum number of streams that a server resumes between two requests. */
+/** Maximum number of interrupted streams that a session resumes between two requests. */
 const MAX_RESUMPTIONS = 16;
-/** Maximum number of requests of the server that a session answers, such as pings. */
+/** Maximum number of requests of the server, such as pings, to which a session responds. */
 const MAX_REPLIES = 256;
-/** Maximum requests of a session at the same time. */
+/** Maximum number of concurrent requests of a session. */
 const MAX_PARALLEL = 64;
 
 const cancelled = new McpError('unavailable', 'The call was cancelled.');
@@ -38,7 +38,7 @@ export class SessionFetch {
   private readonly closing = new AbortController();
   /** Open responses by the id of their request. */
   private readonly open = new Map<number | string, AbortController>();
-  /** Requests whose response was interrupted, and which the server can resume. The last ones. */
+  /** The latest requests whose response was interrupted and can be resumed. */
   private readonly interrupted = new Set<number | string>();
   private resumptions = 0;
   private replies = 0;
@@ -48,7 +48,7 @@ export class SessionFetch {
     this.parts = parts;
   }
 
-  /** Ends everything. */
+  /** Closes the session: aborts all of its requests. */
   close(): void {
     this.closing.abort(new McpError('unavailable', 'The session with the MCP server was closed.'));
   }
@@ -87,7 +87,7 @@ export class SessionFetch {
     this.open.get(id)?.abort(cancelled);
   }
 
-  /** Opens a stream again that the server has interrupted. Refuses streams for unrelated messages. */
+  /** Reopens a stream that the server interrupted. Rejects streams for unrelated messages. */
   private async resume(url: string | URL, init: RequestInit): Promise<Response> {
     const isResumed = new Headers(init.headers).has('last-event-id');
     if (!isResumed) return new Response(null, { status: 405 });
@@ -109,7 +109,7 @@ export class SessionFetch {
     const signal = AbortSignal.any(signals);
     if (id !== undefined) this.open.set(id, own);
     this.parallel++;
-    const leave = (): void => {
+    const release = (): void => {
       this.parallel--;
       if (id !== undefined) this.open.delete(id);
     };
@@ -122,14 +122,11 @@ export class SessionFetch {
         signal,
       });
       const { status, body } = response;
-      body.once('close', leave);
+      body.once('close', release);
       const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
       if (encoding !== 'identity' && encoding !== '') {
         body.destroy();
-        throw new McpError(
-          'protocol',
-          'The MCP server sent a compressed response, although the gateway does not accept that.',
-        );
+        throw new McpError('protocol', 'The MCP server sent a compressed response, which the gateway does not accept.');
       }
       if (status < 200 || bodiless.has(status)) {
         body.destroy();
@@ -137,7 +134,7 @@ export class SessionFetch {
       }
       return new Response(this.bound(body, id, isStream(response.headers)), { status, headers: response.headers });
     } catch (error) {
-      leave();
+      release();
       throw error;
     }
   }
@@ -147,7 +144,7 @@ export class SessionFetch {
     const { maxBytes, ended } = this.parts;
     let left = maxBytes;
     let tail = '\n';
-    let isResumable = false; // whether an event has had an id
+    let isResumable = false; // whether an event had an id
     const end = (failure: McpError | undefined): void => {
       if (id === undefined || !isEventStream || failure === cancelled) return;
       if (!isResumable || failure?.fault === 'limit') {

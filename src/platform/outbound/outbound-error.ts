@@ -17,7 +17,7 @@ const outboundReasons = {
   timeout: 'It did not arrive in time.',
   not_found: 'It does not exist.',
   bad_status: 'Its host refused it.',
-  encoded: 'Its host sent it compressed, although the gateway does not accept that.',
+  encoded: 'Its host sent it compressed, which the gateway does not accept.',
   broken_answer: 'Its host disconnected, or sent invalid HTTP.',
   empty: 'It is empty.',
   too_large: 'It is too large.',

@@ -9,8 +9,8 @@ import type { Wire } from '../wire.ts';
 const readDialect = pollDialectReader('fal');
 
 /**
- * `POST {base_url}/<model>`: the queue of fal, which hosts models of many authors. It returns the URLs of the status
- * and of the result. The images of the result are URLs.
+ * `POST {base_url}/<model>`: the queue of fal, which hosts models of many authors. The response has one URL for the
+ * status and one for the result. The result has the URLs of the images.
  *
  * @see https://fal.ai/docs/api-reference/inference-api
  */

@@ -3,8 +3,8 @@ import { GrowingText } from '../../domain/growing-text.ts';
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 const openingPiece = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
 
-/** Maximum length of an opening. A longer one is read at the end, because each piece reads the opening again. */
-const LONGEST_OPENING = 1024;
+/** Maximum length of an opening. A longer one is read at the end, because each new piece scans the opening again. */
+const MAX_OPENING_LENGTH = 1024;
 
 /** Extracts the text of `{"input": "…"}` while the JSON is still arriving, so that a long input streams. */
 export interface InputReader {
@@ -42,14 +42,14 @@ export function createInputReader(): InputReader {
         held = held.slice(match[0].length);
         return readText();
       }
-      if (held.length > LONGEST_OPENING || !openingPiece.test(held)) {
+      if (held.length > MAX_OPENING_LENGTH || !openingPiece.test(held)) {
         state = 'other';
         other.add(held);
       }
       return '';
     },
     end() {
-      const rest = state === 'other' ? readOther(other.text) : ''; // only an opening arrived, without text
+      const rest = state === 'other' ? readOther(other.text) : ''; // an opening alone has no text
       held = '';
       state = 'closed';
       return rest;
@@ -98,12 +98,12 @@ function decode(inside: string): string {
  * decoded.
  */
 function decodeLoosely(inside: string): string {
-  const mended = inside
+  const repaired = inside
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters must be escaped
     .replace(/[\u0000-\u001f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .replace(/\\(?!["\\/bfnrt]|u[\da-fA-F]{4})/g, '\\\\');
   try {
-    return JSON.parse(`"${mended}"`) as string;
+    return JSON.parse(`"${repaired}"`) as string;
   } catch {
     return inside;
   }

@@ -64,7 +64,7 @@ interface Seen {
   id: string | undefined;
   callId: string;
   done: boolean;
-  /** Whether its first deltas arrived before the item. `item_done` then contains everything. */
+  /** Whether its first deltas arrived before the item. They are dropped, because `item_done` contains everything. */
   silent: boolean;
 }
 
@@ -93,7 +93,7 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
     return [{ type: 'start', ...(typeof model === 'string' && { model }), ...(settings && { settings }) }];
   }
 
-  // --- the item of an event: some servers change its id midway, and some omit its index or never raise it ---
+  // --- the item of an event: some servers change its id midway, and some omit its index or never increment it ---
 
   /** Finds the key of an item id. If several items share it: the one in progress at the index, or the last one. */
   function find(id: unknown, index: unknown): ItemKey | undefined {
@@ -162,8 +162,8 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
     return [{ type: 'item_done', key, item: isSealed ? { ...item, format: reasoningFormat } : item }];
   }
 
-  /** Adds a delta. If its item was not announced, opens the item with the id of the delta. */
-  function within(type: 'message' | 'reasoning', event: WireEvent, chunk: Chunk & { key: ItemKey }): Chunk[] {
+  /** Adds a chunk to its item. If the item was not announced, opens it with the id that the event has. */
+  function addToItem(type: 'message' | 'reasoning', event: WireEvent, chunk: Chunk & { key: ItemKey }): Chunk[] {
     const there = seen.get(chunk.key);
     if (there) return there.done ? [] : [chunk];
     const id = typeof event.item_id === 'string' && event.item_id !== '' ? event.item_id : undefined;
@@ -180,15 +180,15 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
     const key = keyOf(event);
     const delta = readDelta(event);
     if (!Array.isArray(logprobs) || logprobs.length === 0)
-      return within('message', event, { type: 'text', delta, key });
-    return within('message', event, { type: 'text', delta, logprobs, key });
+      return addToItem('message', event, { type: 'text', delta, key });
+    return addToItem('message', event, { type: 'text', delta, logprobs, key });
   }
 
   function readArguments(event: WireEvent): Chunk[] {
     const key = keyOf(event);
     const there = seen.get(key);
     if (!there) {
-      seen.set(key, { id: undefined, callId: '', done: false, silent: true }); // hidden: its name is missing
+      seen.set(key, { id: undefined, callId: '', done: false, silent: true }); // not passed on: its name is missing
       kept += ITEM_UNITS + String(key).length;
       return [];
     }
@@ -200,7 +200,7 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
     const part = typeof event.summary_index === 'number' ? event.summary_index : undefined;
     const key = keyOf(event);
     const chunk = part === undefined ? { delta, key } : { delta, part, key };
-    return within('reasoning', event, { type: 'reasoning_summary', ...chunk });
+    return addToItem('reasoning', event, { type: 'reasoning_summary', ...chunk });
   }
 
   function readPart(event: WireEvent): Chunk[] {
@@ -210,8 +210,8 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
     const key = keyOf(event);
     const isReasoning = part.type === 'reasoning_text';
     const opening: Chunk = { type: 'part', key, part: { ...part, type: part.type } };
-    const chunks = within(isReasoning ? 'reasoning' : 'message', event, opening);
-    const { text } = part; // empty by the protocol; if a server sends text in it, the text becomes a delta
+    const chunks = addToItem(isReasoning ? 'reasoning' : 'message', event, opening);
+    const { text } = part; // the protocol leaves it empty; if a server sends text in it, the text becomes a delta
     if (chunks.length === 0 || typeof text !== 'string' || text === '') return chunks;
     return [...chunks, { type: isReasoning ? 'reasoning' : 'text', delta: text, key }];
   }
@@ -228,13 +228,13 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
       part: { ...part, type: part.type },
     };
     if (typeof index === 'number') chunk.index = index;
-    return within(isSummary || part.type === 'reasoning_text' ? 'reasoning' : 'message', event, chunk);
+    return addToItem(isSummary || part.type === 'reasoning_text' ? 'reasoning' : 'message', event, chunk);
   }
 
   function readAnnotation(event: WireEvent): Chunk[] {
     const { annotation } = event;
     if (!isRecord(annotation)) throw unexpectedUpstreamData(`${event.type} without its annotation`);
-    return within('message', event, { type: 'annotation', annotation, key: keyOf(event) });
+    return addToItem('message', event, { type: 'annotation', annotation, key: keyOf(event) });
   }
 
   /**
@@ -261,12 +261,13 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
     usage = readUsage(response, searches);
     const status = statuses.has(response.status) ? response.status : otherwise;
     if (status === 'cancelled') throw unexpectedUpstreamData('a response that was cancelled');
-    const isCut = status === 'failed';
-    if (isCut && !(isLengthError(response.error) && seen.size > 0)) throw readUpstreamErrorObject(response.error, 200);
-    const reason = isCut
+    const hasFailed = status === 'failed';
+    if (hasFailed && !(isLengthError(response.error) && seen.size > 0))
+      throw readUpstreamErrorObject(response.error, 200);
+    const reason = hasFailed
       ? 'length'
       : status === 'incomplete'
-        ? readCutReason(response)
+        ? readIncompleteReason(response)
         : hasCalls
           ? 'tool_calls'
           : 'stop';
@@ -339,11 +340,11 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
       case 'response.custom_tool_call_input.delta':
         return readArguments(event);
       case 'response.reasoning_text.delta':
-        return within('reasoning', event, { type: 'reasoning', delta: readDelta(event), key: keyOf(event) });
+        return addToItem('reasoning', event, { type: 'reasoning', delta: readDelta(event), key: keyOf(event) });
       case 'response.reasoning_summary_text.delta':
         return readSummary(event, readDelta(event));
       case 'response.refusal.delta':
-        return within('message', event, { type: 'refusal', delta: readDelta(event), key: keyOf(event) });
+        return addToItem('message', event, { type: 'refusal', delta: readDelta(event), key: keyOf(event) });
       case 'response.output_item.added':
         return addItem(event);
       case 'response.output_item.done':
@@ -395,7 +396,7 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
   return { start, read, finish, counted: () => usage, keptLength: () => kept };
 }
 
-/** Whether an action is a search. Opening or searching a page costs nothing. */
+/** Whether an action is a search. Opening a page, or searching in one, costs nothing. */
 const isSearch = (action: unknown): boolean =>
   !isRecord(action) || action.type === undefined || action.type === 'search';
 
@@ -418,7 +419,7 @@ const callKinds = new Set([
   'computer_call',
 ]);
 
-function readCutReason({ incomplete_details: details }: WireResponse): FinishReason {
+function readIncompleteReason({ incomplete_details: details }: WireResponse): FinishReason {
   return isRecord(details) && details.reason === 'content_filter' ? 'content_filter' : 'length';
 }
 

@@ -5,7 +5,7 @@ import { supports } from '../needs.ts';
 import { noCandidates } from '../refusals.ts';
 import { matchesOutputs, type Router } from './router.ts';
 
-/** Attempts after the first. */
+/** Maximum number of models after the first. */
 const FALLBACKS = 2;
 
 /** `router/free`: any free model that can serve the request. @see docs/reference/routers.md#free */
@@ -13,9 +13,11 @@ export const freeRouter: Router = {
   strategy: 'free',
   takes: (slug) => slug === 'router/free',
   plan({ needs, remembered, routingContext, allowed }) {
-    const hard = needs.parameters.filter((name) => name === 'tools' || name === 'structured_outputs');
+    const required = needs.parameters.filter((name) => name === 'tools' || name === 'structured_outputs');
     const canServe = (endpoint: EndpointFacts) =>
-      isFree(endpoint.pricing) && !imageLinesOf(endpoint) && hard.every((name) => supports(endpoint, name) !== false);
+      isFree(endpoint.pricing) &&
+      !imageLinesOf(endpoint) &&
+      required.every((name) => supports(endpoint, name) !== false);
     const pool = routingContext.catalog.choices
       .filter((model) => matchesOutputs(model, needs) && allowed(model.id).some(canServe))
       .map(({ id }) => id);
@@ -34,7 +36,7 @@ export const freeRouter: Router = {
   },
 };
 
-/** Draws uniformly without replacement. */
+/** Draws models at random, each at most once. */
 function draw(pool: readonly string[], count: number, random: () => number): string[] {
   const left = [...pool];
   const drawn: string[] = [];

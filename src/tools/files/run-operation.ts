@@ -4,13 +4,13 @@ import { ToolError } from '../server-tool.ts';
 import type { filesArguments } from './parameters.ts';
 import type { WorkspaceFile, WorkspaceFiles } from '../workspace-files.ts';
 
-/** Files of one list. */
+/** Maximum number of files in one list. */
 const MAX_LISTED = 200;
 
-/** Bytes of a file that a model reads. */
+/** Maximum bytes of a file that a model reads. The rest is left out. */
 const MAX_READ = 200_000;
 
-/** Bytes of a file that can be edited. */
+/** Maximum bytes of a file that can be edited. */
 const MAX_EDITED = 5 * 1024 * 1024;
 
 export interface FileOperationOutcome {
@@ -34,17 +34,17 @@ export async function runFileOperation(
       const file = await getTextFile(files, caller, input);
       const bytes = await files.read(caller, file, MAX_READ);
       const content = decode(bytes, file.bytes > MAX_READ);
-      const isCut = file.bytes > MAX_READ && {
-        truncated: `The file has ${file.bytes} bytes; these are the first ones.`,
+      const notice = file.bytes > MAX_READ && {
+        truncated: `The file has ${file.bytes} bytes; these are the first ${MAX_READ}.`,
       };
-      return { file, result: { ...writeFile(file), content, ...isCut } };
+      return { file, result: { ...writeFile(file), content, ...notice } };
     }
     case 'write': {
-      const file = await files.write(caller, need(input, 'filename'), need(input, 'content'));
+      const file = await files.write(caller, getArgument(input, 'filename'), getArgument(input, 'content'));
       return { file, result: writeFile(file) };
     }
     case 'edit': {
-      const [before, after] = [need(input, 'old_string'), need(input, 'new_string')];
+      const [before, after] = [getArgument(input, 'old_string'), getArgument(input, 'new_string')];
       const original = await getTextFile(files, caller, input);
       if (original.bytes > MAX_EDITED) {
         throw new ToolError(
@@ -76,7 +76,7 @@ const jsonTypes: ReadonlySet<string> = new Set(['application/json', 'application
 
 /** @throws {ToolError} unless `before` is in the text exactly once */
 function replaceOnce(text: string, before: string, after: string): string {
-  if (before === '') throw new ToolError('old_string is empty. Give text of the file.');
+  if (before === '') throw new ToolError('old_string is empty. Copy a part of the file into it.');
   const at = text.indexOf(before);
   if (at === -1) throw new ToolError('old_string is not in the file. Read the file and copy the text exactly.');
   if (text.indexOf(before, at + 1) !== -1) {
@@ -85,7 +85,8 @@ function replaceOnce(text: string, before: string, after: string): string {
   return text.slice(0, at) + after + text.slice(at + before.length);
 }
 
-function need<Field extends string>(
+/** Returns an argument. @throws {ToolError} if the call does not have it */
+function getArgument<Field extends string>(
   input: Partial<Record<Field, string>> & { operation: string },
   field: Field,
 ): string {

@@ -15,7 +15,7 @@ export const webFetchParameters = Type.Object(
   closed,
 );
 
-/** The arguments of its calls. */
+/** The arguments of calls of `router:web_fetch`. */
 export const webFetchArguments = Type.Object(
   { url: Type.String({ description: 'An http or https URL.', examples: ['https://example.com/'] }) },
   closed,

@@ -61,7 +61,7 @@ const computerUse = Type.Object({
 const codeInterpreter = Type.Object({
   type: Type.Literal('code_interpreter'),
   container: Type.Union([
-    // Ids of providers begin with `cntr_`. All others are those of the gateway: choice 692.
+    // An id that begins with `cntr_` is from a provider. Any other id is from the gateway. choice 692
     Type.String({
       pattern: '^(cntr_[A-Za-z0-9_-]{1,200}|[A-Za-z0-9_-]{1,40})$',
       says: 'must be 1 to 40 letters, digits, `_` or `-`',
@@ -125,7 +125,7 @@ const imageGeneration = Type.Object({
   size: Type.Optional(Type.String()),
 });
 
-/** The tool kinds of the compatible API; their settings are beside `type`. @see docs/reference/tools.md#hosted-tools */
+/** The tools of the Responses API that providers run. Their settings are fields next to `type`. @see docs/reference/tools.md#hosted-tools */
 export const hostedTools = {
   web_search: webSearch('web_search'),
   web_search_2025_08_26: webSearch('web_search_2025_08_26'),

@@ -2,7 +2,7 @@ import { type TProperties, Type } from 'typebox';
 import { quantizations } from '../../../domain/endpoint.ts';
 import { sortKeys } from '../../../domain/request-defaults.ts';
 import { byKind, findKinds } from '../../../schema/by-kind.ts';
-import { characterCount, mapOf, maybe, notNegative, oneOf, strings } from '../../../schema/shapes.ts';
+import { characterCount, mapOf, maybe, nonNegative, oneOf, strings } from '../../../schema/shapes.ts';
 import { fusionLimits } from '../../../tools/fusion/parameters.ts';
 import { searchMode, typedUserLocation, xSearch } from '../../../tools/web-search/shapes.ts';
 
@@ -61,7 +61,7 @@ export const pluginSetting = byKind(
     }),
     moderation: plugin('moderation', {}),
     'pareto-router': plugin('pareto-router', {
-      max_price: Type.Optional(notNegative()),
+      max_price: Type.Optional(nonNegative()),
       min_coding_score: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
       price_source: Type.Optional(oneOf('prompt', 'weighted_avg')),
     }),
@@ -100,7 +100,7 @@ export const pluginFields: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 
 const price = Type.Optional(
   Type.Union([
-    notNegative(),
+    nonNegative(),
     Type.String({ pattern: '^\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$', says: 'must be a price: a number of 0 or more' }),
   ]),
 );
