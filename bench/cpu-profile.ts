@@ -1,7 +1,7 @@
 /**
  * Runs Headgate under `--cpu-prof` for one phase and prints the most expensive functions.
  *
- *     node bench/cpu-profile.ts --phase json               json, json50, sse or paced
+ *     node bench/cpu-profile.ts --phase json               json, json50, sse, paced or steps
  *     node bench/cpu-profile.ts --phase sse --seconds 10 --variant headgate-responses --top 60
  *     node bench/cpu-profile.ts --by total                 sorted with what each function calls
  *
