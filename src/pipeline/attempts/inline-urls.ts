@@ -1,3 +1,4 @@
+import { keepPlaces, placesOf } from '../../domain/input-places.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { type InputItem, isKnownItem, isKnownPart, partHolders } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
@@ -147,18 +148,21 @@ function mapParts(
     if (after !== part) isChanged = true;
     return after;
   };
-  const input = request.input.map((item, at) => {
+  const places = placesOf(request.input);
+  const input = request.input.map((item, index) => {
+    const at = places?.[index] ?? index;
     if (!isKnownItem(item)) throw refuseOpaque(`input[${at}]`, `the item ${item.type}`);
     const holder = partHolders.get(item.type);
     const parts: unknown = holder && item[holder as keyof InputItem];
     if (!holder || !Array.isArray(parts)) return item;
-    const changed = parts.map((part, index) => changeAny(part, () => `input[${at}].${holder}[${index}]`));
+    const changed = parts.map((part, partAt) => changeAny(part, () => `input[${at}].${holder}[${partAt}]`));
     return { ...item, [holder]: changed } as InputItem; // the same item with parts of the same types
   });
   const variables = Object.entries(request.prompt?.variables ?? {}).map(([name, value]) => {
     return [name, changeAny(value, () => `prompt.variables.${name}`)];
   });
   if (!isChanged) return request;
+  keepPlaces(input, request.input);
   if (!request.prompt || variables.length === 0) return { ...request, input };
   return { ...request, input, prompt: { ...request.prompt, variables: Object.fromEntries(variables) } };
 }

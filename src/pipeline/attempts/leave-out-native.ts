@@ -1,3 +1,4 @@
+import { notePlaces, placesOf } from '../../domain/input-places.ts';
 import { type InputItem, partHolders, type Tool } from '../../domain/items.ts';
 import { isNativePart, NATIVE_FIELD, type NativePart, type NativeRequest, readNative } from '../../domain/native.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
@@ -18,7 +19,16 @@ export function leaveOutNative(
   const { native, ...rest } = request;
   const removal = new Removal();
   removal.noteRequest(native);
-  const input = request.input.flatMap((item, index) => removal.writeItem(item, `input[${index}]`));
+  const before = placesOf(request.input);
+  const input: InputItem[] = [];
+  const places: number[] = [];
+  for (const [index, item] of request.input.entries()) {
+    const written = removal.writeItem(item, `input[${before?.[index] ?? index}]`);
+    if (!written) continue;
+    input.push(written);
+    places.push(index);
+  }
+  notePlaces(input, request.input, places);
   const tools = request.tools?.map((tool, index) => removal.writeTool(tool, `tools[${index}]`));
   return { request: { ...rest, input, ...(tools && { tools }) }, dropped: removal.dropped };
 }
@@ -83,12 +93,12 @@ class Removal {
     return rest as Tool;
   }
 
-  /** @returns nothing if no content is left */
-  writeItem(item: InputItem, path: string): InputItem[] {
+  /** @returns undefined if no content is left */
+  writeItem(item: InputItem, path: string): InputItem | undefined {
     const own = this.withoutField(item, path);
     const field = partHolders.get(item.type);
     const parts = field && (own as Record<string, unknown>)[field];
-    if (!field || !Array.isArray(parts)) return [own];
+    if (!field || !Array.isArray(parts)) return own;
     const written = (parts as { type: string; text?: unknown }[]).flatMap((part, index): object[] => {
       const place = `${path}.${field}[${index}]`;
       if (isToolBlock(part) || isAttribution(own, part)) {
@@ -97,8 +107,8 @@ class Removal {
       }
       return isNativePart(part) ? [part] : [this.withoutField(part, place)];
     });
-    if (written.length === 0 && parts.length > 0 && own.type === 'message') return [];
-    return [{ ...own, [field]: written } as InputItem];
+    if (written.length === 0 && parts.length > 0 && own.type === 'message') return undefined;
+    return { ...own, [field]: written } as InputItem;
   }
 }
 

@@ -1,3 +1,4 @@
+import { notePlaces } from '../../domain/input-places.ts';
 import type { InputItem, OutputItem } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import type { ReplayedCall, ServerTool } from '../../tools/server-tool.ts';
@@ -20,7 +21,15 @@ export function replayItems(
   isCarried: (type: string) => boolean,
 ): InputItem[] {
   const replayed: InputItem[] = [];
-  const outputs: InputItem[] = [];
+  const places: number[] = [];
+  const outputs: { item: InputItem; place: number }[] = [];
+  const add = (item: InputItem, place: number): void => {
+    replayed.push(item);
+    places.push(place);
+  };
+  const addOutputs = (): void => {
+    for (const { item, place } of outputs.splice(0)) add(item, place);
+  };
   const suspended = findSuspended(input, tools);
   const taken = listCallIds(input, suspended?.hidden);
   const mcp = new McpReplay(input, isOurs);
@@ -33,30 +42,33 @@ export function replayItems(
     if (shown) {
       const { name, arguments: written, result } = shown;
       const callId = nameCall({ ...(item as OutputItem), call_id: shown.callId }, index, taken);
-      replayed.push({ type: 'function_call', call_id: callId, name, arguments: written });
-      outputs.push({ type: 'function_call_output', call_id: callId, output: JSON.stringify(result) });
+      add({ type: 'function_call', call_id: callId, name, arguments: written }, index);
+      outputs.push({ item: writeOutput(callId, result), place: index });
       continue;
     }
     const translated = hosted.calls.get(item);
     const tool = translated?.tool ?? tools.get(item.type);
     const call = translated?.call ?? (tool && (suspended?.calls.get(item) ?? readCall(tool, item as OutputItem))); // a carried item
     if (!tool || !call) {
-      if (!continuesTurn(item)) replayed.push(...outputs.splice(0));
-      replayed.push(item);
+      if (!continuesTurn(item)) addOutputs();
+      add(item, index);
       continue;
     }
     const callId = nameCall(item as OutputItem, index, taken);
-    replayed.push({
-      type: 'function_call',
-      call_id: callId,
-      name: readName(tool, item as OutputItem),
-      arguments: call.arguments,
-    });
-    outputs.push({ type: 'function_call_output', call_id: callId, output: JSON.stringify(call.result) });
+    const name = readName(tool, item as OutputItem);
+    add({ type: 'function_call', call_id: callId, name, arguments: call.arguments }, index);
+    outputs.push({ item: writeOutput(callId, call.result), place: index });
   }
-  replayed.push(...outputs);
+  addOutputs();
+  notePlaces(replayed, input, places);
   return replayed;
 }
+
+const writeOutput = (callId: string, result: unknown): InputItem => ({
+  type: 'function_call_output',
+  call_id: callId,
+  output: JSON.stringify(result),
+});
 
 /** The ids of calls that the client has run. They stay, because their outputs name them. choice 591 */
 function listCallIds(input: readonly InputItem[], hidden: ReadonlySet<InputItem> | undefined): Set<unknown> {

@@ -1,3 +1,4 @@
+import { placesOf } from '../../domain/input-places.ts';
 import {
   type AgentMessageItem,
   type CustomToolCallItem,
@@ -62,7 +63,9 @@ export function writePrompt(draft: Draft, request: ResponseRequest, name: string
   const conversation = new WireConversation();
   if (instructions) conversation.prompt.push({ role: 'system', content: instructions });
   for (const item of input) noteSeal(conversation, item, name);
-  for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index, name);
+  const places = placesOf(input);
+  for (let index = 0; index < input.length; index++)
+    writeItem(draft, conversation, input[index]!, places?.[index] ?? index, name);
   return conversation;
 }
 

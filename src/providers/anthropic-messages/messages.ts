@@ -1,3 +1,4 @@
+import { placesOf } from '../../domain/input-places.ts';
 import type {
   AgentMessageItem,
   CustomToolCallItem,
@@ -86,7 +87,9 @@ export function writeMessages(
   const input = settleLateOutputs(given);
   const conversation = new WireConversation();
   if (instructions) conversation.system.push({ type: 'text', text: instructions });
-  for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index);
+  const places = placesOf(input);
+  for (let index = 0; index < input.length; index++)
+    writeItem(draft, conversation, input[index]!, places?.[index] ?? index);
   conversation.endTurn();
   return conversation;
 }

@@ -1,3 +1,4 @@
+import { placesOf } from '../../domain/input-places.ts';
 import type {
   AgentMessageItem,
   CustomToolCallItem,
@@ -91,7 +92,9 @@ export function writeContents(
   const input = settleLateOutputs(given);
   const conversation = new WireConversation();
   if (instructions) conversation.system.push({ text: instructions });
-  for (let index = 0; index < input.length; index++) writeItem(draft, conversation, input[index]!, index);
+  const places = placesOf(input);
+  for (let index = 0; index < input.length; index++)
+    writeItem(draft, conversation, input[index]!, places?.[index] ?? index);
   conversation.settle();
   return conversation;
 }

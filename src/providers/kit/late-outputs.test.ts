@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { placesOf } from '../../domain/input-places.ts';
 import type { InputItem } from '../../domain/items.ts';
 import { settleLateOutputs } from './late-outputs.ts';
 
@@ -40,6 +41,14 @@ it('takes linear time', () => {
   const ids = Array.from({ length: 100_000 }, (_, index) => String(index));
   const input = [...ids.map((id) => call(id)), ...ids.toReversed().map(output)];
   expect(settleLateOutputs(input)).toBe(input);
+  expect(settleLateOutputs(input.toReversed())).toHaveLength(input.length);
+});
+
+it('puts an output that comes before its call behind the calls of that turn', () => {
+  const input = [output('y'), user('a'), output('x'), call('x'), call('y'), assistant('b'), user('c')];
+  const settled = settleLateOutputs(input);
+  expect(settled).toEqual([user('a'), call('x'), call('y'), output('x'), output('y'), assistant('b'), user('c')]);
+  expect(placesOf(settled)).toEqual([1, 3, 4, 2, 0, 5, 6]);
 });
 
 describe('late outputs', () => {
@@ -54,6 +63,7 @@ describe('late outputs', () => {
       user('b'),
       user('[Output of the earlier call of f_x]\nout x'),
     ]);
+    expect(placesOf(settled)).toEqual([0, 1, 2, 0, 3, 4, 5]);
   });
 
   it('are provisional for an asynchronous call that has none yet', () => {

@@ -1,3 +1,4 @@
+import { notePlaces } from '../../domain/input-places.ts';
 import type { CustomToolCallItem, FunctionCallItem, InputItem, ToolOutputPart } from '../../domain/items.ts';
 
 /* For wires whose providers expect the outputs of calls right after the turn that made them. */
@@ -9,19 +10,25 @@ interface Output {
   output: string | ToolOutputPart[];
 }
 
+/** An item and its place in the given list. */
+interface Placed<Item> {
+  item: Item;
+  place: number;
+}
+
 /** Output that the model reads until the actual one arrives. */
 const PENDING = 'The output is not available yet. It follows later in the conversation.';
 
 /**
  * Puts the outputs of calls right after the turn of the model that made them. An output that comes only after a later
  * turn, as with `async` functions, becomes a message of the user where it arrived, and its call gets a provisional
- * output. A call without any output stays as it is, unless it is `async`.
+ * output. An output before its call moves behind it. A call without any output stays as it is, unless it is `async`.
  *
- * @returns the same list if each output follows its call
+ * @returns the same list if each output follows its call; otherwise a list with noted places
  * @see docs/reference/tools.md#late-outputs, docs/reference/choices.md, choice 461
  */
 export function settleLateOutputs(input: readonly InputItem[]): readonly InputItem[] {
-  return isInOrder(input) ? input : new LateOutputs(input).settle();
+  return isInOrder(input) ? input : new LateOutputs(moveEarlyOutputs(input)).settle();
 }
 
 /** Whether each turn is followed by the outputs of its calls, in the order of the calls: true of most conversations. */
@@ -47,16 +54,66 @@ function isInOrder(input: readonly InputItem[]): boolean {
   return true;
 }
 
+/** Moves each output that is before its call behind the calls of that turn. @returns the same list if there is none */
+function moveEarlyOutputs(input: readonly InputItem[]): readonly InputItem[] {
+  const calls = new Map<string, number>();
+  for (const [place, item] of input.entries())
+    if (isCall(item) && !calls.has(item.call_id)) calls.set(item.call_id, place);
+  const isEarly = (item: InputItem, place: number): item is InputItem & Output =>
+    isOutput(item) && place < (calls.get(item.call_id) ?? 0);
+  if (!input.some(isEarly)) return input;
+  const moved = new PlacedItems();
+  const early = new Map<string, Placed<InputItem>[]>();
+  const due: Placed<InputItem>[] = []; // outputs of the calls just before
+  for (const [place, item] of input.entries()) {
+    if (isEarly(item, place)) {
+      const others = early.get(item.call_id);
+      if (others) others.push({ item, place });
+      else early.set(item.call_id, [{ item, place }]);
+      continue;
+    }
+    if (!isCall(item)) moved.addAll(due);
+    moved.add(item, place);
+    if (!isCall(item)) continue;
+    for (const output of early.get(item.call_id) ?? []) due.push(output);
+    early.delete(item.call_id);
+  }
+  moved.addAll(due);
+  return moved.finish(input);
+}
+
+class PlacedItems {
+  private readonly items: InputItem[] = [];
+  private readonly places: number[] = [];
+
+  add(item: InputItem, place: number): void {
+    this.items.push(item);
+    this.places.push(place);
+  }
+
+  /** Empties the list. */
+  addAll(placed: Placed<InputItem>[]): void {
+    for (const { item, place } of placed) this.add(item, place);
+    placed.length = 0;
+  }
+
+  /** @param from the list that the places are in */
+  finish(from: readonly InputItem[]): readonly InputItem[] {
+    notePlaces(this.items, from, this.places);
+    return this.items;
+  }
+}
+
 class LateOutputs {
   private readonly input: readonly InputItem[];
-  private readonly settled: InputItem[] = [];
+  private readonly settled = new PlacedItems();
   private isChanged = false;
   /** Calls of the current turn without an output so far, by id. */
-  private readonly open = new Map<string, Call>();
+  private readonly open = new Map<string, Placed<Call>>();
   /** Whether the outputs of the current turn have begun. */
   private isAnswered = false;
   /** Items of the user after the call, while an output can still follow. */
-  private said: InputItem[] = [];
+  private readonly said: Placed<InputItem>[] = [];
   /** Calls with a provisional output, by id. */
   private readonly late = new Map<string, Call>();
   /** The place of the last output of a call. Created at the first need: most outputs are in time. */
@@ -70,55 +127,51 @@ class LateOutputs {
     const { length } = this.input;
     for (let index = 0; index < length; index++) this.take(this.input[index]!, index);
     if (this.said.length > 0) this.endTurn(length);
-    return this.isChanged ? this.settled : this.input;
+    return this.isChanged ? this.settled.finish(this.input) : this.input;
   }
 
   private take(item: InputItem, index: number): void {
     if (isOutput(item)) {
-      this.takeOutput(item);
+      this.takeOutput(item, index);
       return;
     }
     if (isOfUser(item)) {
-      if (this.open.size > 0) this.said.push(item);
-      else this.settled.push(item);
+      if (this.open.size > 0) this.said.push({ item, place: index });
+      else this.settled.add(item, index);
       this.isAnswered = true;
       return;
     }
     if (this.isAnswered) this.endTurn(index);
-    if (isCall(item)) this.open.set(item.call_id, item);
-    this.settled.push(item);
+    if (isCall(item)) this.open.set(item.call_id, { item, place: index });
+    this.settled.add(item, index);
   }
 
-  private takeOutput(item: InputItem & Output): void {
+  private takeOutput(item: InputItem & Output, place: number): void {
     const call = this.open.delete(item.call_id) ? undefined : this.late.get(item.call_id);
     if (call) {
       const message = writeLate(call, item);
-      if (this.open.size > 0) this.said.push(message);
-      else this.settled.push(message);
+      if (this.open.size > 0) this.said.push({ item: message, place });
+      else this.settled.add(message, place);
       return;
     }
     if (this.said.length > 0) this.isChanged = true; // it moves up
     this.isAnswered = true;
-    this.settled.push(item);
-    if (this.open.size === 0) this.flush();
+    this.settled.add(item, place);
+    if (this.open.size === 0) this.settled.addAll(this.said);
   }
 
   /** @param index of the first item after the turn */
   private endTurn(index: number): void {
-    for (const call of this.open.values()) {
+    for (const { item: call, place } of this.open.values()) {
       const { type, call_id } = call;
       if (call.async !== true && (this.findLastOutput(call_id) ?? -1) <= index) continue;
       this.late.set(call_id, call);
       this.isChanged = true;
-      this.settled.push({ type: `${type}_output`, call_id, output: PENDING } as InputItem); // of its kind
+      this.settled.add({ type: `${type}_output`, call_id, output: PENDING } as InputItem, place); // of its kind
     }
     this.open.clear();
     this.isAnswered = false;
-    this.flush();
-  }
-
-  private flush(): void {
-    for (const item of this.said.splice(0)) this.settled.push(item);
+    this.settled.addAll(this.said);
   }
 
   private findLastOutput(callId: string): number | undefined {

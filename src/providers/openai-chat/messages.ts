@@ -1,3 +1,4 @@
+import { placesOf } from '../../domain/input-places.ts';
 import type {
   AgentMessageItem,
   CustomToolCallItem,
@@ -33,6 +34,7 @@ export function writeMessages(
   given: readonly InputItem[],
 ): WireConversation {
   const input = settleLateOutputs(given);
+  const places = placesOf(input);
   const conversation: WireConversation = { messages: [], additionalTools: [] };
   const { messages } = conversation;
   if (instructions) messages.push({ role: 'system', content: instructions });
@@ -45,7 +47,7 @@ export function writeMessages(
 
   for (let index = 0; index < input.length; index++) {
     const item = input[index]!;
-    current = index;
+    current = places?.[index] ?? index;
     switch (item.type) {
       case 'message':
         dropUnknown(draft, item, messageFields, place);

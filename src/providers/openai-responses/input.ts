@@ -1,3 +1,4 @@
+import { placesOf } from '../../domain/input-places.ts';
 import {
   type AgentMessageItem,
   type FunctionCallItem,
@@ -31,9 +32,10 @@ export function writeInput(items: InputItem[], dialect: Dialect, dropped: string
   const written: WrittenInput = { input: items, tools: [], effort: undefined };
   let changed = false;
   let isOrphaned = false; // its reasoning was dropped
+  const places = placesOf(items);
   for (let index = 0; index < items.length; index++) {
     const item = items[index]!;
-    let after = writeItem(item, index, written, dialect, dropped);
+    let after = writeItem(item, places?.[index] ?? index, written, dialect, dropped);
     if (item.type === 'reasoning') isOrphaned ||= after === undefined;
     else if (endsTurn(item)) isOrphaned = false;
     else if (isOrphaned && mayLackId.has(item.type)) after = withoutId(after);

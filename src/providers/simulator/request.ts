@@ -1,3 +1,4 @@
+import { placesOf } from '../../domain/input-places.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { type InputItem, isKnownItem, isKnownPart, isProviderRun, partHolders, type Tool } from '../../domain/items.ts';
 import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
@@ -47,9 +48,11 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     dropped.push(`tools[${index}] (${tool.type})`);
     return false;
   });
+  const places = placesOf(request.input);
   for (const [index, item] of request.input.entries()) {
-    if (item.type === 'item_reference') throw refuse(`input[${index}]`, `nothing is stored: ${sendTheItem}`, target);
-    checkKinds(draft, item, `input[${index}]`);
+    const path = `input[${places?.[index] ?? index}]`;
+    if (item.type === 'item_reference') throw refuse(path, `nothing is stored: ${sendTheItem}`, target);
+    checkKinds(draft, item, path);
   }
   const model = target.upstreamModel.replace(/^simulator\//, ''); // the name in an entry without `upstream_model`
   const body: SimulatorRequest = { model, input: request.input };

@@ -1,0 +1,24 @@
+import type { InputItem } from './items.ts';
+
+/** Inputs in which the gateway has moved, added or removed items → the place of each item in the input of the request. */
+const changedInputs = new WeakMap<readonly InputItem[], readonly number[]>();
+
+/**
+ * Returns the place of each item in the input of the request, so that paths name what the client has sent. An item that
+ * the gateway has added has the place of the item that it belongs to.
+ *
+ * @returns undefined if the input has the items of the request
+ */
+export const placesOf = (input: readonly InputItem[]): readonly number[] | undefined => changedInputs.get(input);
+
+/** Records that an input was derived from another one. @param places of its items in the other one */
+export function notePlaces(changed: readonly InputItem[], from: readonly InputItem[], places: readonly number[]): void {
+  const before = changedInputs.get(from);
+  changedInputs.set(changed, before ? places.map((place) => before[place]!) : places);
+}
+
+/** Records that an input has the items of another one in the same order. */
+export function keepPlaces(changed: readonly InputItem[], from: readonly InputItem[]): void {
+  const places = changedInputs.get(from);
+  if (places) changedInputs.set(changed, places);
+}
