@@ -151,7 +151,10 @@ describe('an import of a LiteLLM configuration', () => {
   });
 
   it('keeps limits, budgets, retries and timeouts', () => {
-    expect(config.limits.models).toMatchObject([{ model: 'gpt-4o', requests_per_minute: 800 }]);
+    expect(config.limits.models).toMatchObject([
+      { model: 'gpt-4o', requests_per_minute: 800 },
+      { model: 'default', requests_per_minute: 800 },
+    ]);
     expect(config).toMatchObject({
       budgets: { organization: { monthly: 500 } },
       retry: { attempts: 3 },
@@ -179,7 +182,11 @@ describe('an import of a LiteLLM configuration', () => {
       'router_settings.redis_host',
     ]);
     expect(imported.report.changed.map(({ path }) => path)).toEqual(
-      expect.arrayContaining(['litellm_settings.drop_params', 'general_settings.master_key']),
+      expect.arrayContaining([
+        'litellm_settings.drop_params',
+        'general_settings.master_key',
+        'router_settings.model_group_alias.default',
+      ]),
     );
     const file = writeImport(imported, 'LiteLLM');
     for (const path of Object.keys(skipped)) expect(file).toContain(`#   ${path}: `);

@@ -28,7 +28,7 @@ export function importLitellm(
   const limits = writeModelLimits(groups, report);
   const router = file.takeSection('router_settings');
   const litellm = file.takeSection('litellm_settings');
-  addAliases(router.takeSection('model_group_alias'), groups);
+  addAliases(router.takeSection('model_group_alias'), groups, limits);
   const entries = new ProviderEntries();
   addGroups(groups, entries);
   for (const section of [router, litellm]) {

@@ -73,9 +73,16 @@ export function addGroups(groups: ReadonlyMap<string, Deployment[]>, entries: Pr
   }
 }
 
+/** An entry of `limits.models`. */
+interface ModelLimit {
+  model: string;
+  requests_per_minute?: number;
+  tokens_per_minute?: number;
+}
+
 /** Returns the rates of names as `limits.models`: the sum of their deployments, if all have one. */
-export function writeModelLimits(groups: ReadonlyMap<string, Deployment[]>, report: ImportReport): object[] {
-  const limits: object[] = [];
+export function writeModelLimits(groups: ReadonlyMap<string, Deployment[]>, report: ImportReport): ModelLimit[] {
+  const limits: ModelLimit[] = [];
   for (const [name, deployments] of groups) {
     const sum = (field: 'rpm' | 'tpm', read: (each: Deployment) => number | undefined): number | undefined => {
       const rates = deployments.map(read);
@@ -98,8 +105,8 @@ export function writeModelLimits(groups: ReadonlyMap<string, Deployment[]>, repo
   return limits;
 }
 
-/** Adds each alias as another name of its deployments. */
-export function addAliases(aliases: ForeignSection, groups: Map<string, Deployment[]>): void {
+/** Adds each alias as another name of its deployments, with a limit like that of its target. */
+export function addAliases(aliases: ForeignSection, groups: Map<string, Deployment[]>, limits: ModelLimit[]): void {
   for (const alias of aliases.names) {
     const value = aliases.take(alias);
     const target = typeof value === 'object' ? (value as { model?: unknown }).model : value;
@@ -109,6 +116,10 @@ export function addAliases(aliases: ForeignSection, groups: Map<string, Deployme
     else {
       groups.set(alias, deployments);
       if (typeof value === 'object') aliases.change(alias, 'GET /models lists it, even if it was hidden');
+      const limit = limits.find(({ model }) => model === escapeText(target as string)); // a name of `groups`
+      if (!limit) continue;
+      limits.push({ ...limit, model: escapeText(alias) });
+      aliases.change(alias, `has a limit of its own, as high as that of ${String(target)}`);
     }
   }
 }
