@@ -45,7 +45,7 @@ export async function bundleSource(): Promise<string> {
       try {
         await promisify(execFile)(process.execPath, [import.meta.filename, folder], { cwd: root });
       } finally {
-        rmSync(lock, { recursive: true });
+        rmSync(lock, { recursive: true, force: true }); // another process removes the lock if this took long
       }
     } else await delay(50);
   }
