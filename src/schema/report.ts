@@ -70,7 +70,7 @@ export function show(value: unknown): string {
   if (typeof value === 'object' && value !== null) {
     return shorten(`an object {${Object.keys(value).slice(0, 10).join(', ')}}`);
   }
-  return shorten(String(value));
+  return value === undefined ? 'nothing' : shorten(String(value));
 }
 
 function shorten(text: string): string {

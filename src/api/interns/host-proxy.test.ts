@@ -185,6 +185,6 @@ describe('the host name of an intern', () => {
     expect(rejected).toMatch(/^HTTP\/1.1 404 [\s\S]*connection: close\r\n\r\nno$/);
     expect(seen.map((request) => request.url)).not.toContain('/.headgate/health');
     const anonymous = await exchange(upgrade('/ws').slice(0, -1));
-    expect(anonymous).toMatch(/^HTTP\/1.1 401/);
+    expect(anonymous).toMatch(/^HTTP\/1.1 401 Unauthorized\r\ncontent-type: application\/json\r\n/);
   });
 });

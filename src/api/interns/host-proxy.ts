@@ -1,5 +1,5 @@
 import type { TextSigner } from '../../access/sign-text.ts';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '../../domain/errors.ts';
@@ -102,7 +102,8 @@ export function createHostProxy(parts: HostProxyParts): HostProxy {
         await passUpgrade({ request, socket, head }, describeAgent(request, agent, path), listHeaders);
       } catch (error) {
         const { status, body } = writeInternChatError(error);
-        if (socket.writable) socket.end(`HTTP/1.1 ${status} Error\r\nconnection: close\r\n\r\n${JSON.stringify(body)}`);
+        const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json\r\nconnection: close`;
+        if (socket.writable) socket.end(`${head}\r\n\r\n${JSON.stringify(body)}`);
       }
     },
   };

@@ -21,6 +21,10 @@ describe('the body', () => {
     ]);
   });
 
+  it('can be absent without a content type', () => {
+    expect(checkRequest(undefined)).toMatchObject([{ message: 'The body must be a JSON object, got nothing.' }]);
+  });
+
   it('is open: unknown fields pass, whatever they are called', () => {
     const body = JSON.parse('{"model":"m","input":"hi","stream_options":{},"__proto__":{"model":5},"constructor":1}');
     expect(checkRequest(body)).toEqual([]);
