@@ -4,7 +4,7 @@ import { chatChunk, stream } from '../api/lab.ts';
 /** The model of the held provider. */
 export const heldModel = 'held/m';
 
-/** A provider whose streams end when a test says so. Without it a stream ends after a time, which a slow machine needs for other requests. */
+/** A provider whose streams end when a test says so, however long the other requests of the test take. */
 export interface HeldUpstream {
   /** `providers` of a configuration, with the simulator. */
   providers: object[];
