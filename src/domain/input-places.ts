@@ -22,3 +22,18 @@ export function keepPlaces(changed: readonly InputItem[], from: readonly InputIt
   const places = changedInputs.get(from);
   if (places) changedInputs.set(changed, places);
 }
+
+/**
+ * Records the places of an input that a plugin has derived from another one. An item that is not in the other one, such
+ * as a shortened copy, has the place after the item before it.
+ */
+export function findPlaces(changed: readonly InputItem[], from: readonly InputItem[]): void {
+  const known = new Map(from.map((item, place) => [item, place]));
+  let next = 0;
+  const places = changed.map((item) => {
+    const place = known.get(item) ?? Math.max(0, Math.min(next, from.length - 1));
+    next = place + 1;
+    return place;
+  });
+  notePlaces(changed, from, places);
+}

@@ -140,6 +140,19 @@ describe('a plugin', () => {
     expect(error).toMatchObject({ kind: 'upstream_rejected', metadata: { file_annotations: parsed } });
   });
 
+  it('that removes and adds items does not change the paths of the others', async () => {
+    const odd = (text: string) =>
+      ({ type: 'message', role: 'user', content: [{ type: 'input_text', text, odd: 1 } as object] }) as InputItem;
+    const input = [...say('a'), ...say('b'), odd('c'), odd('d')];
+    await open(
+      1,
+      plugin('shorter', { adapt: (request) => ({ ...request, input: [...say('short'), ...request.input.slice(2)] }) }),
+    );
+    lab.script('openai-chat', 0, { text: 'Hello.' });
+    const { run } = await lab.respond('openai-chat', 'buffered', { input, plugins: [{ id: 'shorter' }] });
+    expect(run.steps[0]?.committed?.droppedFields).toEqual(['input[2].content[0].odd', 'input[3].content[0].odd']);
+  });
+
   it.each(['prepare', 'adapt'] as const)('that ignores the cancellation in `%s` does not keep the run', async (at) => {
     const cancellation = new Cancellation();
     const left = new GatewayError('client_closed', 'The client disconnected.');
