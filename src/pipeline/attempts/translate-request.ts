@@ -1,4 +1,3 @@
-import { findPlaces } from '../../domain/input-places.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { getTextWire } from '../../providers/text-wire.ts';
@@ -38,10 +37,9 @@ export function translateRequest(
   const inspect = (request: ResponseRequest): MaybePromise<UpstreamRequest> => {
     const { input } = request;
     if (input === rewritten.input) return writeFitted(run, attempt, request, isAlias, media);
-    return inspectNew(run, inspectors, rewritten.input, input).then((inspected) => {
-      findPlaces(inspected, rewritten.input);
-      return writeFitted(run, attempt, { ...request, input: inspected }, isAlias, media);
-    });
+    return inspectNew(run, inspectors, rewritten.input, input).then((inspected) =>
+      writeFitted(run, attempt, { ...request, input: inspected }, isAlias, media),
+    );
   };
   return adapted instanceof Promise ? adapted.then(inspect) : inspect(adapted);
 }

@@ -1,3 +1,4 @@
+import { findPlaces, keepPlaces } from '../../domain/input-places.ts';
 import type { ImageRequest } from '../../domain/images.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
@@ -55,12 +56,15 @@ export async function inspectNew(
   before: readonly InputItem[],
   now: InputItem[],
 ): Promise<InputItem[]> {
+  findPlaces(now, before);
   const known = new Set(before);
   const added = now.filter((item) => !known.has(item));
   if (added.length === 0) return now;
   const inspected = await inspectAdded(run, inspectors, added);
   const changed = new Map(added.map((item, at) => [item, inspected[at]!]));
-  return now.map((item) => changed.get(item) ?? item);
+  const all = now.map((item) => changed.get(item) ?? item);
+  keepPlaces(all, now);
+  return all;
 }
 
 /**
