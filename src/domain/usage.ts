@@ -16,8 +16,10 @@ export interface Usage {
   special?: SpecialCounts;
   /** The cost that the provider reported, in nano-dollars. It is stored, but never recorded as our cost. */
   upstreamCostNanoUsd?: number;
-  /** Whether the provider reported nothing and the counts are derived from the length of the texts. */
+  /** Whether the provider did not report all counts, and some are derived from the length of the texts. */
   estimated?: boolean;
+  /** The count that the provider did not report, which is 0 here. Absent: none. */
+  missing?: 'inputTokens' | 'outputTokens';
 }
 
 /** Counts with prices of their own. Absent: 0. */
@@ -74,9 +76,30 @@ export function usage(counts: Partial<Usage> & Pick<Usage, 'inputTokens' | 'outp
   };
   if (counts.cacheWriteTokens !== undefined) all.cacheWriteTokens = counts.cacheWriteTokens;
   if (counts.special) all.special = counts.special;
+  if (counts.missing) all.missing = counts.missing;
   if (counts.upstreamCostNanoUsd !== undefined) all.upstreamCostNanoUsd = counts.upstreamCostNanoUsd;
   if (counts.estimated) all.estimated = true;
   return all;
+}
+
+/**
+ * Returns the input and the output. One that the provider did not report is the rest of the total. If there is none, it
+ * is 0 and named as missing.
+ */
+export function completeCounts(
+  input: number | undefined,
+  output: number | undefined,
+  total = 0,
+): Pick<Usage, 'inputTokens' | 'outputTokens' | 'missing'> {
+  if (input === undefined && output !== undefined) {
+    if (total > output) return { inputTokens: total - output, outputTokens: output };
+    return { inputTokens: 0, outputTokens: output, missing: 'inputTokens' };
+  }
+  if (input !== undefined && output === undefined) {
+    if (total > input) return { inputTokens: input, outputTokens: total - input };
+    return { inputTokens: input, outputTokens: 0, missing: 'outputTokens' };
+  }
+  return { inputTokens: input ?? 0, outputTokens: output ?? 0 };
 }
 
 /** Adds the usage of two model calls. */

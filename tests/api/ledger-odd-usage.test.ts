@@ -1,17 +1,25 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json, type ScriptedUpstream, startUpstream, type TestGateway, testGateway } from '../../src/testing/index.ts';
 
+const pricing = { prompt: 0.001, completion: 1 };
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
 beforeAll(async () => {
   upstream = await startUpstream();
   gateway = await testGateway({
     providers: [
+      { id: 'up', wire: 'openai-chat', base_url: upstream.url, models: [{ model: 'up/m', pricing }] },
       {
-        id: 'up',
-        wire: 'openai-chat',
+        id: 'responses',
+        wire: 'openai-responses',
         base_url: upstream.url,
-        models: [{ model: 'up/m', pricing: { prompt: 0.001, completion: 1 } }],
+        models: [{ model: 'responses/m', pricing }],
+      },
+      {
+        id: 'messages',
+        wire: 'anthropic-messages',
+        base_url: upstream.url,
+        models: [{ model: 'messages/m', pricing }],
       },
     ],
   });
@@ -47,4 +55,69 @@ it.each([
   await expect.poll(async () => (await gateway.gateway.storage.ledger.readTotals()).entries).toBe(before + 1);
   const entry = await gateway.get(`/generation?id=${response.headers.get('x-generation-id')}`);
   expect(await entry.json()).toMatchObject({ data: { tokens_completion: 1, usage_estimated: true } });
+});
+
+describe('a response that counts only its input or its output', () => {
+  const chat = (usage: object, content: string | null = 'hi') =>
+    json({
+      id: 'x',
+      object: 'chat.completion',
+      model: 'm',
+      choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+      usage,
+    });
+  const responses = (usage: object) =>
+    json({
+      id: 'x',
+      object: 'response',
+      status: 'completed',
+      model: 'm',
+      output: [
+        {
+          type: 'message',
+          id: 'msg_1',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: 'hi', annotations: [] }],
+        },
+      ],
+      usage,
+    });
+  const claude = (usage: object) =>
+    json({
+      id: 'x',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [{ type: 'text', text: 'hi' }],
+      stop_reason: 'end_turn',
+      usage,
+    });
+
+  it.each([
+    ['up/m', chat({ prompt_tokens: 70 }), [70, 1, true]],
+    ['up/m', chat({ prompt_tokens: 70, total_tokens: 70 }), [70, 1, true]],
+    ['up/m', chat({ prompt_tokens: 70, total_tokens: 75 }), [70, 5, false]],
+    ['up/m', chat({ completion_tokens: 5 }), [2, 5, true]],
+    ['up/m', chat({ completion_tokens: 5, total_tokens: 75 }), [70, 5, false]],
+    ['up/m', chat({ prompt_tokens: 70 }, null), [70, 0, false]],
+    ['responses/m', responses({ input_tokens: 70 }), [70, 1, true]],
+    ['responses/m', responses({ input_tokens: 70, total_tokens: 75 }), [70, 5, false]],
+    ['messages/m', claude({ input_tokens: 70 }), [70, 1, true]],
+    ['messages/m', claude({ output_tokens: 5 }), [2, 5, true]],
+  ])('gets the other one: %s, %#', async (model, response, [input, output, isEstimated]) => {
+    upstream.respond(response);
+    const answer = await gateway.post('/responses', { model, input: 'hello you' });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ usage: { input_tokens: input, output_tokens: output } });
+    const id = answer.headers.get('x-generation-id');
+    await expect.poll(async () => (await gateway.get(`/generation?id=${id}`)).status).toBe(200);
+    const { data } = (await (await gateway.get(`/generation?id=${id}`)).json()) as { data: Record<string, unknown> };
+    expect([data['tokens_prompt'], data['tokens_completion'], data['usage_estimated']]).toEqual([
+      input,
+      output,
+      isEstimated,
+    ]);
+    expect(data['total_cost']).toBeCloseTo(Number(input) * 0.001 + Number(output), 9);
+  });
 });

@@ -44,18 +44,28 @@ export function measureAttempt(run: Run, attempt: TextAttempt, items: readonly O
 /** The usage of an attempt without known output. */
 export const usedNothing = (estimated = false): Usage => createUsage({ inputTokens: 0, outputTokens: 0, estimated });
 
-function measureUsage({ request }: Run, attempt: TextAttempt, hasPricedImages: boolean): Usage | undefined {
-  const { finish, producedTokens, sent } = attempt;
+function measureUsage(run: Run, attempt: TextAttempt, hasPricedImages: boolean): Usage | undefined {
+  const { finish, producedTokens } = attempt;
   const reported = finish?.usage;
-  if (reported && isCredible(reported)) return reported;
+  if (reported && isCredible(reported)) return reported.missing ? addMissing(run, attempt, reported) : reported;
   const counted = finish === undefined && attempt.counted && isCredible(attempt.counted) ? attempt.counted : undefined;
-  if (counted && counted.outputTokens > 0) return counted;
+  if (counted && counted.outputTokens > 0) return counted.missing ? addMissing(run, attempt, counted) : counted;
   if (producedTokens === 0 && !hasPricedImages) return undefined;
-  const guess = estimateUsage(sent.tokens + tokensOfTools(request), producedTokens);
-  if (!counted) return guess;
-  const { outputTokens } = guess;
-  return { ...counted, outputTokens, totalTokens: counted.inputTokens + outputTokens, estimated: true };
+  if (!counted || counted.missing === 'inputTokens') return guessUsage(run, attempt);
+  return addMissing(run, attempt, { ...counted, missing: 'outputTokens' });
 }
+
+/** Estimates the count that the provider did not report. Without output there is none to count. */
+function addMissing(run: Run, attempt: TextAttempt, { missing, ...reported }: Usage): Usage {
+  if (missing === 'outputTokens' && attempt.producedTokens === 0) return reported;
+  const guess = guessUsage(run, attempt);
+  const inputTokens = missing === 'inputTokens' ? guess.inputTokens : reported.inputTokens;
+  const outputTokens = missing === 'outputTokens' ? guess.outputTokens : reported.outputTokens;
+  return { ...reported, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, estimated: true };
+}
+
+const guessUsage = ({ request }: Run, { sent, producedTokens }: TextAttempt): Usage =>
+  estimateUsage(sent.tokens + tokensOfTools(request), producedTokens);
 
 const tokensOfTools = ({ tools }: Run['request']): number =>
   tools === undefined ? 0 : estimateTokens([JSON.stringify(tools)]);

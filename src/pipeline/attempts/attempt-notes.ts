@@ -26,7 +26,8 @@ export class AttemptNotes implements Sink<Chunk> {
 
   write(chunks: Chunk[]): Promise<void> | undefined {
     const last = chunks.at(-1);
-    this.isCounted = last?.type === 'finish' && last.usage !== undefined && isCredible(last.usage);
+    const usage = last?.type === 'finish' ? last.usage : undefined;
+    this.isCounted = usage !== undefined && usage.missing === undefined && isCredible(usage);
     for (const chunk of chunks) this.note(chunk);
     return this.out.write(chunks);
   }

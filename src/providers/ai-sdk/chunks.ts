@@ -1,6 +1,6 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { special, type Usage, usage } from '../../domain/usage.ts';
+import { completeCounts, special, type Usage, usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
 import { OpenCall } from '../kit/open-call.ts';
 import type { Frame, Reader } from '../wire.ts';
@@ -239,8 +239,7 @@ function readUsage(value: unknown): Usage | undefined {
   const { inputTokens: input, outputTokens: output, raw } = (value ?? {}) as PackageUsage;
   if (input?.total === undefined && output?.total === undefined) return undefined;
   return usage({
-    inputTokens: input?.total ?? 0,
-    outputTokens: output?.total ?? 0,
+    ...completeCounts(input?.total, output?.total),
     cachedTokens: input?.cacheRead ?? 0,
     reasoningTokens: output?.reasoning ?? 0,
     special: special({

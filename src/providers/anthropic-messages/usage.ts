@@ -1,5 +1,5 @@
 import type { FinishReason } from '../../domain/chunks.ts';
-import { readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
+import { completeCounts, readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
 
 /** Counts of the provider. A stream sends them in two parts. The later value of a field applies. */
 export type Counts = Record<string, unknown>;
@@ -39,10 +39,15 @@ export function readUsage(counts: Counts, dropped: Set<string>): Usage | undefin
     if (name !== 'web_search_requests' && tools[name]) dropped.add(`usage.server_tool_use.${name}`);
   }
   const cost = readUpstreamCost(counts.cost);
+  const { inputTokens, outputTokens, missing } = completeCounts(
+    number(counts.input_tokens),
+    number(counts.output_tokens),
+  );
   return usage({
+    ...(missing && { missing }),
     ...(cost !== undefined && { upstreamCostNanoUsd: cost }),
-    inputTokens: count(counts.input_tokens) + read + written,
-    outputTokens: count(counts.output_tokens),
+    inputTokens: inputTokens + read + written,
+    outputTokens,
     cachedTokens: read,
     reasoningTokens: count(record(counts.output_tokens_details).thinking_tokens),
     special: special({ cacheWrite1hTokens: count(long), webSearches: count(tools.web_search_requests) }),
@@ -54,7 +59,8 @@ export function readUsage(counts: Counts, dropped: Set<string>): Usage | undefin
 
 const record = (value: unknown): Counts => (typeof value === 'object' && value !== null ? (value as Counts) : nothing);
 const nothing: Counts = {};
-const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
+const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+const count = (value: unknown): number => number(value) ?? 0;
 
 /** Reads the service tier. `standard` is the interface's `default`, and the fast mode is the interface's `priority`. */
 export function readServiceTier(counts: Counts): string | undefined {

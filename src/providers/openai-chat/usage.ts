@@ -1,6 +1,6 @@
 import type { FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { readUpstreamCost, type SpecialCounts, type Usage, usage } from '../../domain/usage.ts';
+import { completeCounts, readUpstreamCost, type SpecialCounts, type Usage, usage } from '../../domain/usage.ts';
 
 /** Names that servers use for the same count, the most reliable first. */
 const names = {
@@ -144,15 +144,15 @@ class Counts {
 export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefined {
   if (typeof wire !== 'object' || wire === null) return undefined;
   const counts = new Counts(wire);
-  const inputTokens = counts.find('input');
-  const outputTokens = counts.find('output');
-  if (inputTokens === undefined && outputTokens === undefined) return undefined;
+  const foundInput = counts.find('input');
+  const foundOutput = counts.find('output');
+  if (foundInput === undefined && foundOutput === undefined) return undefined;
   for (const name of counts.unknown) dropped.add(`usage.${name}`);
   const totalTokens = counts.find('total');
   const reasoningTokens = counts.find('reasoning') ?? 0;
   const citations = countCitations(counts);
-  const input = (inputTokens ?? 0) + citations;
-  const output = outputTokens ?? 0;
+  const { inputTokens, outputTokens: output, missing } = completeCounts(foundInput, foundOutput, totalTokens);
+  const input = inputTokens + citations;
   const isBeside = isReasoningBeside(counts, { input, output, reasoning: reasoningTokens, total: totalTokens });
   const read: Usage = usage({
     inputTokens: input,
@@ -163,6 +163,7 @@ export function readUsage(wire: unknown, dropped: Set<string>): Usage | undefine
     reasoningTokens,
   });
   if (citations > 0 || isBeside) read.totalTokens = Math.max(read.totalTokens, input + read.outputTokens);
+  if (missing) read.missing = missing;
   const special = readSpecial(counts);
   if (special) read.special = special;
   const cost = readCost(counts);

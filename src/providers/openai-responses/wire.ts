@@ -1,7 +1,7 @@
 import type { ReportedSettings } from '../../domain/chunks.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
-import { readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
+import { completeCounts, readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
 import { checkNesting, invalidUpstreamData } from '../kit/invalid-data.ts';
 
 /** An event as received. Only fields that the gateway reads are listed, and each may be missing. */
@@ -103,12 +103,12 @@ export function readUsage({ usage: counts, tool_usage: tools }: WireResponse, se
   if (!isRecord(counts)) return undefined;
   const { input_tokens: input, output_tokens: output } = counts;
   if (typeof input !== 'number' && typeof output !== 'number') return undefined;
+  const total = readCount(counts.total_tokens);
   const inputDetails = readRecord(counts.input_tokens_details);
   const outputDetails = readRecord(counts.output_tokens_details);
   const read = usage({
-    inputTokens: readCount(input) ?? 0,
-    outputTokens: readCount(output) ?? 0,
-    totalTokens: readCount(counts.total_tokens),
+    ...completeCounts(readCount(input), readCount(output), total),
+    totalTokens: total,
     cachedTokens: readCount(inputDetails.cached_tokens),
     cacheWriteTokens: readCount(inputDetails.cache_write_tokens),
     reasoningTokens: readCount(outputDetails.reasoning_tokens),
