@@ -1,7 +1,7 @@
 /**
  * Measures Headgate against a parsing proxy, a bare proxy, nginx and a TypeScript peer, and prints one table.
  *
- *     npm run bench                                   about 9 minutes
+ *     npm run bench                                   about 20 minutes
  *     npm run bench -- --quick                        about 2
  *     npm run bench -- --phases json,sse --only headgate --rounds 10
  *     npm run bench -- --against <folder>/dist/cli.js --rounds 20 --processes 10
@@ -16,7 +16,7 @@ import { writeTable } from './table.ts';
 import { listVariants, type Variant } from './variants.ts';
 
 /** Maximum time of a run. A soak needs longer for its million requests, and each new process for its warm-up. */
-const limitMs = { usual: 20 * 60_000, long: 90 * 60_000 };
+const limitMs = { usual: 40 * 60_000, long: 90 * 60_000 };
 
 const { values: options } = parseArgs({
   options: {
