@@ -105,6 +105,7 @@ describe('a response that counts only its input or its output', () => {
     ['responses/m', responses({ input_tokens: 70, total_tokens: 75 }), [70, 5, false]],
     ['messages/m', claude({ input_tokens: 70 }), [70, 1, true]],
     ['messages/m', claude({ output_tokens: 5 }), [2, 5, true]],
+    ['messages/m', claude({ output_tokens: 5, cache_read_input_tokens: 90 }), [90, 5, true]],
   ])('gets the other one: %s, %#', async (model, response, [input, output, isEstimated]) => {
     upstream.respond(response);
     const answer = await gateway.post('/responses', { model, input: 'hello you' });

@@ -59,8 +59,11 @@ function measureUsage(run: Run, attempt: TextAttempt, hasPricedImages: boolean):
 function addMissing(run: Run, attempt: TextAttempt, { missing, ...reported }: Usage): Usage {
   if (missing === 'outputTokens' && attempt.producedTokens === 0) return reported;
   const guess = guessUsage(run, attempt);
-  const inputTokens = missing === 'inputTokens' ? guess.inputTokens : reported.inputTokens;
-  const outputTokens = missing === 'outputTokens' ? guess.outputTokens : reported.outputTokens;
+  // A report without the whole count can have parts of it, such as cached tokens.
+  const inputTokens =
+    missing === 'inputTokens' ? Math.max(guess.inputTokens, reported.inputTokens) : reported.inputTokens;
+  const outputTokens =
+    missing === 'outputTokens' ? Math.max(guess.outputTokens, reported.outputTokens) : reported.outputTokens;
   return { ...reported, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, estimated: true };
 }
 
