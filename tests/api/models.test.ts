@@ -541,10 +541,16 @@ describe('GET /endpoints/zdr', () => {
     expect(one.data['endpoints']).toContainEqual(data[0]);
   });
 
-  it('lists the endpoints of a workspace to that workspace only', async () => {
+  it('lists the endpoints of a workspace to that workspace only, and no alias', async () => {
     const { body } = await get('/endpoints/zdr', otherKey);
     const data = body.data as unknown as Record<string, unknown>[];
-    expect(data.map(({ model_id }) => model_id)).toContain('secret/one');
+    expect(data.map(({ model_id, tag }) => `${String(model_id)} ${String(tag)}`).sort()).toEqual([
+      'acme/one second',
+      'acme/two own',
+      'bolt/free second',
+      'bolt/free:free second',
+      'secret/one own',
+    ]);
     expect((await get('/endpoints/zdr', 'wrong')).status).toBe(401);
   });
 });
