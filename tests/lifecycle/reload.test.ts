@@ -18,7 +18,7 @@ const status = async (gateway: GatewayProcess, model: string, key?: string) => {
   await answer.text();
   return answer.status;
 };
-const told = (gateway: GatewayProcess) => expect.poll(() => gateway.running.stderr);
+const expectLog = (gateway: GatewayProcess) => expect.poll(() => gateway.running.stderr);
 
 describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
   /** Saves the file in both cases. SIGHUP does not wait until the change is noticed. */
@@ -38,13 +38,13 @@ describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
     await expect.poll(() => status(gateway, 'new/model')).toBe(200);
     expect(await status(gateway, 'old/model')).toBe(400);
     expect(await stream.readAll()).toContain('response.completed');
-    await told(gateway).toContain('"changed":["providers"],"msg":"config reloaded"');
+    await expectLog(gateway).toContain('"changed":["providers"],"msg":"config reloaded"');
   });
 
   it('keeps the old configuration if the new one is invalid, and says why', async () => {
     const gateway = await startGateway({ config: { providers: simulator('old/model') } });
     save(gateway, { providers: simulator('new/model'), servr: {} });
-    await told(gateway).toContain('servr: unknown key; the nearest known key is \\"server\\"');
+    await expectLog(gateway).toContain('servr: unknown key; the nearest known key is \\"server\\"');
     const lines = gateway.running.stderr.trimEnd().split('\n');
     for (const line of lines) expect(JSON.parse(line)).toMatchObject({ level: 40, msg: expect.any(String) });
     expect(gateway.running.stderr).toContain('"msg":"config rejected"');
@@ -64,7 +64,7 @@ describe('a reload', () => {
       storage: { url: 'file:elsewhere.db' },
       timeouts: { request_ms: 500 },
     });
-    await told(gateway).toContain('"changed":["server.host","storage.url"],"msg":"config restart required"');
+    await expectLog(gateway).toContain('"changed":["server.host","storage.url"],"msg":"config restart required"');
     await expect.poll(() => status(gateway, 'new/model')).toBe(200);
     expect((await gateway.post({ model: 'new/model', input: '[[wait 60000]]' })).status).toBe(408);
   });
@@ -72,7 +72,7 @@ describe('a reload', () => {
   it('reports that a changed port needs a restart, and continues at the old one', async () => {
     const gateway = await startGateway({ config: { server: { port: 0 } }, args: [], portOfFile: true });
     writeConfig(gateway.folder, { server: { port: 1 } });
-    await told(gateway).toContain('"changed":["server.port"],"msg":"config restart required"');
+    await expectLog(gateway).toContain('"changed":["server.port"],"msg":"config restart required"');
     expect(await status(gateway, 'simulator/echo')).toBe(200);
   });
 
@@ -80,10 +80,10 @@ describe('a reload', () => {
     const gateway = await startGateway({ config: { providers: simulator('old/model') } });
     const file = join(gateway.folder, 'headgate.json');
     writeFileSync(file, '');
-    await told(gateway).toContain('headgate.json is empty. To use only the defaults, write {} into it.');
+    await expectLog(gateway).toContain('headgate.json is empty. To use only the defaults, write {} into it.');
     rmSync(file);
     gateway.running.child.kill('SIGHUP');
-    await told(gateway).toContain('headgate.json: there is no such file');
+    await expectLog(gateway).toContain('headgate.json: there is no such file');
     expect(await status(gateway, 'old/model')).toBe(200);
   });
 
@@ -107,9 +107,9 @@ describe('a reload', () => {
   it('reports a bootstrap key that was removed and still works, and how to disable it; so does the next start', async () => {
     const gateway = await startGateway();
     const [, management] = bootstrap.keys;
-    const told = 'This key is no longer in bootstrap.keys and may still be used: \\"app\\" (';
+    const message = 'This key is no longer in bootstrap.keys and may still be used: \\"app\\" (';
     writeConfig(gateway.folder, { bootstrap: { ...bootstrap, keys: [management] } });
-    await expect.poll(() => gateway.running.stderr).toContain(told);
+    await expect.poll(() => gateway.running.stderr).toContain(message);
     expect(gateway.running.stderr).toMatch(/"level":40,.*End it with \\"headgate keys disable [0-9a-f]{12}\\"/);
     expect(await status(gateway, 'simulator/echo', testKeys.key)).toBe(200);
     await gateway.end();
@@ -118,7 +118,7 @@ describe('a reload', () => {
       config: { bootstrap: { ...bootstrap, keys: [management] } },
       args: ['--workers', '2'],
     });
-    await expect.poll(() => again.running.stderr).toContain(told);
+    await expect.poll(() => again.running.stderr).toContain(message);
   });
 
   it('lets a request in flight fall back to the endpoints that it began with', async () => {

@@ -286,14 +286,14 @@ describe('headgate start --workers', () => {
     const hanging = [...(await untilKnown(gateway, 2)).values()].find((pid) => pid !== free)!;
     process.kill(hanging, 'SIGSTOP');
     writeConfig(gateway.folder, { limits: { requests_per_minute: 1 } });
-    const told = () => gateway.running.stderr;
-    await expect.poll(told, { timeout: 60_000 }).toContain(`(process ${hanging}) hangs: it has not answered`);
-    expect(told()).toContain('"msg":"config rejected"');
+    const readLog = () => gateway.running.stderr;
+    await expect.poll(readLog, { timeout: 60_000 }).toContain(`(process ${hanging}) hangs: it has not answered`);
+    expect(readLog()).toContain('"msg":"config rejected"');
     answers.push(await ask(client));
     expect(statusesOf(answers)).toEqual([200]);
 
     expect(await gateway.end()).toBe(0);
-    expect(told()).toContain(`"pid":${hanging},"reason":"unresponsive","msg":"worker killed"`);
+    expect(readLog()).toContain(`"pid":${hanging},"reason":"unresponsive","msg":"worker killed"`);
     expect([free!, hanging].map(isAlive)).toEqual([false, false]);
     expect(readLedger(gateway.folder)).toEqual(idsOf(answers));
   });
