@@ -12,7 +12,7 @@ const changedInputs = new WeakMap<readonly InputItem[], readonly number[]>();
 export const placesOf = (input: readonly InputItem[]): readonly number[] | undefined => changedInputs.get(input);
 
 /** Records that an input was derived from another one. @param places of its items in the other one */
-export function notePlaces(changed: readonly InputItem[], from: readonly InputItem[], places: readonly number[]): void {
+function notePlaces(changed: readonly InputItem[], from: readonly InputItem[], places: readonly number[]): void {
   const before = changedInputs.get(from);
   changedInputs.set(changed, before ? places.map((place) => before[place]!) : places);
 }
@@ -21,6 +21,35 @@ export function notePlaces(changed: readonly InputItem[], from: readonly InputIt
 export function keepPlaces(changed: readonly InputItem[], from: readonly InputItem[]): void {
   const places = changedInputs.get(from);
   if (places) changedInputs.set(changed, places);
+}
+
+/** An item and its place in another list. */
+export interface Placed<Item> {
+  item: Item;
+  place: number;
+}
+
+/** A list that is derived from another one, with the places of its items. */
+export class PlacedItems {
+  private readonly items: InputItem[] = [];
+  private readonly places: number[] = [];
+
+  add(item: InputItem, place: number): void {
+    this.items.push(item);
+    this.places.push(place);
+  }
+
+  /** Empties the given list. */
+  addAll(placed: Placed<InputItem>[]): void {
+    for (const { item, place } of placed) this.add(item, place);
+    placed.length = 0;
+  }
+
+  /** Returns the items, and records their places. @param from the other list */
+  finish(from: readonly InputItem[]): InputItem[] {
+    notePlaces(this.items, from, this.places);
+    return this.items;
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { notePlaces, placesOf } from '../../domain/input-places.ts';
+import { PlacedItems, placesOf } from '../../domain/input-places.ts';
 import { type InputItem, partHolders, type Tool } from '../../domain/items.ts';
 import { isNativePart, NATIVE_FIELD, type NativePart, type NativeRequest, readNative } from '../../domain/native.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
@@ -20,15 +20,12 @@ export function leaveOutNative(
   const removal = new Removal();
   removal.noteRequest(native);
   const before = placesOf(request.input);
-  const input: InputItem[] = [];
-  const places: number[] = [];
+  const left = new PlacedItems();
   for (const [index, item] of request.input.entries()) {
     const written = removal.writeItem(item, `input[${before?.[index] ?? index}]`);
-    if (!written) continue;
-    input.push(written);
-    places.push(index);
+    if (written) left.add(written, index);
   }
-  notePlaces(input, request.input, places);
+  const input = left.finish(request.input);
   const tools = request.tools?.map((tool, index) => removal.writeTool(tool, `tools[${index}]`));
   return { request: { ...rest, input, ...(tools && { tools }) }, dropped: removal.dropped };
 }

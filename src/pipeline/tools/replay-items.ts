@@ -1,4 +1,4 @@
-import { notePlaces } from '../../domain/input-places.ts';
+import { type Placed, PlacedItems } from '../../domain/input-places.ts';
 import type { InputItem, OutputItem } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import type { ReplayedCall, ServerTool } from '../../tools/server-tool.ts';
@@ -20,16 +20,8 @@ export function replayItems(
   isOurs: (label: string) => boolean,
   isCarried: (type: string) => boolean,
 ): InputItem[] {
-  const replayed: InputItem[] = [];
-  const places: number[] = [];
-  const outputs: { item: InputItem; place: number }[] = [];
-  const add = (item: InputItem, place: number): void => {
-    replayed.push(item);
-    places.push(place);
-  };
-  const addOutputs = (): void => {
-    for (const { item, place } of outputs.splice(0)) add(item, place);
-  };
+  const replayed = new PlacedItems();
+  const outputs: Placed<InputItem>[] = [];
   const suspended = findSuspended(input, tools);
   const taken = listCallIds(input, suspended?.hidden);
   const mcp = new McpReplay(input, isOurs);
@@ -42,7 +34,7 @@ export function replayItems(
     if (shown) {
       const { name, arguments: written, result } = shown;
       const callId = nameCall({ ...(item as OutputItem), call_id: shown.callId }, index, taken);
-      add({ type: 'function_call', call_id: callId, name, arguments: written }, index);
+      replayed.add({ type: 'function_call', call_id: callId, name, arguments: written }, index);
       outputs.push({ item: writeOutput(callId, result), place: index });
       continue;
     }
@@ -50,18 +42,17 @@ export function replayItems(
     const tool = translated?.tool ?? tools.get(item.type);
     const call = translated?.call ?? (tool && (suspended?.calls.get(item) ?? readCall(tool, item as OutputItem))); // a carried item
     if (!tool || !call) {
-      if (!continuesTurn(item)) addOutputs();
-      add(item, index);
+      if (!continuesTurn(item)) replayed.addAll(outputs);
+      replayed.add(item, index);
       continue;
     }
     const callId = nameCall(item as OutputItem, index, taken);
     const name = readName(tool, item as OutputItem);
-    add({ type: 'function_call', call_id: callId, name, arguments: call.arguments }, index);
+    replayed.add({ type: 'function_call', call_id: callId, name, arguments: call.arguments }, index);
     outputs.push({ item: writeOutput(callId, call.result), place: index });
   }
-  addOutputs();
-  notePlaces(replayed, input, places);
-  return replayed;
+  replayed.addAll(outputs);
+  return replayed.finish(input);
 }
 
 const writeOutput = (callId: string, result: unknown): InputItem => ({

@@ -1,4 +1,4 @@
-import { notePlaces } from '../../domain/input-places.ts';
+import { type Placed, PlacedItems } from '../../domain/input-places.ts';
 import type { CustomToolCallItem, FunctionCallItem, InputItem, ToolOutputPart } from '../../domain/items.ts';
 
 /* For wires whose providers expect the outputs of calls right after the turn that made them. */
@@ -8,12 +8,6 @@ type Call = FunctionCallItem | CustomToolCallItem;
 interface Output {
   call_id: string;
   output: string | ToolOutputPart[];
-}
-
-/** An item and its place in the given list. */
-interface Placed<Item> {
-  item: Item;
-  place: number;
 }
 
 /** Output that the model reads until the actual one arrives. */
@@ -80,28 +74,6 @@ function moveEarlyOutputs(input: readonly InputItem[]): readonly InputItem[] {
   }
   moved.addAll(due);
   return moved.finish(input);
-}
-
-class PlacedItems {
-  private readonly items: InputItem[] = [];
-  private readonly places: number[] = [];
-
-  add(item: InputItem, place: number): void {
-    this.items.push(item);
-    this.places.push(place);
-  }
-
-  /** Empties the list. */
-  addAll(placed: Placed<InputItem>[]): void {
-    for (const { item, place } of placed) this.add(item, place);
-    placed.length = 0;
-  }
-
-  /** @param from the list that the places are in */
-  finish(from: readonly InputItem[]): readonly InputItem[] {
-    notePlaces(this.items, from, this.places);
-    return this.items;
-  }
 }
 
 class LateOutputs {
