@@ -1,5 +1,5 @@
 import { type Static, type TProperties, Type } from 'typebox';
-import { Value } from 'typebox/value';
+import Schema from 'typebox/schema';
 import { MAX_USD_PER_PIECE, MAX_USD_PER_TOKEN, MAX_WEIGHT } from '../domain/endpoint.ts';
 import { imageBillables, imageUnits } from '../domain/images.ts';
 
@@ -171,10 +171,11 @@ export interface CatalogRecords {
  * @returns the problems, each with its place; none if `tree` is a `CatalogFile`
  */
 export function checkCatalogFile(tree: unknown): string[] {
-  if (Value.Check(catalogFile, tree)) return findDearTokens(tree);
-  return Value.Errors(catalogFile, tree).map(({ instancePath, message, keyword }) => {
+  if (Schema.Check(catalogFile, tree)) return findDearTokens(tree);
+  const [, errors] = Schema.Errors(catalogFile, tree);
+  return errors.map(({ instancePath, message, keyword }) => {
     const place = instancePath.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.');
-    const got = keyword === 'maximum' ? `, not ${Value.Pointer.Get(tree, instancePath)}` : '';
+    const got = keyword === 'maximum' ? `, not ${Schema.Pointer.Get(tree, instancePath)}` : '';
     return `${place.replace(/^\./, '') || 'the file'}: ${message === 'schema is false' ? 'is not a known field' : message}${got}`;
   });
 }

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { Value } from 'typebox/value';
+import Schema from 'typebox/schema';
 import { findNearestName } from '../domain/nearest-name.ts';
 import { explainIssues } from '../schema/explain-issues.ts';
 import { Report } from '../schema/report.ts';
@@ -80,7 +80,7 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
   /** @returns false if the value is invalid */
   function checkLeaf(node: SchemaNode, value: unknown, path: Path): boolean {
     const schema = node as unknown as TSchema; // a node is a TypeBox type, see schema-node.ts
-    if (Value.Check(schema, value)) return true;
+    if (Schema.Check(schema, value)) return true;
     const report = new LeafReport(mayShow(path) && !isSecret(path));
     explainIssues(schema, value, '', report);
     for (const { message } of report.issues.slice(0, 1)) problems.push({ path, message });

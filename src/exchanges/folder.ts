@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { Type } from 'typebox';
-import { Value } from 'typebox/value';
+import Schema from 'typebox/schema';
 import { listRecordingFiles, type RecordedRequest } from './file-names.ts';
 
 /**
@@ -70,7 +70,7 @@ const askedSchema = Type.Object({
 });
 
 /** Whether a JSON value has the shape of `<name>.request.json`. */
-export const isRecordedRequest = (value: unknown): value is RecordedRequest => Value.Check(askedSchema, value);
+export const isRecordedRequest = (value: unknown): value is RecordedRequest => Schema.Check(askedSchema, value);
 
 /** @returns undefined if there is no such file. @throws {Error} if it has another shape */
 export function readRecordedRequest(file: string): RecordedRequest | undefined {

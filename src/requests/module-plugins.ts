@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { isObject } from '../schema/by-kind.ts';
 import { explainIssues } from '../schema/explain-issues.ts';
 import { fieldPath, type Report } from '../schema/report.ts';

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 
 /**
  * Creates the check of a schema. The schema is compiled at the first use: a gateway has hundreds of schemas and most

@@ -9,7 +9,7 @@ import { writeBundles } from './write-bundles.ts';
  */
 const root = join(import.meta.dirname, '../..');
 const libraries = ['typebox', 'kysely'];
-const entries = ['typebox', 'typebox/compile', 'typebox/schema', 'typebox/value', 'kysely', 'kysely/migration'];
+const entries = ['typebox', 'typebox/schema', 'kysely', 'kysely/migration'];
 
 const readVersion = (name: string): string =>
   (JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')) as { version: string }).version;

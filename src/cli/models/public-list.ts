@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
+import Schema from 'typebox/schema';
 import { knownProviders } from '../../config/known-providers.ts';
 import { CommandError, readMessage } from '../terminal.ts';
 
@@ -68,8 +68,8 @@ export function parseList(text: string): PublicList {
   for (const [name, value] of Object.entries(tree)) {
     const id = providerIds[name] ?? name;
     if (!listable.has(id)) continue;
-    if (!Value.Check(listedProvider, value)) {
-      const [first] = Value.Errors(listedProvider, value);
+    if (!Schema.Check(listedProvider, value)) {
+      const [, [first]] = Schema.Errors(listedProvider, value);
       throw new CommandError(
         `The list has an unexpected shape: ${name}${first?.instancePath ?? ''} ${first?.message ?? ''}.`,
       );

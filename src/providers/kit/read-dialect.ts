@@ -1,5 +1,5 @@
 import type { Static, TObject, TSchema } from 'typebox';
-import { Value } from 'typebox/value';
+import Schema from 'typebox/schema';
 
 /**
  * Creates the function that reads the `dialect` of a provider's configuration. In the schema, every setting has a
@@ -10,7 +10,7 @@ import { Value } from 'typebox/value';
  *   throws an `Error` for the operator, because only the operator writes a dialect.
  */
 export function dialectReader<Schema extends TObject>(wireId: string, schema: Schema) {
-  const defaults = Value.Create(schema) as object;
+  const defaults = readDefaults(schema);
   const known = new WeakMap<object, Static<Schema>>();
   return function readDialect(settings: Readonly<Record<string, unknown>>): Static<Schema> {
     let dialect = known.get(settings);
@@ -23,12 +23,18 @@ export function dialectReader<Schema extends TObject>(wireId: string, schema: Sc
   };
 }
 
+/** @returns the default of each setting */
+function readDefaults({ properties }: TObject): Record<string, unknown> {
+  const values = Object.entries(properties as Record<string, { default?: unknown }>);
+  return Object.fromEntries(values.map(([name, setting]) => [name, setting.default]));
+}
+
 function checkSetting(wireId: string, properties: Record<string, TSchema>, name: string, value: unknown): void {
   const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
   if (schema === undefined) {
     throw new Error(`dialect.${name} is not a setting of ${wireId}; these are: ${Object.keys(properties).join(', ')}.`);
   }
-  if (!Value.Check(schema, value)) {
+  if (!Schema.Check(schema, value)) {
     throw new Error(`dialect.${name} cannot be ${JSON.stringify(value)}. ${describe(schema)}`);
   }
 }
