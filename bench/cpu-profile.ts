@@ -8,8 +8,9 @@
  * Shares refer to the busy time of the gateway within the measured window, without start and warm-up. *Self* is the
  * function's own time. *Total* includes the functions it calls.
  */
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { killEverything, stopEverything } from './processes.ts';
 import {
@@ -26,13 +27,24 @@ import {
 import { shapes as ratioShapes } from './rounds.ts';
 import { listVariants } from './variants.ts';
 
+interface CallFrame {
+  functionName: string;
+  url: string;
+  /** Counted from 0, like the column. */
+  lineNumber: number;
+  columnNumber: number;
+}
+
 /** The output of `--cpu-prof`. Times in µs of the monotonic clock, like `process.hrtime`. */
 interface Profile {
-  nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number }; children?: number[] }[];
+  nodes: { id: number; callFrame: CallFrame; children?: number[] }[];
   startTime: number;
   samples: number[];
   timeDeltas: number[];
 }
+
+/** The source map of each compiled file. */
+const maps = new Map<string, SourceMap | undefined>();
 
 interface Cost {
   selfMicroseconds: number;
@@ -140,17 +152,29 @@ function readCosts(profile: Profile, from: number, until: number): Map<string, C
   return costs;
 }
 
-/** `name file:line`, the file as seen from the project or from its package. */
-function writeName({ functionName, url, lineNumber }: Profile['nodes'][number]['callFrame']): string {
+/** `name file:line`, the file as seen from the project or from its package. For a bundle: the source. */
+function writeName({ functionName, url, lineNumber, columnNumber }: CallFrame): string {
   const name = functionName || '(anonymous)';
   if (url === '') return name;
-  const path = url.replace('file://', '');
+  const [path, line] = findSource(url.replace('file://', ''), lineNumber, columnNumber);
   const inPackage = path.lastIndexOf('node_modules/');
   const shown = inPackage >= 0 ? path.slice(inPackage + 'node_modules/'.length) : path.replace(projectFolder, '');
-  return `${name} ${shown.replace(/^\/+/, '')}:${lineNumber + 1}`;
+  return `${name} ${shown.replace(/^\/+/, '')}:${line + 1}`;
 }
 
-/** Returns the owner of a function: `dist/http`, `undici`, `node:internal` … */
+/** @returns file and line of the source, both counted from 0; those of the compiled file if it has no map */
+function findSource(file: string, line: number, column: number): [file: string, line: number] {
+  if (!maps.has(file)) {
+    const path = `${file}.map`;
+    maps.set(file, existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, 'utf8'))) : undefined);
+  }
+  const entry = maps.get(file)?.findEntry(line, column);
+  return entry && 'originalSource' in entry
+    ? [join(dirname(file), entry.originalSource), entry.originalLine]
+    : [file, line];
+}
+
+/** Returns the owner of a function: `src/http`, `undici`, `node:internal` … */
 function findArea(name: string): string {
   const place = / (\S+):\d+$/.exec(name)?.[1];
   if (place === undefined) return name.startsWith('(') ? name : 'native functions';

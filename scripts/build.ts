@@ -1,10 +1,78 @@
 import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { globSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
+import { type Plugin, rolldown } from 'rolldown';
 
-/** Compiles src/ to dist/ for publishing. A clone runs src/ directly. */
+/*
+ * Compiles src/ to dist/ for the package; a clone runs src/ directly. Most of a start is the loading of modules, so they
+ * are bundled. The declarations remain one file per module.
+ *
+ *     node scripts/build.ts [folder]
+ */
 const root = join(import.meta.dirname, '..');
+const source = join(root, 'src');
+const output = resolve(process.argv[2] ?? join(root, 'dist'));
+
+/** Stands for the path from a chunk to dist/, which is known when all chunks are. */
+const toOutput = './<dist>/';
+
+/** Gives each module the URL that it would have without the bundle, because modules find files beside them. */
+const keepUrls: Plugin = {
+  name: 'keep-urls',
+  transform(code, id) {
+    if (!code.includes('import.meta.url')) return null;
+    const path = relative(source, id).replace(/\.ts$/, '.js');
+    return {
+      code: code.replaceAll('import.meta.url', `new URL('${toOutput}${path}', import.meta.url).href`),
+      map: null,
+    };
+  },
+  renderChunk(code, { fileName }) {
+    return { code: code.replaceAll(toOutput, `./${'../'.repeat(fileName.split('/').length - 1)}`), map: null };
+  },
+};
+
+rmSync(output, { recursive: true, force: true });
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
-rmSync(join(root, 'dist'), { recursive: true, force: true });
-execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
+execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', output], {
+  stdio: 'inherit',
+});
+await bundle(['cli', ...findExports(), ...findThreads()]);
+await bundle(['interns/agent/main']); // one file: it runs in sandboxes, without the package
+
+/** @returns the modules that package.json exports, relative to src/ and without ending */
+function findExports(): string[] {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, string> };
+  return Object.values(manifest.exports).map((path) => path.slice('./dist/'.length, -'.js'.length));
+}
+
+/** @returns the modules that start as a thread or a process, see `moduleUrl` */
+function findThreads(): string[] {
+  return globSync('**/*.ts', { cwd: source, exclude: ['**/*.test.ts'] }).flatMap((file) =>
+    [...readFileSync(join(source, file), 'utf8').matchAll(/\bmoduleUrl\('([^']+)', import\.meta\.url\)/g)].map(
+      ([, path]) => join(dirname(file), path!),
+    ),
+  );
+}
+
+async function bundle(entries: string[]): Promise<void> {
+  const build = await rolldown({
+    input: Object.fromEntries(entries.map((entry) => [entry, join(source, `${entry}.ts`)])),
+    cwd: root,
+    platform: 'node',
+    external: /^[^./]/, // packages are dependencies of the package
+    plugins: [keepUrls],
+    onLog(level, { message }) {
+      throw new Error(`${level}: ${message}`);
+    },
+  });
+  await build.write({
+    dir: output,
+    format: 'esm',
+    sourcemap: true,
+    entryFileNames: '[name].js',
+    chunkFileNames: 'chunks/[name]-[hash].js',
+  });
+  await build.close();
+}

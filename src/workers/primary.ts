@@ -1,4 +1,4 @@
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createFirstKeys } from '../access/bootstrap.ts';
@@ -14,6 +14,7 @@ import { isSharedStore, openStorage } from '../compose/open-storage.ts';
 import { listSecrets } from '../config/list-secrets.ts';
 import type { Config } from '../config/schema.ts';
 import { createId } from '../domain/ids.ts';
+import { moduleUrl } from '../domain/module-url.ts';
 import type { Gateway } from '../gateway.ts';
 import { writeUrl } from '../http/write-url.ts';
 import type { OrphanedRecords } from '../metering/journal-lines.ts';
@@ -201,7 +202,7 @@ async function assemble(
     hub.provide(countersService, (worker) => serveCounters(counters, worker));
   }
 
-  const fork = createForker(fileURLToPath(new URL(`worker${extname(import.meta.filename)}`, import.meta.url)));
+  const fork = createForker(fileURLToPath(moduleUrl('./worker', import.meta.url)));
   const pool = new WorkerPool<ServingWorker>({
     size: workers,
     start: startWorker,

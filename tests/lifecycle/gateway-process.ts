@@ -64,6 +64,8 @@ export interface StartOptions {
   uid?: number;
   /** Whether to run `npm start`, as in a clone. */
   npm?: boolean;
+  /** The folder of an installed package, which runs instead of the clone. */
+  installed?: string;
 }
 
 /** Writes the file as editors do: a new file replaces the old one. */
@@ -95,6 +97,7 @@ export function run({
   env = {},
   uid,
   npm = false,
+  installed,
 }: StartOptions = {}): Running & {
   folder: string;
 } {
@@ -113,7 +116,8 @@ export function run({
   };
   const source = config ? ['--config', join(folder, 'headgate.json')] : [];
   const port = portOfFile ? [] : ['--port', '0'];
-  const [program, ...first] = npm ? ['npm', 'start', '--prefix', root, '--'] : [process.execPath, entry, 'start'];
+  const file = installed === undefined ? entry : join(installed, 'bin/headgate.js');
+  const [program, ...first] = npm ? ['npm', 'start', '--prefix', root, '--'] : [process.execPath, file, 'start'];
   const child = spawn(program, [...first, ...port, '--data', join(folder, 'data'), ...source, ...args], options);
   children.add(child);
   const running = {

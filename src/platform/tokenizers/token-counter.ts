@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { moduleUrl } from '../../domain/module-url.ts';
 import type { CountJob, CountResult } from './count-worker.ts';
 
 /** The author whose models have a public tokenizer that the library contains. */
@@ -11,8 +12,7 @@ const IDLE_MS = 60_000;
 const MAX_PENDING = 8;
 const MAX_HEAP_MIB = 256;
 
-/** Node runs the sources as they are; only a published package is compiled. */
-const entry = new URL(`./count-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+const entry = moduleUrl('./count-worker', import.meta.url);
 
 /**
  * Counts tokens with the tokenizer of a model, in a thread: loading a tokenizer takes 200 ms, and counting a run of one

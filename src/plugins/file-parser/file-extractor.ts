@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { moduleUrl } from '../../domain/module-url.ts';
 import type { DeclaredType, ExtractedFile, ExtractLimits } from './extract/extract-file.ts';
 import { FileFault } from './extract/file-fault.ts';
 import type { ExtractJob, ExtractResult } from './extractor-worker.ts';
@@ -23,8 +24,7 @@ const WATCH_MS = 25;
 const MIB = 1024 * 1024;
 const YOUNG_MIB = 32;
 
-/** Node runs the sources as they are; only a published package is compiled. */
-const entry = new URL(`./extractor-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+const entry = moduleUrl('./extractor-worker', import.meta.url);
 
 type Watched = Pick<Cancellation, 'reason' | 'add' | 'remove'>;
 

@@ -21,7 +21,7 @@ const nameShape = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 export function findPackage(name: string, cwd: string = process.cwd()): FoundPackage {
   if (!nameShape.test(name))
     throw new Error(`package: "${name}" is not the name of a package. A name is, for example, @ai-sdk/cohere.`);
-  for (const place of [join(cwd, 'package.json'), import.meta.filename]) {
+  for (const place of [join(cwd, 'package.json'), import.meta.url]) {
     try {
       return { name, url: pathToFileURL(createRequire(place).resolve(name)).href };
     } catch {

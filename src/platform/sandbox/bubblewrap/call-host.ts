@@ -1,11 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { moduleUrl } from '../../../domain/module-url.ts';
 import { type CallThread, openCalls } from '../../threads/thread-calls.ts';
 import type { HostFunctions } from './host-process.ts';
 
-const entry = fileURLToPath(
-  new URL(`./host-process${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
-);
+const entry = fileURLToPath(moduleUrl('./host-process', import.meta.url));
 
 interface HostProcess {
   child: ChildProcess;

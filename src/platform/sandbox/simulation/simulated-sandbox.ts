@@ -13,6 +13,7 @@ import {
 } from '../sandbox.ts';
 import type { DriverFiles } from './files-thread.ts';
 import type { ShellData, ShellFunctions, ShellResult } from './shell-thread.ts';
+import { moduleUrl } from '../../../domain/module-url.ts';
 import { type CallThread, openCalls } from '../../threads/thread-calls.ts';
 
 const MIB = 1024 * 1024;
@@ -30,8 +31,8 @@ const KILLED = 137;
 const NO_PROCESSES =
   'The simulation has no processes that run by themselves. Set tools.sandbox.driver to bubblewrap, docker or kubernetes.';
 
-const locate = (name: string): URL =>
-  new URL(`./${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+const filesThread = moduleUrl('./files-thread', import.meta.url);
+const shellThread = moduleUrl('./shell-thread', import.meta.url);
 
 /** A shell in a thread, which runs one command at a time. */
 interface Shell {
@@ -62,7 +63,7 @@ export class SimulatedSandbox implements Sandbox {
       Math.min(MAX_SHELLS, limits.processes, Math.floor(limits.memoryBytes / MIN_SHELL_BYTES)),
     );
     this.shellBytes = Math.max(MIN_SHELL_BYTES, Math.floor(limits.memoryBytes / this.maxShells));
-    this.files = startThread('files-thread', limits, MIN_SHELL_BYTES * 4);
+    this.files = startThread(filesThread, limits, MIN_SHELL_BYTES * 4);
     const { call, fail } = openCalls<DriverFiles>(this.files);
     this.call = call;
     this.failCalls = fail;
@@ -233,7 +234,7 @@ export class SimulatedSandbox implements Sandbox {
     const { port1, port2 } = new MessageChannel();
     this.call('connect', port1).catch(() => {}); // the sandbox has ended
     const data: ShellData = { files: port2, memoryBytes: this.shellBytes };
-    const worker = startThread('shell-thread', data, this.shellBytes, [port2]);
+    const worker = startThread(shellThread, data, this.shellBytes, [port2]);
     const shell = { worker, call: openCalls<ShellFunctions>(worker).call };
     worker.once('exit', () => this.shells.delete(shell));
     this.shells.add(shell);
@@ -248,12 +249,12 @@ export class SimulatedSandbox implements Sandbox {
 const outOfMemory: ShellResult = { stdout: '', stderr: 'bash: out of memory\n', exitCode: KILLED };
 
 function startThread(
-  name: string,
+  entry: URL,
   data: unknown,
   memoryBytes: number,
   transferList: MessageChannel['port1'][] = [],
 ): Worker {
-  const worker = new Worker(locate(name), {
+  const worker = new Worker(entry, {
     workerData: data,
     transferList,
     env: {}, // the shell needs no secrets

@@ -8,11 +8,12 @@ import {
   SqliteQueryCompiler,
   type QueryResult,
 } from 'kysely';
+import { moduleUrl } from '../../../domain/module-url.ts';
 import { type CallThread, openCalls } from '../../threads/thread-calls.ts';
 import type { Tables } from '../tables/database.ts';
 import type { SearchFunctions } from './search-thread.ts';
 
-const entry = new URL(`./search-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+const entry = moduleUrl('./search-thread', import.meta.url);
 
 /** A second connection to the database of a file, for reading outside of the thread that serves requests. */
 export interface Searches {

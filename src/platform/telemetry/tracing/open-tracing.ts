@@ -174,7 +174,7 @@ async function loadPackages(locate: (name: string) => string) {
 }
 
 function locateInstalled(name: string): string {
-  for (const place of [import.meta.filename, join(process.cwd(), 'package.json')]) {
+  for (const place of [import.meta.url, join(process.cwd(), 'package.json')]) {
     try {
       return pathToFileURL(createRequire(place).resolve(name)).href;
     } catch {
