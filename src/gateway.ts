@@ -139,10 +139,11 @@ const POOL_OF_A_WORKER = 5;
  * those in `compose/` name concrete adapters.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  optimizeEarly();
   const resources = new AsyncDisposableStack(); // released in reverse order
   try {
-    return await assemble(options, resources);
+    const gateway = await assemble(options, resources);
+    optimizeEarly(); // after the imports, because the compile cache of V8 depends on its flags
+    return gateway;
   } catch (error) {
     await resources.disposeAsync();
     throw error;
