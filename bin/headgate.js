@@ -1,15 +1,14 @@
 #!/usr/bin/env node
-// Starts Headgate, or says in one line what is missing. Keep the syntax to what Node 18 can read: TypeScript and newer
-// syntax belong in src/.
+// Starts Headgate, or says in one line what is missing. Keep the syntax to what Node 18 can read: newer syntax belongs in
+// bin/run.js, and TypeScript in src/.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const root = new URL('../', import.meta.url);
-const source = new URL('src/cli.ts', root);
-const isCheckout = existsSync(source);
-const entry = isCheckout ? source : new URL('dist/cli.js', root);
+const isCheckout = existsSync(new URL('src/cli.ts', root));
+const program = new URL('run.js', import.meta.url);
 
 const { engines } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
 const minimum = Number(/\d+/.exec(engines.node)[0]);
@@ -21,7 +20,7 @@ const bundledNode = new URL('node_modules/node/bin/node', root);
 if (isCheckout && !existsSync(new URL('node_modules', root))) {
   fail('The dependencies are not installed. Run: npm ci');
 } else if (isSupported) {
-  await run();
+  await import(program.href);
 } else if (isCheckout && existsSync(bundledNode)) {
   runOn(fileURLToPath(bundledNode));
 } else {
@@ -36,19 +35,9 @@ function fail(message) {
   process.exitCode = 1;
 }
 
-async function run() {
-  try {
-    await import(entry.href);
-  } catch (error) {
-    if (!isCheckout || error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    const [name = 'a package'] = /'[^']+'/.exec(error.message) || [];
-    fail(`The dependencies are incomplete: ${name} is not installed. Run: npm ci`);
-  }
-}
-
 /** Runs the program on another Node and ends as it ends. Signals that would end this process go to the other one. */
 function runOn(node) {
-  const child = spawn(node, [...process.execArgv, fileURLToPath(entry), ...process.argv.slice(2)], {
+  const child = spawn(node, [...process.execArgv, fileURLToPath(program), ...process.argv.slice(2)], {
     stdio: 'inherit',
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

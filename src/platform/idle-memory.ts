@@ -1,4 +1,5 @@
 import { Session } from 'node:inspector/promises';
+import { saveCompiledCode } from './compiled-code.ts';
 import { keepTick } from './keep-ticks.ts';
 
 /** Interval of the checks. */
@@ -63,8 +64,12 @@ export function releaseIdleMemory({ begun, open, collect = collectAll, held }: I
   return () => clearInterval(timer);
 }
 
-/** Calls `HeapProfiler.collectGarbage` of the inspector's protocol within this process. Opens no port. */
+/**
+ * Saves the compiled code first, because this is the first idle moment after a start. Then calls
+ * `HeapProfiler.collectGarbage` of the inspector's protocol within this process. Opens no port.
+ */
 async function collectAll(): Promise<void> {
+  await saveCompiledCode();
   const session = new Session();
   session.connect();
   try {

@@ -1,8 +1,24 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
@@ -24,10 +40,11 @@ const write = (path: string, text: string): void => {
 const olderNode =
   "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.20.2'}})";
 
-const launch = ({ isOlder = false, args = [] as string[] }) =>
+const launch = ({ isOlder = false, args = [] as string[], env = process.env }) =>
   spawnSync(process.execPath, [...(isOlder ? ['--import', olderNode] : []), 'bin/headgate.js', ...args], {
     cwd: folder,
     encoding: 'utf8',
+    env,
   });
 
 /** Puts the Node of this test where the dev dependency `node` is installed. */
@@ -106,6 +123,134 @@ describe('in an installed package', () => {
     const { status, stderr } = launch({ isOlder: true });
     expect(status).toBe(1);
     expect(stderr).toMatch(/^headgate: Node 24 or newer is required, and this is v.*Install it from .*org\.\n$/);
+  });
+});
+
+describe('the compile cache', () => {
+  const source = (path: string) => JSON.stringify(pathToFileURL(join(root, path)).href);
+  const nameCache = "import { getCompileCacheDir } from 'node:module'; console.log(getCompileCacheDir());";
+  const cache = () => join(folder, 'node_modules/.cache/headgate');
+  /** Lists the complete files of the cache. Node writes them under other names first. */
+  const listFiles = () =>
+    readdirSync(cache(), { recursive: true, encoding: 'utf8' }).filter((file) => /\W[0-9a-f]{8}$/.test(file));
+  const listInodes = () => listFiles().map((file) => statSync(join(cache(), file)).ino);
+  beforeEach(() => mkdirSync(join(folder, 'node_modules')));
+
+  it('is in node_modules, belongs to its user only, and is not written again while the code stays the same', () => {
+    write('src/cli.ts', nameCache);
+    const first = launch({ env: {} });
+    expect(first).toMatchObject({ status: 0, stderr: '' });
+    expect(dirname(first.stdout)).toBe(cache());
+    expect(statSync(cache()).mode & 0o777).toBe(0o700);
+    const written = listInodes();
+    expect(written).not.toEqual([]);
+    expect(launch({ env: {} })).toMatchObject({ status: 0, stdout: first.stdout });
+    expect(listInodes()).toEqual(written);
+  });
+
+  it('is also used by an installed package, and on the Node that npm installed', () => {
+    write('dist/cli.js', nameCache);
+    expect(dirname(launch({ env: {} }).stdout)).toBe(cache());
+    write('src/cli.ts', nameCache);
+    installNode();
+    expect(dirname(launch({ isOlder: true, env: {} }).stdout)).toBe(cache());
+  });
+
+  it('is that of NODE_COMPILE_CACHE, or none with NODE_DISABLE_COMPILE_CACHE', () => {
+    write('src/cli.ts', nameCache);
+    const other = join(folder, 'other');
+    expect(dirname(launch({ env: { NODE_COMPILE_CACHE: other } }).stdout)).toBe(other);
+    expect(launch({ env: { NODE_DISABLE_COMPILE_CACHE: '' } }).stdout).toBe('undefined\n');
+    expect(existsSync(join(folder, 'node_modules/.cache'))).toBe(false);
+  });
+
+  it('is not used if another user can write it, or this one cannot', () => {
+    write('src/cli.ts', nameCache);
+    const expectNone = () =>
+      expect(launch({ env: {} })).toMatchObject({ status: 0, stdout: 'undefined\n', stderr: '' });
+    mkdirSync(cache(), { recursive: true });
+    chmodSync(cache(), 0o720);
+    expectNone();
+    chmodSync(cache(), 0o700);
+    chmodSync(dirname(cache()), 0o707);
+    expectNone();
+    if (process.getuid!() === 0) {
+      chmodSync(dirname(cache()), 0o700);
+      chownSync(cache(), 12_345, 12_345);
+      expectNone();
+    }
+    rmSync(dirname(cache()), { recursive: true });
+    write('node_modules/.cache', 'a file');
+    expectNone();
+  });
+
+  it('ignores and replaces corrupt files', () => {
+    write('src/cli.ts', 'const text: string = "runs"; console.log(text);');
+    launch({ env: {} });
+    const files = listFiles().map((file) => join(cache(), file));
+    const valid = files.map((file) => readFileSync(file));
+    const change = (bytes: Buffer, index: number) => bytes.with(index, bytes.at(index)! ^ 0x55);
+    const corruptions: ((file: string) => void)[] = [
+      (file) => truncateSync(file, 0),
+      (file) => truncateSync(file, statSync(file).size - 1),
+      (file) => writeFileSync(file, change(readFileSync(file), -1)), // the code
+      (file) => writeFileSync(file, change(readFileSync(file), 4)), // the size of the code
+    ];
+    for (const corrupt of corruptions) {
+      files.forEach(corrupt);
+      expect(files.map((file) => readFileSync(file))).not.toEqual(valid);
+      expect(launch({ env: {} })).toMatchObject({ status: 0, stdout: 'runs\n', stderr: '' });
+      expect(files.map((file) => statSync(file).size)).toEqual(valid.map(({ length }) => length));
+    }
+  });
+
+  it('starts again empty with more than 20,000 files', () => {
+    write('src/cli.ts', '');
+    write('node_modules/.cache/headgate/v1/0', '');
+    for (let file = 1; file <= 20_000; file++) linkSync(join(cache(), 'v1/0'), join(cache(), `v1/${file}`));
+    chmodSync(cache(), 0o700);
+    expect(launch({ env: {} }).status).toBe(0);
+    expect(existsSync(join(cache(), 'v1'))).toBe(false);
+    expect(listFiles()).not.toEqual([]);
+  });
+
+  it('has the code of an idle gateway that is killed, unless the disk is full', async () => {
+    write(
+      'src/cli.ts',
+      `import promises from 'node:fs/promises';
+      import { syncBuiltinESMExports } from 'node:module';
+      const free: number = Number(process.argv[2]);
+      promises.statfs = async () => ({ bavail: free, bsize: 1 });
+      syncBuiltinESMExports();
+      const { releaseIdleMemory } = await import(${source('src/platform/idle-memory.ts')});
+      globalThis.setInterval = (check) => setTimeout(check); // the first idle moment comes at once
+      releaseIdleMemory({ begun: () => 0, open: () => 0, held: () => console.log('idle') ?? 1e9 });
+      setTimeout(() => {}, 2 ** 31 - 1);`,
+    );
+    const run = async (bytes: number): Promise<number> => {
+      const child = spawn(process.execPath, ['bin/headgate.js', String(bytes)], { cwd: folder, env: {} });
+      let stdout = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        stdout += text;
+      });
+      await expect.poll(() => stdout).toBe('idle\nidle\n'); // before and after
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      return listFiles().length;
+    };
+    expect(await run(64 * 1024 * 1024 - 1)).toBe(0);
+    expect(await run(64 * 1024 * 1024)).toBeGreaterThan(0);
+  });
+
+  it('is that of the workers, too', () => {
+    write('src/worker.ts', nameCache);
+    write(
+      'src/cli.ts',
+      `import { createForker } from ${source('src/platform/cluster/fork.ts')};
+      await createForker(new URL('worker.ts', import.meta.url).pathname)().ended;`,
+    );
+    expect(dirname(launch({ env: {} }).stdout)).toBe(cache());
   });
 });
 
