@@ -57,9 +57,7 @@ async function exchange(
   const headers = provider.headersFor(takeKey(attempt), stream);
   let all = written.headers ? replaceHeaders(headers, written.headers) : headers;
   if (run.servedTools && wire.reachesGateways) all = all.concat(listDepthHeaders(run.servedTools));
-  const json = JSON.stringify(written.body);
-  const body = run.steps.length === 1 ? Buffer.from(json) : encodeApart(json);
-  written.body = sent;
+  const body = encodeBody(run, written);
   run.input.park();
   const response = await upstream.send(written.path, all, body, cancellation);
   const { readerContext } = written;
@@ -71,6 +69,16 @@ async function exchange(
 export function replaceHeaders(headers: readonly string[], own: Readonly<Record<string, string>>): string[] {
   const kept = headers.filter((_, index) => !(headers[index - (index % 2)]!.toLowerCase() in own));
   return kept.concat(Object.entries(own).flat());
+}
+
+/**
+ * Serializes the body of a request, and removes it from the request. Not a part of `exchange`, because a suspended
+ * function keeps all of its values: the text would stay in memory as long as the stream.
+ */
+function encodeBody({ steps }: Run, written: UpstreamRequest): Buffer {
+  const json = JSON.stringify(written.body);
+  written.body = sent;
+  return steps.length === 1 ? Buffer.from(json) : encodeApart(json);
 }
 
 /**
