@@ -32,6 +32,15 @@ it('takes memory in proportion to its text, however small the pieces', () => {
   expect(held).toBeLessThan(8_000_000); // a tree of the pieces takes 60 MB
 });
 
+it('takes memory in proportion to its text while that is short', () => {
+  const before = heldBytes();
+  const texts = Array.from({ length: 2_000 }, () => new GrowingText());
+  for (let count = 0; count < 1_000; count++) for (const text of texts) text.add(pieces[count % pieces.length]!);
+  const held = heldBytes() - before;
+  expect(texts.every(({ text }) => text.length === 1_000)).toBe(true);
+  expect(held).toBeLessThan(20_000_000); // trees of the pieces take 60 MB
+});
+
 const pieces = ['a', 'b', 'c'];
 
 setFlagsFromString('--expose-gc');

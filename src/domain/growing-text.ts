@@ -1,4 +1,7 @@
-/** Characters that are gathered before they become one flat block. */
+/** Characters that are gathered before they become one flat part. */
+const PART_LENGTH = 128;
+
+/** Characters that are gathered before they become one flat block, which is counted. */
 const BLOCK_LENGTH = 32_768;
 
 export interface TextCounter {
@@ -8,11 +11,12 @@ export interface TextCounter {
 
 /**
  * A text that grows by many small pieces. A string that grows by `+` is a tree of its pieces, which takes up to fifty
- * times their memory until it is read. Here only the last block is such a tree, so that memory stays proportional to
- * the text and the work linear.
+ * times their memory until it is read. Here only the last part is such a tree. The last block is a tree of flat parts.
+ * Memory stays proportional to the text, and the work linear.
  */
 export class GrowingText {
-  private tail = '';
+  private part = '';
+  private block = '';
   private blocks: string[] | undefined;
   private readonly counter: TextCounter | undefined;
 
@@ -22,25 +26,37 @@ export class GrowingText {
   }
 
   add(piece: string): void {
-    this.tail += piece;
-    if (this.tail.length < BLOCK_LENGTH) return;
+    this.part += piece;
+    if (this.part.length < PART_LENGTH) return;
+    this.endPart();
+    if (this.block.length < BLOCK_LENGTH) return;
     this.endBlock();
     this.counter?.countBlock(this.blocks!.at(-1)!); // the block that has just ended
   }
 
   /** The text so far. */
   get text(): string {
-    if (!this.blocks) return this.tail;
+    this.endPart();
+    if (!this.blocks) return this.block;
     this.endBlock();
     const whole = this.blocks.join('');
     this.blocks = [whole];
     return whole;
   }
 
-  private endBlock(): void {
-    Buffer.byteLength(this.tail); // for its side effect: the engine turns the tree into one flat string
-    this.blocks ??= [];
-    if (this.tail !== '') this.blocks.push(this.tail);
-    this.tail = '';
+  private endPart(): void {
+    this.block += flatten(this.part);
+    this.part = '';
   }
+
+  private endBlock(): void {
+    this.blocks ??= [];
+    if (this.block !== '') this.blocks.push(flatten(this.block));
+    this.block = '';
+  }
+}
+
+function flatten(text: string): string {
+  Buffer.byteLength(text); // for its side effect: the engine turns the tree into one flat string
+  return text;
 }
