@@ -199,10 +199,11 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: UpstreamResponse['headers'],
   ): void {
+    controller.rawHeaders = null; // undici would keep them until the end of the response
     if (status < 200) return;
     this.status = status;
     this.headers = headers;
