@@ -41,8 +41,8 @@ export class EventBuilder {
   ended = false;
   private readonly context: BuilderContext;
   private readonly writer: ItemWriter;
-  private readonly byKey = new Map<ItemKey, OpenItem>();
-  private readonly byCallId = new Map<string, OpenItem>();
+  private byKey: Map<ItemKey, OpenItem> | undefined; // only on wires with item names
+  private byCallId: Map<string, OpenItem> | undefined; // most responses have no call
   private current: OpenItem | undefined; // the message or reasoning in progress, on a wire without item names
   private base: ResponseObject | undefined;
   private settings: ReportedSettings | undefined;
@@ -104,7 +104,7 @@ export class EventBuilder {
 
   /** Returns the item that a chunk of text belongs to: the named one, the one in progress, or a new one. */
   private itemFor(key: ItemKey | undefined, type: 'message' | 'reasoning'): OpenItem {
-    if (key !== undefined) return this.byKey.get(key) ?? this.addNative(key, freshItem(type));
+    if (key !== undefined) return this.byKey?.get(key) ?? this.addNative(key, freshItem(type));
     if (this.current?.wire.type === type && !this.current.sealed) return this.current;
     this.closeCurrent();
     this.current = this.writer.addItem(freshItem(type));
@@ -113,6 +113,7 @@ export class EventBuilder {
 
   private addNative(key: ItemKey, wire: OutputItem): OpenItem {
     const item = this.writer.addItem(wire);
+    this.byKey ??= new Map();
     this.byKey.set(key, item);
     return item;
   }
@@ -157,18 +158,19 @@ export class EventBuilder {
 
   private startCall(chunk: ToolCallChunk): void {
     this.closeCurrent();
+    this.byCallId ??= new Map();
     this.byCallId.set(chunk.callId, this.writer.addItem(writeCall(chunk)));
   }
 
   private callItem(callId: string, key: ItemKey | undefined): OpenItem {
-    const item = key === undefined ? this.byCallId.get(callId) : this.byKey.get(key);
+    const item = key === undefined ? this.byCallId?.get(callId) : this.byKey?.get(key);
     if (item) return item;
     const message = `The provider sent arguments of the call ${callId.slice(0, 100)}, which never began.`;
     throw new GatewayError('upstream_failed', message, { retryable: true });
   }
 
   private relay({ key, event }: RelayChunk): void {
-    const item = key === undefined ? undefined : this.byKey.get(key);
+    const item = key === undefined ? undefined : this.byKey?.get(key);
     const { type, sequence_number: _theirs, ...fields } = event;
     if (item) {
       item.relayed = true;
@@ -179,7 +181,7 @@ export class EventBuilder {
   }
 
   private addPart(key: ItemKey, part: { type: string }): void {
-    const item = this.byKey.get(key);
+    const item = this.byKey?.get(key);
     if (!item) return;
     this.writer.closePart(item);
     if (isStreamed(part.type)) this.writer.openPart(item, part.type);
@@ -188,7 +190,7 @@ export class EventBuilder {
 
   /** Finishes a part, which may be open, closed or without any event. */
   private finishPart({ key, part, index }: PartDoneChunk): void {
-    const item = this.byKey.get(key);
+    const item = this.byKey?.get(key);
     const { type } = part;
     if (!item?.open || !(isStreamed(type) || type === 'summary_text')) return;
     const count = type === 'summary_text' ? item.summaryParts : item.contentParts;
@@ -202,13 +204,13 @@ export class EventBuilder {
   }
 
   private finishItem(key: ItemKey, final: OutputItem): void {
-    const item = this.byKey.get(key) ?? this.addNative(key, createEmptyItem(final));
+    const item = this.byKey?.get(key) ?? this.addNative(key, createEmptyItem(final));
     if (item.open) this.finishOpenItem(item, final);
   }
 
   /** Leaves an item in progress. The response ends without an event for it. choice 590 */
   private suspendItem(key: ItemKey): void {
-    const item = this.byKey.get(key);
+    const item = this.byKey?.get(key);
     if (item) item.open = false;
   }
 

@@ -11,6 +11,9 @@ interface ItemUnits {
   index: number | undefined;
 }
 
+/** Before the first item. It is not changed, because only a selected item is. */
+const noItem: ItemUnits = { total: 0, part: 0, index: undefined };
+
 /**
  * Measures the data that the gateway retains until the last event, which repeats all of it. A delta counts with its
  * length, everything else with the length of its frame. The envelope around a delta is most of a stream. It is not
@@ -23,8 +26,8 @@ export class KeptSize {
   private summaryPart: number | undefined;
   /** The item of a native wire that the last chunk belongs to. */
   private key: ItemKey | undefined;
-  private item: ItemUnits = { total: 0, part: 0, index: undefined };
-  private readonly items = new Map<ItemKey, ItemUnits>(); // open items
+  private item: ItemUnits = noItem;
+  private items: Map<ItemKey, ItemUnits> | undefined; // open items; only on native wires
 
   /** @param before size of the earlier turns of a response, which are retained as well */
   constructor(before?: KeptSize) {
@@ -122,6 +125,7 @@ export class KeptSize {
   private select(key: ItemKey): void {
     if (key === this.key) return;
     this.key = key;
+    this.items ??= new Map();
     const known = this.items.get(key);
     this.item = known ?? { total: 0, part: 0, index: undefined };
     if (!known) this.items.set(key, this.item);
@@ -129,8 +133,8 @@ export class KeptSize {
 
   /** Returns the units of an item's deltas, which the finished item repeats and replaces. */
   private take(key: ItemKey): number {
-    const units = this.items.get(key)?.total ?? 0;
-    this.items.delete(key);
+    const units = this.items?.get(key)?.total ?? 0;
+    this.items?.delete(key);
     if (key === this.key) this.key = undefined;
     return units;
   }

@@ -50,7 +50,7 @@ export class EndpointQueue {
   private readonly maxAttempts: number;
   private readonly deadlineAt: number;
   private readonly parts: RetryParts;
-  private readonly droppedModels = new Set<string>();
+  private droppedModels: Set<string> | undefined;
   private readonly tried: Tried[] = [];
   private startedAt: number | undefined;
   private position = 0;
@@ -66,6 +66,7 @@ export class EndpointQueue {
 
   /** Drops the endpoints of a model from the queue. */
   dropModel(model: string): void {
+    this.droppedModels ??= new Set();
     this.droppedModels.add(model);
   }
 
@@ -89,7 +90,7 @@ export class EndpointQueue {
   private nextFirst(): EndpointTurn | undefined {
     while (this.position < this.endpoints.length) {
       const endpoint = this.endpoints[this.position++]!;
-      if (this.droppedModels.has(endpoint.model)) continue;
+      if (this.droppedModels?.has(endpoint.model)) continue;
       this.startedAt ??= this.parts.now();
       const isLast = this.position === this.endpoints.length || this.failed + 1 === this.maxAttempts;
       return { endpoint, isRetry: false, delayMs: 0, isLast };
@@ -103,7 +104,7 @@ export class EndpointQueue {
     // The sort is stable, so endpoints with the same number of attempts stay in the order of the plan.
     for (const { endpoint, attempts, failure } of this.tried.toSorted((a, b) => a.attempts - b.attempts)) {
       const { retry, id } = endpoint.provider;
-      if (!retry || this.droppedModels.has(endpoint.model)) continue;
+      if (!retry || this.droppedModels?.has(endpoint.model)) continue;
       const elapsedMs = nowMs - this.startedAt!; // set by the first turn
       const delayMs = planRetry(retry, { failure, attempts, elapsedMs, leftMs: this.deadlineAt - nowMs, random });
       if (delayMs !== undefined && budget.takeRetry(id, retry))
