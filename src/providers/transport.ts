@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import type { CancelListener, Cancellation } from '../domain/cancellation.ts';
@@ -323,13 +324,16 @@ const slow = (text: string, cause?: Error) =>
 function createStaleCheck(connectMs: number) {
   const connect = buildConnector({ allowH2: false, timeout: connectMs });
   const carried = new WeakMap<object, number>(); // error → bytes that its connection had read
+  function note(this: Socket, error: Error): void {
+    carried.set(error, this.bytesRead);
+  }
 
   return {
     connect(options: buildConnector.Options, callback: buildConnector.Callback): void {
       connect(options, (...result) => {
         const socket = result[1];
         if (socket) {
-          socket.prependListener('error', (error) => carried.set(error, socket.bytesRead));
+          socket.prependListener('error', note);
           skipContinue(socket);
         }
         callback(...result);
