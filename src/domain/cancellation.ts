@@ -14,7 +14,7 @@ export class Cancellation {
   reason: GatewayError | undefined;
   /** When the deadline cancels, as of performance.now(); undefined: there is none. */
   deadlineAt: number | undefined;
-  private listeners: CancelListener[] = [];
+  private listeners: CancelListener[] | undefined;
   private controller: AbortController | undefined;
 
   /** Only the first call has an effect. */
@@ -22,16 +22,19 @@ export class Cancellation {
     if (this.reason) return;
     this.reason = reason;
     this.controller?.abort(reason);
-    for (const listener of this.listeners.splice(0)) listener.cancelled(reason);
+    const { listeners = [] } = this;
+    this.listeners = undefined;
+    for (const listener of listeners) listener.cancelled(reason);
   }
 
   add(listener: CancelListener): void {
-    this.listeners.push(listener);
+    if (this.listeners) this.listeners.push(listener);
+    else this.listeners = [listener]; // most have one; a list that grows has capacity for 17
   }
 
   remove(listener: CancelListener): void {
-    const at = this.listeners.indexOf(listener);
-    if (at !== -1) this.listeners.splice(at, 1);
+    const at = this.listeners?.indexOf(listener) ?? -1;
+    if (at !== -1) this.listeners?.splice(at, 1);
   }
 
   /** The same for APIs of the platform. */

@@ -257,13 +257,12 @@ class Planner<E extends EndpointFacts> {
     if (isOrderOpen(first.endpoints, preferences)) {
       this.routingStrategy = this.routingContext.strategyOf(first.endpoints[0]!.model);
     }
-    const ordered = preferences.mixModels
-      ? orderEndpoints(
-          kept.flatMap((each) => each.endpoints),
-          first.criteria,
-          this.contextFor(first.group),
-        )
-      : kept.flatMap(({ endpoints, criteria, group }) => orderEndpoints(endpoints, criteria, this.contextFor(group)));
+    const order = ({ endpoints, criteria, group }: KeptGroup<E>) =>
+      orderEndpoints(endpoints, criteria, this.contextFor(group));
+    let ordered: E[];
+    if (kept.length === 1) ordered = order(first);
+    else if (preferences.mixModels) ordered = order({ ...first, endpoints: kept.flatMap((each) => each.endpoints) });
+    else ordered = kept.flatMap(order);
     // a router may choose a model that the request also names, and a model may appear with two suffixes
     const endpoints = groups.length === 1 ? ordered : [...new Set(ordered)];
     return cutFallbacks(endpoints, preferences, this.excluded);

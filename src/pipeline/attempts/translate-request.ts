@@ -69,7 +69,7 @@ function writeFitted(
       ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
       ...(keepsReasoning && mayReason(endpoint, request) ? { sealsReasoning: true } : undefined),
     });
-    attempt.droppedFields = changed.length === 0 ? written.dropped : [...changed, ...written.dropped];
+    attempt.droppedFields = changed.concat(written.dropped); // without the spare capacity of a list that grew
     const { inputTokens, images } = new Needs(request);
     attempt.sent = { tokens: inputTokens, images };
     return written;

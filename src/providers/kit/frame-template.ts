@@ -47,15 +47,9 @@ export class FrameTemplate {
       places.push({ start, end, hole });
     }
     places.sort((a, b) => a.start - b.start);
-    const segments: string[] = [];
-    let from = 0;
-    for (const { start, end } of places) {
-      segments.push(data.slice(from, start));
-      from = end;
-    }
-    segments.push(data.slice(from));
+    const starts = [0, ...places.map(({ end }) => end)]; // of the segments; each ends where the next hole starts
     return new FrameTemplate(
-      segments,
+      starts.map((start, at) => data.slice(start, places[at]?.start)),
       places.map(({ hole }) => typeof holes[hole]?.value === 'string'),
       places.findIndex(({ hole }) => hole === 0),
     );
