@@ -26,8 +26,9 @@ try {
 }
 
 /**
- * Keeps compiled code in a folder, which halves the duration of the next start. Node's own variables for its compile cache
- * take precedence. If the folder cannot be written, or another user could write it, there is no cache. choice 793
+ * Keeps compiled code in a folder, which halves the duration of the next start of a clone. Node's own variables for its
+ * compile cache take precedence. If the folder cannot be written, or another user could write it, there is no cache.
+ * choice 793
  */
 function useCompileCache(folder) {
   if (getCompileCacheDir() !== undefined || process.env.NODE_DISABLE_COMPILE_CACHE !== undefined) return;
