@@ -147,20 +147,13 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     if (request.headers['anthropic-version'] !== undefined) reply.header('request-id', request.id);
     request.routeSetting = settingOf(request);
     const { permission = 'none', isGlobal, isOffered, watch = watchOther } = request.routeSetting;
-    let end: (() => void) | undefined; // absent without a key
-    let isClosed = false;
+    const presence = watchClose(request, reply.raw, watch);
     const checkRoute = (): void => {
       if (isOffered?.() === false) throw new GatewayError('not_found', 'This gateway does not offer this route.');
       if (isGlobal) checkHost(request.headers.host, options.regionalHosts());
     };
-    reply.raw.on('close', () => {
-      isClosed = true;
-      watch(request, reply.raw);
-      request.bodyShare?.free();
-      end?.();
-    });
     const enter = (caller?: Caller): void => {
-      if (isClosed) return; // while the key was looked up
+      if (presence.isClosed) return; // while the key was looked up
       try {
         if (permission !== 'none') {
           request.caller = caller!;
@@ -172,7 +165,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
               retryAfterSeconds: 1,
             });
           }
-          end = options.open.begin();
+          presence.end = options.open.begin();
         } else checkRoute();
         if (request.is404) throw notFound(request, reply, findMethods); // before the body is read
         checkExpectation(request.raw);
@@ -251,6 +244,28 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     });
   }
   return app;
+}
+
+/** Whether a request is still open. */
+interface Presence {
+  isClosed: boolean;
+  /** Called when it closes. Absent without a key. */
+  end: (() => void) | undefined;
+}
+
+/**
+ * Frees the parts of a request when its response has ended or its client has disconnected. Not a part of the hook that
+ * calls it: the listener would keep all values of the hook as long as the response.
+ */
+function watchClose(request: FastifyRequest, raw: ServerResponse, watch: WatchResponse): Presence {
+  const presence: Presence = { isClosed: false, end: undefined };
+  raw.on('close', () => {
+    presence.isClosed = true;
+    watch(request, raw);
+    request.bodyShare?.free();
+    presence.end?.();
+  });
+  return presence;
 }
 
 /** Clients of the Messages API send the key in its own header. The usual header has precedence. */
