@@ -79,18 +79,38 @@ export async function serveRun<R extends RunBase>(
   accept: () => AcceptedRequest<R>,
 ): Promise<unknown> {
   const handledAt = performance.now();
-  const { headers, generationId } = request;
-  const caller = request.caller!; // the route needs a key
   const accepted = accept();
-  const { settings, deadline } = accepted;
-
   if (!parts.canRecord()) throw ledgerUnavailable();
-  const admitted = parts.admit(caller, settings, generationId);
+  const admitted = parts.admit(request.caller!, accepted.settings, request.generationId); // the route needs a key
   const ticket = admitted instanceof Promise ? await admitted : admitted;
+  // not awaited: a suspended function keeps all of its values, here the parts of the body that no later stage needs
+  return finishRun(parts, request, reply, openRun(parts, request, reply, accepted, { handledAt, ticket }));
+}
 
+/** A run in progress, and what ends with it. */
+interface OpenRun<R extends RunBase> extends Pick<AcceptedRequest<R>, 'rename'> {
+  run: R;
+  response: RunResponse;
+  client: ClientWatch;
+  ticket: Ticket | undefined;
+  /** Removes it from the requests in flight. */
+  end: () => void;
+}
+
+/** Creates the run of an admitted request, and its response. Does not keep the accepted request. */
+function openRun<R extends RunBase>(
+  parts: ServeRunParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  accepted: AcceptedRequest<R>,
+  { handledAt, ticket }: { handledAt: number; ticket: Ticket | undefined },
+): OpenRun<R> {
+  const { headers, generationId } = request;
+  const { settings, deadline, rename } = accepted;
   const client = new ClientWatch(reply.raw, deadline);
+  const { cancellation } = client;
   const end = parts.open.begin(
-    (reason) => client.cancellation.cancel(reason),
+    (reason) => cancellation.cancel(reason),
     settings.stream === true ? 'stream' : 'response',
   );
   request.hasRun = true;
@@ -100,7 +120,7 @@ export async function serveRun<R extends RunBase>(
     modelDefault: accepted.modelDefault,
     pluginDefaults: accepted.pluginDefaults,
     preset: accepted.preset,
-    caller,
+    caller: request.caller!, // the route needs a key
     origin: {
       requestId: request.id,
       receivedAt: request.receivedAt,
@@ -108,20 +128,30 @@ export async function serveRun<R extends RunBase>(
       traceparent: headers['traceparent'] as string | undefined, // Node joins repeated headers
     },
     generationId,
-    cancellation: client.cancellation,
+    cancellation,
     metadata: wantsMetadata(headers),
     showsToolOutput: wantsToolOutput(headers),
     hasStandardEvents: wantsStandardEvents(headers),
     modelLimits: ticket,
   });
   const response = accepted.respond(run, () => {
-    setDroppedFields(reply, run, accepted.rename);
+    setDroppedFields(reply, run, rename);
     return reply.getHeaders() as ResponseHeaders; // the server sets no others
   });
+  return { run, response, client, ticket, end, rename };
+}
+
+/** Serves a run to the end of its response. */
+async function finishRun<R extends RunBase>(
+  parts: ServeRunParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { run, response, client, ticket, end, rename }: OpenRun<R>,
+): Promise<unknown> {
   const { stream } = response;
   try {
     await response.run();
-    reportDroppedFields(parts, request, run, setDroppedFields(reply, run, accepted.rename));
+    reportDroppedFields(parts, request, run, setDroppedFields(reply, run, rename));
     const ended = response.end();
     const body = ended instanceof Promise ? await ended : ended;
     if (body !== undefined) return body;

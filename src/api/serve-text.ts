@@ -56,6 +56,7 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
 
   function accept(request: FastifyRequest, reply: FastifyReply, accepted: AcceptedText): AcceptedRequest<Run> {
     const { headers, rawBody, bodyShare } = request;
+    request.body = undefined; // `read` has what the run needs of it
     const { read } = accepted;
     const settings = read.request;
     const source = rawBody && new BodySource(rawBody, accepted.readItems);
@@ -90,20 +91,7 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
     { accepted, headers }: { accepted: AcceptedText; headers: () => ResponseHeaders },
   ): RunResponse {
     const options = { headers, keepAliveMs: parts.keepAliveMs() };
-    const events = new EventStream(raw, options, accepted.openFormat(run));
-    return {
-      run: () => createResponse(pipeline, run, events),
-      end: () => void events.end(),
-      stream: {
-        hasBegun: () => events.begun,
-        fail(error) {
-          const last = failRun(run, error);
-          if (last.length > 0) events.write(last);
-          events.end();
-        },
-        close: () => events.stop(),
-      },
-    };
+    return new StreamedText(pipeline, run, new EventStream(raw, options, accepted.openFormat(run)));
   }
 
   function bufferResponse(run: Run, reply: FastifyReply, { writeWhole }: AcceptedText): RunResponse {
@@ -138,6 +126,42 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
       throw renameError(error, rename);
     });
   };
+}
+
+/** The response of a streamed run. A class, because it lasts as long as the stream, and closures take more memory. */
+class StreamedText implements RunResponse {
+  readonly stream = this;
+  private readonly pipeline: ResponsePipeline;
+  private readonly served: Run;
+  private readonly events: EventStream;
+
+  constructor(pipeline: ResponsePipeline, served: Run, events: EventStream) {
+    this.pipeline = pipeline;
+    this.served = served;
+    this.events = events;
+  }
+
+  run(): Promise<void> {
+    return createResponse(this.pipeline, this.served, this.events);
+  }
+
+  end(): undefined {
+    this.events.end();
+  }
+
+  hasBegun(): boolean {
+    return this.events.begun;
+  }
+
+  fail(error: GatewayError): void {
+    const last = failRun(this.served, error);
+    if (last.length > 0) this.events.write(last);
+    this.events.end();
+  }
+
+  close(): void {
+    this.events.stop();
+  }
 }
 
 /** Returns an error with the names of the fields of another API. */
