@@ -68,8 +68,9 @@ export class EventWriter implements EventFormat {
     this.itemId = event.item_id;
     this.item = event.output_index;
     this.place = place;
-    this.prefix = `data: {"type":"${type}","sequence_number":`;
-    this.middle = `,${JSON.stringify(rest).slice(1, -1)},"delta":`;
+    // `join` makes one flat string. Operators make a tree, which would be flattened with each event.
+    this.prefix = ['data: {"type":"', type, '","sequence_number":'].join('');
+    this.middle = [',', JSON.stringify(rest).slice(1, -1), ',"delta":'].join('');
   }
 }
 
