@@ -83,6 +83,12 @@ interface ReaderParts {
   done: Done;
 }
 
+/** A single chunk that is a buffer of its own needs no copy. Chunks of TLS are views of a larger one. */
+function joinChunks(chunks: readonly Buffer[], bytes: number): Buffer {
+  const [first] = chunks;
+  return chunks.length === 1 && first!.buffer.byteLength === bytes ? first! : Buffer.concat(chunks, bytes);
+}
+
 class BodyReader {
   private readonly raw: IncomingMessage;
   private readonly parts: ReaderParts;
@@ -132,6 +138,6 @@ class BodyReader {
     this.raw.off('end', this.onEnd);
     this.raw.off('error', this.onError);
     if (error) this.parts.done(error);
-    else this.parts.done(null, this.whole ?? Buffer.concat(this.chunks, this.received));
+    else this.parts.done(null, this.whole ?? joinChunks(this.chunks, this.received));
   }
 }
