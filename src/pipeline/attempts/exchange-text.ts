@@ -62,7 +62,8 @@ async function exchange(
   const response = await upstream.send(written.path, all, body, cancellation);
   const { readerContext } = written;
   const how = { wire: text, readerContext, name, limitBytes, isBuffered: !stream, onInterrupted, kept };
-  await receive(response, how, wire.readError, out);
+  // not awaited: a suspended function keeps all of its values, here as long as the stream
+  return receive(response, how, wire.readError, out);
 }
 
 /** Adds the headers of one request. They replace those of the provider with the same name. */
@@ -75,15 +76,16 @@ export function replaceHeaders(headers: readonly string[], own: Readonly<Record<
  * Serializes the body of a request, and removes it from the request. Not a part of `exchange`, because a suspended
  * function keeps all of its values: the text would stay in memory as long as the stream.
  */
-function encodeBody({ steps }: Run, written: UpstreamRequest): Buffer {
+function encodeBody({ steps, request }: Run, written: UpstreamRequest): Buffer {
   const json = JSON.stringify(written.body);
   written.body = sent;
-  return steps.length === 1 ? Buffer.from(json) : encodeApart(json);
+  return steps.length > 1 || request.stream ? encodeApart(json) : Buffer.from(json);
 }
 
 /**
- * Encodes the body of a later step outside of the pool of Node. The client of the provider keeps a body until the response
- * ends, and a slice of the pool would keep 64 KB with the bodies of the earlier steps.
+ * Encodes the body of a stream or of a later step outside of the pool of Node. The client of the provider keeps a body
+ * until the response ends, or until the connection has another one. A slice of the pool would keep 64 KB with the
+ * bodies of earlier steps and of responses that have ended.
  */
 function encodeApart(json: string): Buffer {
   const body = Buffer.allocUnsafeSlow(Buffer.byteLength(json));
