@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameTemplate } from './frame-template.ts';
@@ -62,3 +64,21 @@ describe('a template', () => {
     );
   });
 });
+
+it('keeps nothing of the network read with its frame', () => {
+  const before = heldBytes();
+  const templates = Array.from({ length: 100 }, () => {
+    const read = Buffer.from(`${frame('one')}${'x'.repeat(100_000)}`).toString();
+    return learn(read.slice(0, frame('one').length), ['content', 'one']);
+  });
+  expect(heldBytes() - before).toBeLessThan(1_000_000); // the reads take 10 MB
+  expect(templates[99]?.read(frame('two'))).toBe('two');
+});
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function heldBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}

@@ -49,7 +49,7 @@ export class FrameTemplate {
     places.sort((a, b) => a.start - b.start);
     const starts = [0, ...places.map(({ end }) => end)]; // of the segments; each ends where the next hole starts
     return new FrameTemplate(
-      starts.map((start, at) => data.slice(start, places[at]?.start)),
+      starts.map((start, at) => copy(data.slice(start, places[at]?.start))),
       places.map(({ hole }) => typeof holes[hole]?.value === 'string'),
       places.findIndex(({ hole }) => hole === 0),
     );
@@ -91,6 +91,9 @@ export class FrameTemplate {
     return data.length === at + last.length && data.slice(at) === last ? delta : undefined;
   }
 }
+
+/** Copies a text, because a slice is a view that keeps all frames of its network read as long as the stream. */
+const copy = (text: string): string => Buffer.from(text).toString();
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
