@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 
 const START = Buffer.from('HTTP/1.1 100 ');
 const END = Buffer.from('\r\n\r\n');
@@ -11,13 +11,15 @@ const END = Buffer.from('\r\n\r\n');
  * because JSON and server-sent events have no CR in their text.
  */
 export function skipContinue(socket: Socket): void {
-  const read = socket.read;
-  socket.read = function readFinal(size?: number): Buffer | null {
-    const bytes = read.call(socket, size) as Buffer | null; // the socket has no encoding
-    if (bytes === null || bytes[0] !== START[0]) return bytes;
-    const rest = withoutContinue(bytes);
-    return rest.length === 0 ? read.call(socket, size) : rest;
-  };
+  socket.read = readFinal;
+}
+
+/** One function for all sockets, because each provider has as many as it has open streams. */
+function readFinal(this: Socket, size?: number): Buffer | null {
+  const bytes = Socket.prototype.read.call(this, size) as Buffer | null; // the socket has no encoding
+  if (bytes === null || bytes[0] !== START[0]) return bytes;
+  const rest = withoutContinue(bytes);
+  return rest.length === 0 ? Socket.prototype.read.call(this, size) : rest;
 }
 
 function withoutContinue(bytes: Buffer): Buffer {
