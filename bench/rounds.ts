@@ -50,6 +50,13 @@ const maxWarmUpWindows = 12;
 const warmUpTurns = 2;
 
 /**
+ * An idle gateway returns memory after a minute, and loses optimized code with it. Its first window then costs up to three
+ * times as much. A gateway that has waited this long gets load before it is measured.
+ */
+const maxIdleMs = 20_000;
+const wakeSeconds = 4;
+
+/**
  * Measures CPU ratios, rates and latencies. Gateways stay up and take turns in short windows, until new ones start for
  * the next share of the rounds. The baselines stay up.
  */
@@ -85,6 +92,8 @@ class Rounds {
   readonly #plan: Plan;
   readonly #mock: Mock;
   readonly #samples: Samples;
+  /** When the last load of a gateway ended, in ms of the monotonic clock. */
+  readonly #loadedAt = new WeakMap<Gateway, number>();
   /** Whether warm-ups are short: the difference counts less than the number of processes. */
   readonly #isBrief: boolean;
 
@@ -211,9 +220,13 @@ class Rounds {
     return this.#measureWindow(phase, baseline, phase === 'paced' ? 1.6 : 0.9);
   }
 
-  #measureWindow(phase: RatioPhase, gateway: Gateway, seconds: number): Promise<LoadResult> {
+  async #measureWindow(phase: RatioPhase, gateway: Gateway, seconds: number): Promise<LoadResult> {
     const { settleSeconds, ...shape } = shapes[phase];
-    return runLoad(gateway, { ...shape, warmUpSeconds: settleSeconds, seconds }, this.#mock);
+    const idleMs = performance.now() - (this.#loadedAt.get(gateway) ?? 0);
+    const warmUpSeconds = idleMs > maxIdleMs ? wakeSeconds : settleSeconds;
+    const result = await runLoad(gateway, { ...shape, warmUpSeconds, seconds }, this.#mock);
+    this.#loadedAt.set(gateway, performance.now());
+    return result;
   }
 
   /** Repeats a disturbed window a bounded number of times and keeps the least disturbed one. */
