@@ -71,6 +71,9 @@ async function bundle(entries: string[]): Promise<void> {
     dir: output,
     format: 'esm',
     sourcemap: true,
+    comments: false,
+    // V8 keeps a text with one character beyond Latin-1 in two bytes per character
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
   });
