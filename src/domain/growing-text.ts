@@ -28,6 +28,7 @@ export class GrowingText {
   add(piece: string): void {
     this.part += piece;
     if (this.part.length < PART_LENGTH) return;
+    if (this.part.length > piece.length) flatten(this.part);
     this.endPart();
     if (this.block.length < BLOCK_LENGTH) return;
     this.endBlock();
@@ -45,18 +46,20 @@ export class GrowingText {
   }
 
   private endPart(): void {
-    this.block += flatten(this.part);
+    this.block += this.part;
     this.part = '';
   }
 
   private endBlock(): void {
     this.blocks ??= [];
-    if (this.block !== '') this.blocks.push(flatten(this.block));
+    if (this.block === '') return;
+    flatten(this.block);
+    this.blocks.push(this.block);
     this.block = '';
   }
 }
 
-function flatten(text: string): string {
-  Buffer.byteLength(text); // for its side effect: the engine turns the tree into one flat string
-  return text;
+/** Makes the engine turn a tree into one flat string, which is a side effect of the measurement. */
+function flatten(text: string): void {
+  Buffer.byteLength(text);
 }
