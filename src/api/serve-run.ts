@@ -72,19 +72,24 @@ export interface RunResponse {
  *
  * @param accept checks the body. @throws {GatewayError} if it is invalid
  */
-export async function serveRun<R extends RunBase>(
+export function serveRun<R extends RunBase>(
   parts: ServeRunParts,
   request: FastifyRequest,
   reply: FastifyReply,
   accept: () => AcceptedRequest<R>,
 ): Promise<unknown> {
   const handledAt = performance.now();
-  const accepted = accept();
-  if (!parts.canRecord()) throw ledgerUnavailable();
-  const admitted = parts.admit(request.caller!, accepted.settings, request.generationId); // the route needs a key
-  const ticket = admitted instanceof Promise ? await admitted : admitted;
-  // not awaited: a suspended function keeps all of its values, here the parts of the body that no later stage needs
-  return finishRun(parts, request, reply, openRun(parts, request, reply, accepted, { handledAt, ticket }));
+  try {
+    const accepted = accept();
+    if (!parts.canRecord()) throw ledgerUnavailable();
+    const admitted = parts.admit(request.caller!, accepted.settings, request.generationId); // the route needs a key
+    // A suspended function would keep the parts of the body that no later stage needs. This one is not suspended.
+    const serve = (ticket: Ticket | undefined) =>
+      finishRun(parts, request, reply, openRun(parts, request, reply, accepted, { handledAt, ticket }));
+    return admitted instanceof Promise ? admitted.then(serve) : serve(admitted);
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 /** A run in progress, and what ends with it. */
