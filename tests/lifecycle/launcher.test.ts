@@ -177,6 +177,8 @@ describe('the compile cache', () => {
     chmodSync(cache(), 0o700);
     chmodSync(dirname(cache()), 0o707);
     expectNone();
+    chmodSync(dirname(cache()), 0o770);
+    expectNone();
     if (process.getuid!() === 0) {
       chmodSync(dirname(cache()), 0o700);
       chownSync(cache(), 12_345, 12_345);
@@ -185,6 +187,26 @@ describe('the compile cache', () => {
     rmSync(dirname(cache()), { recursive: true });
     write('node_modules/.cache', 'a file');
     expectNone();
+  });
+
+  it('is also used in a clone that the group of the user can write', () => {
+    write('src/cli.ts', nameCache);
+    mkdirSync(dirname(cache()));
+    for (const path of [dirname(cache()), join(folder, 'node_modules')]) chmodSync(path, 0o775);
+    expect(dirname(launch({ env: {} }).stdout)).toBe(cache());
+  });
+
+  it('does not follow a link to another folder', () => {
+    write('src/cli.ts', nameCache);
+    const other = join(folder, 'other');
+    mkdirSync(other, { mode: 0o700 });
+    for (const link of [dirname(cache()), cache()]) {
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(other, link);
+      expect(launch({ env: {} })).toMatchObject({ status: 0, stdout: 'undefined\n', stderr: '' });
+      expect(readdirSync(other)).toEqual([]);
+      rmSync(link);
+    }
   });
 
   it('ignores and replaces corrupt files', () => {
