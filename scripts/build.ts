@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { globSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
@@ -8,19 +8,21 @@ import { type Plugin, rolldown } from 'rolldown';
  * Compiles src/ to dist/ for the package; a clone runs src/ directly. Most of a start is the loading of modules, so they
  * are bundled. The declarations remain one file per module.
  *
- *     node scripts/build.ts [folder]
+ *     node scripts/build.ts [new folder]
  */
 const root = join(import.meta.dirname, '..');
 const source = join(root, 'src');
 const output = resolve(process.argv[2] ?? join(root, 'dist'));
 
-/** Stands for the path from a chunk to dist/, which is known when all chunks are. */
+/** A placeholder for the path from a chunk to dist/. The path is known when all chunks exist. */
 const toOutput = './<dist>/';
 
 /** Gives each module the URL that it would have without the bundle, because modules find files beside them. */
 const keepUrls: Plugin = {
   name: 'keep-urls',
   transform(code, id) {
+    const [other] = /\bimport\.meta\.(?!url\b|resolve\b)\w+/.exec(code) ?? [];
+    if (other !== undefined) throw new Error(`${id}: ${other} would be that of the chunk. Use import.meta.url.`);
     if (!code.includes('import.meta.url')) return null;
     const path = relative(source, id).replace(/\.ts$/, '.js');
     return {
@@ -33,7 +35,8 @@ const keepUrls: Plugin = {
   },
 };
 
-rmSync(output, { recursive: true, force: true });
+if (process.argv[2] === undefined) rmSync(output, { recursive: true, force: true });
+else if (existsSync(output)) throw new Error(`${output} exists. Name a new folder.`);
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', output], {
   stdio: 'inherit',
@@ -49,11 +52,14 @@ function findExports(): string[] {
 
 /** @returns the modules that start as a thread or a process, see `moduleUrl` */
 function findThreads(): string[] {
-  return globSync('**/*.ts', { cwd: source, exclude: ['**/*.test.ts'] }).flatMap((file) =>
-    [...readFileSync(join(source, file), 'utf8').matchAll(/\bmoduleUrl\('([^']+)', import\.meta\.url\)/g)].map(
-      ([, path]) => join(dirname(file), path!),
-    ),
-  );
+  return globSync('**/*.ts', { cwd: source, exclude: ['**/*.test.ts'] }).flatMap((file) => {
+    const code = readFileSync(join(source, file), 'utf8');
+    const found = [...code.matchAll(/(?<!function )\bmoduleUrl\((?:'([^']+)', import\.meta\.url\))?/g)];
+    return found.map(([, path]) => {
+      if (path !== undefined) return join(dirname(file), path);
+      throw new Error(`${file}: a call of moduleUrl has other arguments than a literal and import.meta.url.`);
+    });
+  });
 }
 
 async function bundle(entries: string[]): Promise<void> {
