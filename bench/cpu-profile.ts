@@ -152,7 +152,7 @@ function readCosts(profile: Profile, from: number, until: number): Map<string, C
   return costs;
 }
 
-/** `name file:line`, the file as seen from the project or from its package. For a bundle: the source. */
+/** `name file:line`. The file is relative to the project or to its package. In a bundle it is the source. */
 function writeName({ functionName, url, lineNumber, columnNumber }: CallFrame): string {
   const name = functionName || '(anonymous)';
   if (url === '') return name;

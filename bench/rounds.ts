@@ -50,8 +50,8 @@ const maxWarmUpWindows = 12;
 const warmUpTurns = 2;
 
 /**
- * An idle gateway returns memory after a minute, and loses optimized code with it. Its first window then costs up to three
- * times as much. A gateway that has waited this long gets load before it is measured.
+ * An idle gateway frees memory after a minute and loses optimized code with it. Its first window then costs up to three
+ * times as much. A gateway that was idle for longer than `maxIdleMs` gets load for `wakeSeconds` before a window.
  */
 const maxIdleMs = 20_000;
 const wakeSeconds = 4;

@@ -142,7 +142,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const resources = new AsyncDisposableStack(); // released in reverse order
   try {
     const gateway = await assemble(options, resources);
-    optimizeEarly(); // after the imports, because the compile cache of V8 depends on its flags
+    optimizeEarly(); // after the imports: V8 rejects cached code that was compiled with other flags
     return gateway;
   } catch (error) {
     await resources.disposeAsync();

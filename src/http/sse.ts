@@ -68,7 +68,7 @@ export class EventWriter implements EventFormat {
     this.itemId = event.item_id;
     this.item = event.output_index;
     this.place = place;
-    // `join` makes one flat string. Operators make a tree, which would be flattened with each event.
+    // `join` makes one flat string. `+` makes a tree, which each event would flatten again.
     this.prefix = ['data: {"type":"', type, '","sequence_number":'].join('');
     this.middle = [',', JSON.stringify(rest).slice(1, -1), ',"delta":'].join('');
   }

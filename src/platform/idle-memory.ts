@@ -65,7 +65,7 @@ export function releaseIdleMemory({ begun, open, collect = collectAll, held }: I
 }
 
 /**
- * Saves the compiled code first, because this is the first idle moment after a start. Then calls
+ * Saves the compiled code, because the first call is in the first idle moment after a start. Then calls
  * `HeapProfiler.collectGarbage` of the inspector's protocol within this process. Opens no port.
  */
 async function collectAll(): Promise<void> {

@@ -14,7 +14,7 @@ export function skipContinue(socket: Socket): void {
   socket.read = readFinal;
 }
 
-/** One function for all sockets, because each provider has as many as it has open streams. */
+/** One function for all sockets: a closure for each would take memory as long as its connection. */
 function readFinal(this: Socket, size?: number): Buffer | null {
   const bytes = Socket.prototype.read.call(this, size) as Buffer | null; // the socket has no encoding
   if (bytes === null || bytes[0] !== START[0]) return bytes;

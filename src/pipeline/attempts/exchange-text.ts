@@ -83,9 +83,9 @@ function encodeBody({ steps, request }: Run, written: UpstreamRequest): Buffer {
 }
 
 /**
- * Encodes the body of a stream or of a later step outside of the pool of Node. The client of the provider keeps a body
- * until the response ends, or until the connection has another one. A slice of the pool would keep 64 KB with the
- * bodies of earlier steps and of responses that have ended.
+ * Encodes the body of a stream or of a later step outside of the pool of Node. A connection to a provider keeps its body
+ * until it has the next one. A slice of the pool would keep 64 KB, with the bodies of earlier steps and of responses
+ * that have ended.
  */
 function encodeApart(json: string): Buffer {
   const body = Buffer.allocUnsafeSlow(Buffer.byteLength(json));

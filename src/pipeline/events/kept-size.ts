@@ -11,7 +11,7 @@ interface ItemUnits {
   index: number | undefined;
 }
 
-/** Before the first item. It is not changed, because only a selected item is. */
+/** The units before the first item. Never modified, because `select` replaces them first. */
 const noItem: ItemUnits = { total: 0, part: 0, index: undefined };
 
 /**
