@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { flushCompileCache, getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
@@ -25,8 +26,12 @@ export async function saveCompiledCode(): Promise<void> {
   }
 }
 
-/** Returns the environment variable with which a child process uses the compile cache of this process. */
+/**
+ * Returns the environment variable with which a child process uses the compile cache of this process. Returns none if the
+ * cache was removed: Node would create it again, with the default permissions.
+ */
 export function shareCompiledCode(): { NODE_COMPILE_CACHE?: string } {
   const folder = getCompileCacheDir();
-  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }; // without the name for this version of Node
+  if (folder === undefined || !existsSync(folder)) return {};
+  return { NODE_COMPILE_CACHE: dirname(folder) }; // without the name for this version of Node
 }

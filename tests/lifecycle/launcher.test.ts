@@ -268,14 +268,20 @@ describe('the compile cache', () => {
     expect(await run(64 * 1024 * 1024)).toBeGreaterThan(0);
   });
 
-  it('is that of the workers, too', () => {
+  it('is that of the workers, too, unless it was removed', () => {
     write('src/worker.ts', nameCache);
     write(
       'src/cli.ts',
-      `import { createForker } from ${source('src/platform/cluster/fork.ts')};
-      await createForker(new URL('worker.ts', import.meta.url).pathname)().ended;`,
+      `import { rmSync } from 'node:fs';
+      import { createForker } from ${source('src/platform/cluster/fork.ts')};
+      const fork = createForker(new URL('worker.ts', import.meta.url).pathname);
+      await fork().ended;
+      rmSync(${JSON.stringify(cache())}, { recursive: true });
+      await fork().ended;`,
     );
-    expect(dirname(launch({ env: {} }).stdout)).toBe(cache());
+    const [first, second] = launch({ env: {} }).stdout.split('\n');
+    expect(dirname(first!)).toBe(cache());
+    expect(second).toBe('undefined');
   });
 });
 
