@@ -161,7 +161,7 @@ describe.skipIf(problem !== undefined)(`escapes${problem === undefined ? '' : `,
   /** Runs the driver as another user, from a copy that this user can read. */
   async function runAsOther(parts: AttemptsToRun): Promise<AttemptResults> {
     const copy = join(folder, 'copy');
-    for (const path of ['src/platform/sandbox', 'src/platform/threads', 'tests/sandbox'])
+    for (const path of ['src/domain', 'src/platform/sandbox', 'src/platform/threads', 'tests/sandbox'])
       cpSync(join(root, path), join(copy, path), { recursive: true });
     writeFileSync(join(copy, 'package.json'), '{"type":"module"}');
     const child = spawn(process.execPath, [join(copy, 'tests/sandbox/run-attempts.ts')], {
