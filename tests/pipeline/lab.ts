@@ -50,6 +50,7 @@ export const serverToolsOf = (loop: Partial<ToolLoop> & Pick<ToolLoop, 'run'>): 
     use: { requested: 0, executed: 0 },
     calls: [],
     owns: () => true,
+    choose: () => true,
     offers: () => true,
     callsMcp: () => false,
     resume: () => undefined,

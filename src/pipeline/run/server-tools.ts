@@ -38,14 +38,13 @@ export interface PreparedTools {
  * @param step the first one, which is planned
  * @param out receives the output of the run
  * @param filter opens a sink that filters what tools return; it ends with `step_end`
- * @returns undefined if the provider runs all tools of the request
  * @throws {GatewayError} `invalid_request` if a server cannot be used
  */
 export type PrepareTools = (
   step: ResponseStep,
   out: Sink<Chunk>,
   filter: ((out: Sink<Chunk>) => Sink<Chunk>) | undefined,
-) => Promise<PreparedTools | undefined>;
+) => Promise<PreparedTools>;
 
 /** Runs calls for the MCP servers of a run. */
 export interface ApprovedCalls {
@@ -59,6 +58,8 @@ export interface ApprovedCalls {
 
 /** The MCP servers of a run. */
 export interface McpPart {
+  /** Chooses the servers that the gateway calls. @returns whether there are any */
+  choose(plan: ResponseStep['plan']): boolean;
   /** Whether the gateway calls the server of this label. */
   calls(label: string): boolean;
   /** Replaces the servers that the gateway calls by functions. */
@@ -110,7 +111,13 @@ export interface ToolLoop {
    * @throws {GatewayError} `invalid_request` or `conflict`
    */
   readonly check?: (() => Promise<void>) | undefined;
-  /** Prepares its tools after the first step was planned. Absent: the request names no MCP server. */
+  /**
+   * Decides which tools the gateway runs, once the first step is planned.
+   *
+   * @returns false if the provider runs all tools of the request
+   */
+  choose(plan: ResponseStep['plan']): boolean;
+  /** Prepares its tools after it has chosen them. Absent: the request names no MCP server. */
   readonly prepare?: PrepareTools | undefined;
   /** Whether the gateway calls the MCP server of this label. */
   callsMcp(label: string): boolean;

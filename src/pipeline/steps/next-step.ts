@@ -38,7 +38,7 @@ export async function addStep(
 
 /**
  * Prepares the tools of a run whose first step is planned: lists MCP servers, and runs the calls that the caller has
- * approved. Their results are part of the input of the first step. A run without any tool afterwards has no tool loop.
+ * approved. Their results are part of the input of the first step.
  *
  * @param guard filters what tools return
  * @returns the first step, and the sink for the output of the run
@@ -53,10 +53,6 @@ export async function prepareTools(
 ): Promise<{ step: ResponseStep; out: Sink<Chunk> }> {
   const prepared = await run.toolLoop!.prepare!(step, out, guard && ((sink) => guard.open(run, sink))); // see the caller
   if (run.cancellation.reason) throw run.cancellation.reason;
-  if (!prepared) {
-    run.toolLoop = undefined;
-    return { step, out };
-  }
   const { calls, results } = prepared;
   const added = calls.length === 0 ? [] : [...calls, ...(await inspectAdded(run, inspectors, results))];
   run.input.append(added);

@@ -19,19 +19,20 @@ import { walkPlan } from './walk-plan.ts';
  * @throws {GatewayError} of the step that failed
  */
 export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<Chunk>): Promise<void> {
-  run.toolLoop = pipeline.tools?.open(run);
-  if (run.toolLoop?.check) await run.toolLoop.check();
-  const planned = planResponse(pipeline, run);
+  const opened = pipeline.tools?.open(run);
+  if (opened?.check) await opened.check();
+  const planned = planResponse(pipeline, run, opened?.settings);
   let step = planned instanceof Promise ? await planned : planned;
   if (step.plan.plugins) {
     const joined = joinPlugins(run, pipeline.plugins, step.plan.plugins);
     if (joined) await joined;
   }
+  const tools = opened?.choose(step.plan) ? opened : undefined;
+  run.toolLoop = tools;
   const guarding = pipeline.guardOutput?.(run);
   const guard = guarding instanceof Promise ? await guarding : guarding;
   let sink = out;
-  if (run.toolLoop?.prepare) ({ step, out: sink } = await prepareTools(pipeline, run, step, guard, out));
-  const tools = run.toolLoop;
+  if (tools?.prepare) ({ step, out: sink } = await prepareTools(pipeline, run, step, guard, out));
   const revisers = listRevisers(run, guard);
   if (tools && (await resumeSuspended(pipeline, run, step, guard, sink))) return;
   for (;;) {

@@ -80,6 +80,11 @@ export class ServerToolLoop implements ToolLoop {
     this.prepare = mcp && ((...args) => mcp.prepare(this.approvedCalls, ...args));
   }
 
+  choose(plan: ResponseStep['plan']): boolean {
+    const { mcp, offered } = this.parts;
+    return mcp === undefined || mcp.choose(plan) || offered.size > 0;
+  }
+
   private get approvedCalls(): ApprovedCalls {
     const { settings } = this.parts;
     return {

@@ -42,6 +42,12 @@ class McpTools implements McpPart {
     this.entries = readMcpEntries(parts.run.request.tools ?? [], parts.access, parts.run.caller);
   }
 
+  choose({ endpoints }: ResponseStep['plan']): boolean {
+    const isNative = endpoints.some(({ carries }) => carries?.({ what: 'tool', type: 'mcp' }) === true);
+    this.chosen = this.entries.filter(({ isConfigured }) => isConfigured || !isNative);
+    return this.chosen.length > 0;
+  }
+
   calls(label: string): boolean {
     return this.chosen.some((entry) => entry.label === label);
   }
@@ -53,13 +59,11 @@ class McpTools implements McpPart {
     return showMcpTools(whole, this.chosen, this.offers);
   }
 
-  async prepare(loop: ApprovedCalls, ...args: Parameters<PrepareTools>): Promise<PreparedTools | undefined> {
+  async prepare(loop: ApprovedCalls, ...args: Parameters<PrepareTools>): Promise<PreparedTools> {
     const [step, out, filter] = args;
     const { run, access, offered } = this.parts;
     const { endpoints } = step.plan;
-    const isNative = endpoints.some(({ carries }) => carries?.({ what: 'tool', type: 'mcp' }) === true);
-    this.chosen = this.entries.filter(({ isConfigured }) => isConfigured || !isNative);
-    if (this.chosen.length === 0) return offered.size === 0 ? undefined : { step, out, calls: [], results: [] };
+    if (this.chosen.length === 0) return { step, out, calls: [], results: [] };
     const opened = await openServers(this.chosen, { ...this.parts, isOff: loop.isOff });
     const { offers, approvedCalls: calls, approvedTools } = opened;
     this.offers = offers;
