@@ -1,12 +1,17 @@
+import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { currentTimeMs } from '../domain/clock.ts';
 import { ClockWatch, describeSkew } from './clock-watch.ts';
 
 const hour = 3_600_000;
 let watch: ClockWatch;
-beforeEach(() => void vi.useFakeTimers());
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.spyOn(performance, 'now').mockImplementation(() => Date.now()); // fake timers replace only the global
+});
 afterEach(() => {
   watch.close();
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
