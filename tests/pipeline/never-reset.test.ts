@@ -73,6 +73,22 @@ it.each(
   ]);
 });
 
+it.each(modes)('no field of a run is set twice if the provider runs all of its tools: %s', async (mode) => {
+  const never = (): never => {
+    throw new Error('No tool of this run is the gateway’s.');
+  };
+  lab = await openPipelineLab(1, {
+    tools: serverToolsOf({ choose: () => false, prepare: never, resume: never, run: never }),
+    plugins: [{ id: 'guard', prepare: guardRun }],
+  });
+  lab.script('openai-chat', 0, { text: 'Found.' });
+  const { error, response, run } = await lab.respond('openai-chat', mode);
+
+  expect(error).toBeUndefined();
+  expect(response).toMatchObject({ status: 'completed' });
+  expect(run.toolLoop).toBeUndefined();
+});
+
 it.each(modes)('no field of an attempt is set twice if the server has another wire: %s', async (mode) => {
   let lines = 0;
   lab = await openPipelineLab(
