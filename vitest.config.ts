@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { measurePatience, patienceVariable } from './src/testing/patience.ts';
 
 /** Tests beside the source that start servers, processes or databases. */
 const needServers = [
@@ -45,13 +46,15 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
+const patience = measurePatience();
+
 export default defineConfig({
   test: {
     sequence: { sequencer: SlowestFirst },
-    // Bounds for a busy machine: a test that hangs fails, a slow one does not.
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 30_000 } },
+    // Limits follow the speed of the machine: a test that hangs fails, a slow one does not.
+    testTimeout: 240_000 * patience,
+    hookTimeout: 240_000 * patience,
+    expect: { poll: { timeout: 60_000 * patience } },
     maxWorkers: 5, // the tests start servers and wait for them: on two cores, two workers leave a part of them idle
     isolate: false, // otherwise each file imports everything again, which takes a third of the CPU time
     setupFiles: ['avoid-midnight.ts', 'wait-longer.ts', 'keep-memory.ts', 'seed-properties.ts'].map((file) =>
@@ -59,7 +62,10 @@ export default defineConfig({
     ),
     globalSetup: join(import.meta.dirname, 'tests/setup/bundle-libraries.ts'),
     // Processes that tests start compile what they load once: the CPU time of `headgate start` falls by 40 %.
-    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/headgate-tests') },
+    env: {
+      NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/headgate-tests'),
+      [patienceVariable]: String(patience),
+    },
     projects: [
       {
         extends: true,

@@ -3,6 +3,7 @@ import { json, sse, stallBeforeHeaders } from '../../src/testing/scripted-respon
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { testSeed } from '../../src/testing/seed.ts';
 import { readStream, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 /**
  * So long, and so few clients, that no provider gathers a hundred requests however slow the machine is: from then on its
@@ -138,7 +139,7 @@ it('serves every request while three of five providers are dead, stuck or full, 
         for (const index of [0, 1, 2]) if (shareOf(index, after) > 0) back.add(index);
         return back.size;
       },
-      { timeout: 120_000, interval: OUTAGE_MS / 4 },
+      { timeout: patient(120_000), interval: OUTAGE_MS / 4 },
     )
     .toBe(3);
-}, 240_000);
+});

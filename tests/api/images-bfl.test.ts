@@ -6,6 +6,7 @@ import { dataUrl, draw, paint, reference } from './images-lab.ts';
 import { caseOf, failureOf, modes, imagesOf } from './images-wires.ts';
 import { providerKey } from './lab.ts';
 import { newSession, rowsOf } from './ledger-rows.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 let upstream: ScriptedUpstream;
 let stranger: ScriptedUpstream;
@@ -133,7 +134,7 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
   it('waits for as long as the provider says', async () => {
     await gateway.close();
     gateway = await testGateway({
-      images: { request_ms: 1500, stream_ms: 1500 },
+      images: { request_ms: patient(1500), stream_ms: patient(1500) },
       providers: [
         {
           id: 'flux',
@@ -154,7 +155,7 @@ describe.each(modes)('a generation of Black Forest Labs, %s', (mode) => {
   it('is a 524 if the deadline passes before the image is ready', async () => {
     await gateway.close();
     gateway = await testGateway({
-      images: { request_ms: 600, stream_ms: 600 },
+      images: { request_ms: patient(600), stream_ms: patient(600) },
       providers: [
         {
           id: 'flux',

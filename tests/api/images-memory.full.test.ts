@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import { testKeys } from '../../src/testing/test-gateway.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const MAX_BYTES = 600_000_000;
 const children: ChildProcess[] = [];
@@ -59,7 +60,7 @@ const highWater = (child: ChildProcess): number =>
 
 it.skipIf(process.platform !== 'linux')(
   'needs less than 600 MB for 200 concurrent generations of 4 MB, and fails none',
-  { timeout: 400_000 },
+  { timeout: patient(400_000) },
   async () => {
     const upstream = await start('serve-images.ts');
     const [base_url = '', length] = (await upstream.line()).split(' ');

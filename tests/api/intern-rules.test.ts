@@ -7,6 +7,7 @@ import { type InternStatus, internStatuses } from '../../src/domain/intern.ts';
 import { ScriptedHost } from '../../src/testing/scripted-runtime.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { type Json, main, manage, other } from './manage.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const carl = 'test-inference-key-carl';
 const configure = (interns: object = {}) => ({
@@ -153,7 +154,7 @@ describe('a running intern', () => {
 it('a damaged row is a 500 internal_error that names no cause', async () => {
   const { id } = await createIntern();
   {
-    using db = new DatabaseSync(`${gateway.dataDir}/headgate.db`, { timeout: 10_000 });
+    using db = new DatabaseSync(`${gateway.dataDir}/headgate.db`, { timeout: patient(10_000) });
     db.prepare('update interns set created_at_ms = ? where id = ?').run(9_000_000_000_000_000, id); // after the last date
   }
   const { status, body } = await send('GET', `/interns/${id}`);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { InternTeardownError } from '../../src/interns/ports.ts';
 import { ScriptedHost } from '../../src/testing/scripted-runtime.ts';
 import { type RequestOptions, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const workspace = '00000000-0000-4000-8000-0000000000a1';
 const keys = { bob: 'test-inference-key-bob', elsewhere: 'test-inference-key-else', eve: 'test-inference-key-eve' };
@@ -31,7 +32,7 @@ let names = 0;
 const createName = (): string => `intern-${(++names).toString(36)}`;
 
 const configure = (interns: object) => ({
-  interns: { provision_ms: 20_000, health_ms: 60_000, domain: 'agents.test', ...interns },
+  interns: { provision_ms: patient(20_000), health_ms: 60_000, domain: 'agents.test', ...interns },
   bootstrap: {
     members: [
       { id: 'bob', workspaces: ['main'] },
@@ -67,7 +68,7 @@ const create = (fields: object = {}, options?: RequestOptions) =>
   send('POST', '', { name: createName(), workspace_id: workspace, ...fields }, options);
 const find = async (id: string): Promise<Shape> => (await send('GET', `/${id}`)).body;
 const settle = (id: string, status: string) =>
-  vi.waitFor(async () => expect(await find(id)).toMatchObject({ status, progress: null }), { timeout: 60_000 });
+  vi.waitFor(async () => expect(await find(id)).toMatchObject({ status, progress: null }));
 async function createRunning(fields: object = {}): Promise<Shape> {
   const { body } = await create({ provision: true, ...fields });
   await settle(body.id, 'running');
@@ -261,7 +262,7 @@ describe('provisioning', () => {
     expect(await send('POST', `/${body.id}/provision`)).toEqual(failure(409, 'intern_busy'));
     expect(await send('POST', `/${body.id}/suspend`)).toEqual(failure(409, 'intern_busy'));
     expect(await send('DELETE', `/${body.id}`)).toEqual({ status: 202, body: { deleting: true } });
-    await vi.waitFor(async () => expect((await send('GET', `/${body.id}`)).status).toBe(404), { timeout: 60_000 });
+    await vi.waitFor(async () => expect((await send('GET', `/${body.id}`)).status).toBe(404));
     release();
     expect([...host.vaults.values()]).not.toContain(body.id);
   });
@@ -416,7 +417,7 @@ describe('a removal', () => {
     expect((await send('DELETE', `/${id}`)).status).toBe(202);
     expect(await send('PATCH', `/${id}`, { description: 'd' })).toEqual(failure(409, 'intern_busy'));
     release();
-    await vi.waitFor(async () => expect((await send('GET', `/${id}`)).status).toBe(404), { timeout: 60_000 });
+    await vi.waitFor(async () => expect((await send('GET', `/${id}`)).status).toBe(404));
     expect(host.homes.has(id)).toBe(false);
   });
 });

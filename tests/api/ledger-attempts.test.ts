@@ -24,6 +24,7 @@ import {
 import { newSession, rowsOf } from './ledger-rows.ts';
 import { main, manage } from './manage.ts';
 import { expectText, type Outcome } from './outcome.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const pricing = { prompt: '0.000001', completion: '0.000002', cache_read: '0.0000001', request: '0.00005' };
 /** The cost of a response of the lab: 15 uncached and 5 cached input tokens, 10 output tokens, and the request. */
@@ -66,7 +67,7 @@ async function rowOf(session: string) {
   return rows[0]!;
 }
 const query = (sql: string, ...values: string[]): Record<string, unknown>[] => {
-  const database = new DatabaseSync(join(gateway.dataDir, 'headgate.db'), { readOnly: true, timeout: 5000 });
+  const database = new DatabaseSync(join(gateway.dataDir, 'headgate.db'), { readOnly: true, timeout: patient(5000) });
   try {
     return database.prepare(sql).all(...values);
   } finally {

@@ -15,6 +15,7 @@ import { testSeed } from '../../src/testing/seed.ts';
 import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
 import { bundleSource } from '../setup/bundle-source.ts';
 import { chatChunk, provider, responseObject, stream, streamFrames, type WireName, wholeBody, wires } from './lab.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 /*
  * Many clients send requests to a gateway that is killed repeatedly, each time at another moment. The provider remembers what it
@@ -81,7 +82,7 @@ afterEach(() => {
 });
 
 describe(`the ledger of a gateway that is killed ${kills} times under load (HEADGATE_TEST_SEED=${testSeed})`, () => {
-  it('on SQLite has each request once, and as the provider reported it', { timeout: 300_000 }, () =>
+  it('on SQLite has each request once, and as the provider reported it', { timeout: patient(300_000) }, () =>
     killAgainAndAgain({
       query: async (dataDir, sql) => querySqlite(join(dataDir, 'headgate.db'), sql),
       close: async () => {},
@@ -90,7 +91,7 @@ describe(`the ledger of a gateway that is killed ${kills} times under load (HEAD
 
   it.skipIf(skipped !== '')(
     `on PostgreSQL has each request once, and as the provider reported it${skipped}`,
-    { timeout: 300_000 },
+    { timeout: patient(300_000) },
     async () => killAgainAndAgain(await openPostgres((postgres as TestPostgres).url)),
   );
 });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, vi } from 'vitest';
+import { patient } from '../../src/testing/patience.ts';
 
 /** A row of the table `ledger`; flags are 0 or 1. */
 export interface LedgerRow {
@@ -27,7 +28,7 @@ export function rowsOf(dataDir: string, sessionId: string): Promise<LedgerRow[]>
 
 /** Returns all rows in the store of a data folder, in any order. */
 export function readRows(dataDir: string): LedgerRow[] {
-  const database = new DatabaseSync(join(dataDir, 'headgate.db'), { readOnly: true, timeout: 5000 });
+  const database = new DatabaseSync(join(dataDir, 'headgate.db'), { readOnly: true, timeout: patient(5000) });
   try {
     return database.prepare('select * from ledger').all() as unknown as LedgerRow[];
   } finally {

@@ -13,6 +13,7 @@ import { draw, paint } from './images-lab.ts';
 import { newSession, readRows, rowsOf } from './ledger-rows.ts';
 import { main, manage } from './manage.ts';
 import { expectBroken, expectFailure, expectText, type Outcome } from './outcome.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 /*
  * A failed attempt is repeated at the same endpoint if no other one is left. Delays are 0 here; `endpoint-queue.test.ts`
@@ -297,7 +298,7 @@ it('retries are on by default', async () => {
 
 describe('a deadline', () => {
   it('that passes during an attempt ends the request: no retry follows', async () => {
-    await open({ timeouts: { request_ms: 1000 } });
+    await open({ timeouts: { request_ms: patient(1000) } });
     upstream.always(stallAfter(0, json({})));
     const response = await gateway.post('/responses', { model: 'openai-chat/m', input: 'Hello' });
     expect(response.status).toBe(408);

@@ -8,6 +8,7 @@ import { readStream } from '../../src/testing/test-gateway.ts';
 import { endFrames, type Lab, openFrames, openLab, type WireName, wires } from './lab.ts';
 import { readRows } from './ledger-rows.ts';
 import { expectText, readOutcome } from './outcome.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const MiB = 1024 * 1024;
 /** The buffers of the kernel for the two connections, each with two ends: about 6 MiB each way on loopback. */
@@ -94,7 +95,7 @@ describe.each(wires)('%s, a client that does not read', (wire) => {
   });
 
   it('is not waited for after the deadline: the request to the provider is aborted, and the run is recorded', async () => {
-    const hasty = await openLab({ timeouts: { request_ms: 1500 } });
+    const hasty = await openLab({ timeouts: { request_ms: patient(1500) } });
     hasty.upstream.always(counted(wire, 3200).answer);
     const socket = askSlowly(wire, hasty);
     const request = await hasty.upstream.nextRequest();

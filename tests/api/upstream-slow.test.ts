@@ -20,12 +20,13 @@ import {
   wires,
 } from './lab.ts';
 import { expectBroken, expectFailure, expectText, type Outcome } from './outcome.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 /** Each has one timeout, so that a busy machine changes no error. */
 const timeouts = {
   late: { first_byte_ms: 300 },
   hasty: { idle_ms: 300 },
-  paced: { idle_ms: 1500 },
+  paced: { idle_ms: patient(1500) },
   brief: { total_ms: 900 },
 };
 let upstream: ScriptedUpstream;

@@ -10,6 +10,7 @@ import { createInternVaults } from '../../src/vault/intern-vaults.ts';
 import { createMasterKeys } from '../../src/vault/master-keys.ts';
 import { createSecretRelease, writeSecretVariables } from '../../src/vault/release.ts';
 import { auditOf, expectIssues, type Json, main, manage, other } from './manage.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const masterKey = 'the master key of these tests, 32';
 const keys = { ben: '', foreign: '' };
@@ -419,7 +420,7 @@ describe('a changed database', () => {
     const { vaults } = gateway.gateway.storage;
     const [row] = await vaults.findSecrets(vaultId, ['a']);
     expect(row).toBeDefined();
-    using db = new DatabaseSync(`${gateway.dataDir}/headgate.db`, { timeout: 10_000 });
+    using db = new DatabaseSync(`${gateway.dataDir}/headgate.db`, { timeout: patient(10_000) });
     const update = (change: string) => db.prepare(`update ${change} where vault_id = ?`).run(vaultId);
     update(`vault_secrets set hosts = '["a.example","evil.example"]'`);
     await expect(release(id, 'evil.example')).rejects.toThrow('damaged');

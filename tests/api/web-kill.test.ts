@@ -10,6 +10,7 @@ import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted
 import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
 import { provider } from './lab.ts';
 import { bundleSource } from '../setup/bundle-source.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const bundledSource = await bundleSource();
 
@@ -22,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([engine.close(), upstream.close()]));
 
 const readRows = (dataDir: string, sql: string): Record<string, unknown>[] => {
-  const database = new DatabaseSync(join(dataDir, 'headgate.db'), { readOnly: true, timeout: 5000 });
+  const database = new DatabaseSync(join(dataDir, 'headgate.db'), { readOnly: true, timeout: patient(5000) });
   try {
     return database.prepare(sql).all();
   } finally {

@@ -6,6 +6,7 @@ import { answer, ask, type Case, cases, endFrames, openFrames, provider, stream 
 import { newSession, rowsOf } from './ledger-rows.ts';
 import { main, manage } from './manage.ts';
 import { expectText, type Outcome } from './outcome.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const engineKey = 'key-of-the-engine-1234567890';
 let engine: ScriptedUpstream;
@@ -508,7 +509,7 @@ describe('a request with the plugin web', () => {
 async function linesOf(id: string): Promise<Record<string, unknown>[]> {
   const { DatabaseSync } = await import('node:sqlite');
   const { join } = await import('node:path');
-  const database = new DatabaseSync(join(gateway.dataDir, 'headgate.db'), { readOnly: true, timeout: 5000 });
+  const database = new DatabaseSync(join(gateway.dataDir, 'headgate.db'), { readOnly: true, timeout: patient(5000) });
   try {
     return database.prepare('select * from ledger_lines where entry_id = ? order by position').all(id);
   } finally {

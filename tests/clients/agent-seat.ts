@@ -5,9 +5,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { patient } from '../../src/testing/patience.ts';
 
 /** The time after which a coding agent is killed. A task takes a few seconds. */
-export const patienceMs = 120_000;
+export const patienceMs = patient(120_000);
 
 /** A coding agent, and the version that CI installs and the tests expect: requests differ between versions. */
 export interface Agent {

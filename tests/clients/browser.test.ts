@@ -4,6 +4,7 @@ import { streamText } from 'ai';
 import { afterAll, expect, it } from 'vitest';
 import { startBackEnd } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 setTracingDisabled(true);
 const origin = 'https://app.example.com';
@@ -28,7 +29,7 @@ it.each([
   [
     'the openai client',
     async (spied: typeof fetch) => {
-      const client = openaiClient(backEnd, { fetch: spied, dangerouslyAllowBrowser: true, timeout: 5000 });
+      const client = openaiClient(backEnd, { fetch: spied, dangerouslyAllowBrowser: true, timeout: patient(5000) });
       await client.responses.stream({ model, input: 'Hello' }).finalResponse();
     },
   ],

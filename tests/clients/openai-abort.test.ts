@@ -3,10 +3,11 @@ import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { holdTimers } from '../interns/hold-timers.ts';
 import { type BackEnd, startBackEnds } from './back-end.ts';
 import { openaiClient } from './openai-client.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const backEnds = await startBackEnds();
 // Long enough for the first words on a busy machine: the stream must be interrupted after them.
-const hasty = await startBackEnds({ timeouts: { request_ms: 2000 } });
+const hasty = await startBackEnds({ timeouts: { request_ms: patient(2000) } });
 const chatty = await startBackEnds({ server: { keep_alive_comment_ms: 10 } });
 afterEach(() => void vi.restoreAllMocks());
 afterAll(async () => {

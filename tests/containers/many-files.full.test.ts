@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ContainerEntry } from '../../src/platform/storage/ports/containers.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { workspaceId } from './open-process.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const FILES = 100_000;
 const limits = { bytes: Number.MAX_SAFE_INTEGER, entries: Number.MAX_SAFE_INTEGER };
@@ -15,7 +16,7 @@ afterAll(() => gateway.close());
 
 it(
   'lists 100,000 files of a container exactly once, while others are saved and deleted',
-  { timeout: 300_000 },
+  { timeout: patient(300_000) },
   async () => {
     const { containers } = gateway.gateway.storage;
     const { key } = (await containers.useContainer(workspaceId, 'many', randomUUID(), Date.now()))!;

@@ -23,7 +23,7 @@ curl() { command curl --silent --show-error --fail-with-body "$@"; }
 afterEach(cleanUp);
 
 describe.skipIf(problem !== undefined)('the guide of interns', () => {
-  it('has commands that work', { timeout: 120_000 }, async () => {
+  it('has commands that work', async () => {
     const { url, folder, end } = await startGateway({ env: { PATH: process.env.PATH! } });
     const commands = [...guide.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text!).join('');
     const script = prelude + commands.replaceAll('http://127.0.0.1:8787', url);

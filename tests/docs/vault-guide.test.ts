@@ -25,7 +25,7 @@ const planted = ['ghp_example_token', 'example-password', 'deploy-example-token'
 
 afterEach(cleanUp);
 
-it('the commands of the guide work, and no value is readable anywhere', { timeout: 120_000 }, async ({ skip }) => {
+it('the commands of the guide work, and no value is readable anywhere', async ({ skip }) => {
   if (missing) skip(`there is no ${missing}`);
   const { url, folder, running, end } = await startGateway({ env: { HEADGATE_LOG_LEVEL: 'debug' } });
   const data = join(folder, 'data');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
 import { cleanUp, compileCache, startGateway } from '../lifecycle/gateway-process.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -40,7 +41,7 @@ const commandsOf = (page: string): string =>
 
 afterEach(cleanUp);
 
-it('the commands of the pages work after a first start', { timeout: 300_000 }, async ({ skip }) => {
+it('the commands of the pages work after a first start', { timeout: patient(300_000) }, async ({ skip }) => {
   if (missing) skip(`there is no ${missing}`);
   const { url, folder, running } = await startGateway({ config: null }); // as on a first start: no file, no bootstrap
   const keyOf = (kind: string) => new RegExp(`^  ${kind} +(\\S+)$`, 'm').exec(running.stdout)![1]!;

@@ -11,6 +11,7 @@ import type { EgressLimits } from '../../src/platform/egress/proxy-server.ts';
 import type { EgressCounts } from '../../src/platform/egress/sandbox-egress.ts';
 import type { EgressSecrets } from '../../src/platform/egress/egress-secrets.ts';
 import { createOutbound, type Outbound } from '../../src/platform/outbound/outbound.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 /** A public address. Connections to it reach the servers of the lab. */
 const PUBLIC = '93.184.216.34';
@@ -82,7 +83,15 @@ export async function startEgressLab(): Promise<EgressLab> {
     counts: { ...noTraffic },
     reports: [],
     outbound: createOutbound({
-      settings: () => ({ allow: [], deny: [], ports: [80, 443], maxBytes: 1, timeoutMs: 1, idleMs: 5000, parallel: 1 }),
+      settings: () => ({
+        allow: [],
+        deny: [],
+        ports: [80, 443],
+        maxBytes: 1,
+        timeoutMs: 1,
+        idleMs: patient(5000),
+        parallel: 1,
+      }),
       isOwn: () => false,
       async resolve(name) {
         lab.resolved.push(name);

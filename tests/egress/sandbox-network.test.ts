@@ -10,6 +10,7 @@ import { BubblewrapDriver } from '../../src/platform/sandbox/bubblewrap/bubblewr
 import { chooseNetworkRelay, pythonRelay } from '../../src/platform/sandbox/network-relay.ts';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.ts';
 import { type EgressLab, type LabProxy, startEgressLab } from './egress-lab.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-network-'));
 chmodSync(folder, 0o711); // sandboxes of root have another user
@@ -77,7 +78,7 @@ describe.skipIf(problem !== undefined)(
         const { stdout, stderr, outcome } = await sandbox.exec({
           command,
           signal,
-          timeoutMs: 60_000,
+          timeoutMs: patient(60_000),
           maxOutputBytes: 2 ** 20,
         });
         return `${stdout}${stderr}[${outcome.type === 'exit' ? outcome.exitCode : 'timeout'}]`;
@@ -196,7 +197,7 @@ describe.skipIf(problem !== undefined)(
       const { stdout } = await sandbox.exec({
         command:
           'env | grep -i proxy; ls /run; curl -sS http://files.example.org/ 2>&1; exec 3<>/dev/tcp/127.0.0.1/3128 && echo open',
-        timeoutMs: 60_000,
+        timeoutMs: patient(60_000),
         maxOutputBytes: 10_000,
         signal: new AbortController().signal,
       });

@@ -350,7 +350,7 @@ describe.each(wires)('output %s', (_, write) => {
       ),
       { numRuns: runs },
     );
-  }, 240_000);
+  });
 
   it('never shows blocked text, and then does not end normally', async () => {
     await fc.assert(
@@ -375,7 +375,7 @@ describe.each(wires)('output %s', (_, write) => {
       }),
       { numRuns: runs },
     );
-  }, 240_000);
+  });
 });
 
 const say = (...deltas: string[]): Chunk[] => deltas.map((delta) => ({ type: 'text', delta }));

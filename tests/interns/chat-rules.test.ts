@@ -57,9 +57,9 @@ describe.skipIf(problem !== undefined)('the chat API of interns', () => {
   const provision = async () => {
     expect((await gate.post(`${path}/provision`, {})).status).toBe(202);
     const isRunning = async () => expect(await (await gate.get(path)).json()).toMatchObject({ status: 'running' });
-    await vi.waitFor(isRunning, { timeout: 60_000, interval: 25 });
+    await vi.waitFor(isRunning, { interval: 25 });
   };
-  const untilFree = () => expect.poll(async () => (await start([end])).status, { timeout: 60_000 }).toBe(200);
+  const untilFree = () => expect.poll(async () => (await start([end])).status).toBe(200);
   const errorOf = (chunks: Chunk[]) => chunks.find(({ error }) => error)?.error;
 
   beforeAll(async () => {

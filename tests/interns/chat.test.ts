@@ -64,7 +64,7 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
     send({ stream: true, session_id: 's', messages: [{ role: 'tool', tool_call_id: call.id, content }], ...more });
   const find = async () => (await (await gate.get(`/interns/${id}`)).json()) as { status: string; hostname: string };
   const untilStatus = (status: string) =>
-    vi.waitFor(async () => expect((await find()).status).toBe(status), { timeout: 60_000, interval: 25 });
+    vi.waitFor(async () => expect((await find()).status).toBe(status), { interval: 25 });
 
   beforeAll(async () => {
     gate = await testGateway({ interns: { health_ms: 200, schedules: { enabled: true } } });
@@ -118,7 +118,7 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
       const schedule = await (await gate.get(`/interns/${id}/schedules/${hook.id}`)).json();
       return (schedule as { last_run: { status: string } }).last_run;
     };
-    await expect.poll(readRun, { timeout: 60_000 }).toMatchObject({ status: 'completed', failure: null });
+    await expect.poll(readRun).toMatchObject({ status: 'completed', failure: null });
     expect((await chat('[[call read_file {"path": "hook.txt"}]]')).text).toContain('called');
   });
 
@@ -259,7 +259,7 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
     expect(foreign.status).toBe(404);
     expect((await send({ input: '' }, 'invoke')).status).toBe(400);
     const isFree = async () => (await chat('free?')).finish === 'stop';
-    await expect.poll(isFree, { timeout: 60_000 }).toBe(true);
+    await expect.poll(isFree).toBe(true);
   });
 
   it('serves the host name of the intern to holders of its token', async () => {

@@ -12,6 +12,7 @@ import { testKeys } from '../../src/testing/index.ts';
 import { cleanUp, type GatewayProcess, startGateway } from '../lifecycle/gateway-process.ts';
 import { probeBubblewrap } from './probe-bubblewrap.ts';
 import { findCopies, listProcesses } from './search-machine.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const problem = await probeBubblewrap();
 const value = `planted-${process.pid}-7f3c9a1be2d04c58`;
@@ -78,7 +79,7 @@ describe.skipIf(problem !== undefined)('an intern', () => {
   };
   /** What is on the disk and running. */
   const look = () => {
-    using database = new DatabaseSync(join(data, 'headgate.db'), { readOnly: true, timeout: 5000 });
+    using database = new DatabaseSync(join(data, 'headgate.db'), { readOnly: true, timeout: patient(5000) });
     const tables = [
       'interns',
       'jobs',
@@ -149,7 +150,7 @@ describe.skipIf(problem !== undefined)('an intern', () => {
         expect(intern.status).toBe('running');
         ({ hostname } = intern);
       },
-      { timeout: 60_000, interval: 5 },
+      { interval: 5 },
     );
     expect([...seen.values()]).toContain('Start runtime');
     expect(hostname).toMatch(/^scout-[0-9a-f]{8}\.interns\.localhost$/);
@@ -246,7 +247,7 @@ describe.skipIf(problem !== undefined)('an intern', () => {
     expect(await say('[[call write_file {"path": "notes/a.txt", "content": "kept"}]]')).toContain('written');
     expect((await send('POST', `/interns/${id}/suspend`)).status).toBe(200);
     expect(await find()).toMatchObject({ status: 'stopped', hostname });
-    await vi.waitFor(() => expect(look().processes).toEqual(before.processes), 30_000); // until they are reaped
+    await vi.waitFor(() => expect(look().processes).toEqual(before.processes)); // until they are reaped
     expect((await send('POST', `/interns/${id}/provision`)).status).toBe(202);
     await untilRunning();
     expect(await say('[[call read_file {"path": "notes/a.txt"}]]')).toContain('kept');
@@ -254,8 +255,8 @@ describe.skipIf(problem !== undefined)('an intern', () => {
 
   it('leaves nothing when it is deleted', async () => {
     expect((await send('DELETE', `/interns/${id}`)).status).toBe(202);
-    await vi.waitFor(async () => expect((await send('GET', `/interns/${id}`)).status).toBe(404), 60_000);
-    await vi.waitFor(() => expect(look()).toEqual(before), 30_000);
+    await vi.waitFor(async () => expect((await send('GET', `/interns/${id}`)).status).toBe(404));
+    await vi.waitFor(() => expect(look()).toEqual(before));
   });
 
   it('left the secret in no file, log, trace or environment', async () => {

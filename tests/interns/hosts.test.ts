@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startPostgres } from '../../src/testing/postgres.ts';
 import { type RequestOptions, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { probeBubblewrap } from './probe-bubblewrap.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const workspace_id = '00000000-0000-4000-8000-0000000000a1';
 const postgres = await startPostgres();
@@ -76,7 +77,7 @@ describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, ()
         expect(intern.status).toBe('running');
         ({ hostname } = intern);
       },
-      { timeout: 60_000, interval: 25 },
+      { interval: 25 },
     );
   };
   const readReason = async (response: Response) => {
@@ -102,7 +103,7 @@ describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, ()
     path = `/interns/${((await created.json()) as { id: string }).id}`;
     await provision();
     other = await testGateway(configure());
-  }, 120_000);
+  });
   afterAll(async () => {
     network?.cut();
     await other?.close();
@@ -135,7 +136,7 @@ describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, ()
     const busy = await say([end], { headers: { 'content-type': 'application/json' } });
     expect([busy.status, busy.headers.get('retry-after')]).toEqual([409, '5']);
     abort.abort();
-    await expect.poll(async () => (await say([end])).status, { timeout: 60_000 }).toBe(200);
+    await expect.poll(async () => (await say([end])).status).toBe(200);
     expect(await readReason(await say(['no event\n']))).toMatchObject({ status: 502, reason: 'intern_rejected' });
     const invoked = await other.post(`${path}/invoke`, { input: JSON.stringify([end]) });
     expect([invoked.status, await invoked.json()]).toMatchObject([202, { status: 'started' }]);
@@ -161,7 +162,7 @@ describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, ()
     socket.on('data', (bytes) => {
       received += String(bytes);
     });
-    await vi.waitFor(() => expect(received).toMatch(/^HTTP\/1\.1 101 [\s\S]*\r\n\r\nping$/), 20_000);
+    await vi.waitFor(() => expect(received).toMatch(/^HTTP\/1\.1 101 [\s\S]*\r\n\r\nping$/));
     socket.destroy();
   });
 
@@ -208,7 +209,7 @@ describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, ()
       rejections.push({ reason, canRetry: Number(reply.headers.get('retry-after')) > 0 });
       return '';
     };
-    await expect.poll(chat, { timeout: 100_000 }).toContain('here');
+    await expect.poll(chat, { timeout: patient(100_000) }).toContain('here');
     const reason = expect.stringMatching(/^(busy|intern_unreachable)$/);
     for (const rejection of rejections) expect(rejection).toEqual({ reason, canRetry: true });
   });

@@ -6,6 +6,7 @@ import { testKeys } from '../../src/testing/index.ts';
 import { cleanUp, makeFolder, startGateway } from '../lifecycle/gateway-process.ts';
 import { probeBubblewrap } from './probe-bubblewrap.ts';
 import { listProcesses } from './search-machine.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const problem = await probeBubblewrap();
 const IDLE = 8;
@@ -40,7 +41,7 @@ const send = (url: string, body: object): Promise<Response> =>
 describe.skipIf(problem !== undefined)('interns that have nothing to do', () => {
   it(
     'take at most 60 MB each while they run, and no process while they are suspended',
-    { timeout: 300_000 },
+    { timeout: patient(300_000) },
     async () => {
       const folder = makeFolder();
       const config = { interns: { max_per_member: 2 * SUSPENDED } };

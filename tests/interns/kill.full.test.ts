@@ -6,6 +6,7 @@ import { testKeys } from '../../src/testing/index.ts';
 import { cleanUp, type GatewayProcess, makeFolder, startGateway } from '../lifecycle/gateway-process.ts';
 import { probeBubblewrap } from './probe-bubblewrap.ts';
 import { listProcesses } from './search-machine.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const problem = await probeBubblewrap();
 const body = { name: 'scout', workspace_id: '00000000-0000-4000-8000-0000000000a1', provision: true };
@@ -39,10 +40,10 @@ async function killAndRetry(point: string): Promise<unknown> {
   const { id } = (await retry.json()) as { id: string };
   const find = async () => (await (await second.get(`/api/v1/interns/${id}`)).json()) as { status: string };
   await vi.waitFor(async () => expect(await find(), point).toMatchObject({ status: 'running' }), {
-    timeout: 150_000,
+    timeout: patient(150_000),
     interval: 100,
   });
-  using database = new DatabaseSync(join(folder, 'data', 'headgate.db'), { readOnly: true, timeout: 5000 });
+  using database = new DatabaseSync(join(folder, 'data', 'headgate.db'), { readOnly: true, timeout: patient(5000) });
   const count = (from: string) => Number(database.prepare(`select count(*) as found from ${from}`).get()?.['found']);
   const countAgents = () => listProcesses(1).filter(({ pid, command }) => isAgentOf(id, pid, command)).length;
   await vi.waitFor(() => expect(countAgents(), point).toBe(1)); // that of the killed gateway ends with it, but not at once
@@ -69,26 +70,30 @@ function isAgentOf(id: string, pid: number, command: string): boolean {
 }
 
 describe.skipIf(problem !== undefined)('a gateway that is killed', () => {
-  it('at any write of a creation: a retry completes the work and doubles nothing', { timeout: 600_000 }, async () => {
-    const waiting = [...points];
-    const results: unknown[] = [];
-    const work = async (): Promise<void> => {
-      for (let point = waiting.shift(); point !== undefined; point = waiting.shift())
-        results.push(await killAndRetry(point));
-    };
-    await Promise.all(Array.from({ length: PARALLEL }, work));
-    expect(results).toHaveLength(points.length);
-    for (const result of results) {
-      expect(result).toEqual({
-        point: expect.any(String),
-        status: true,
-        interns: 1,
-        vaults: 1,
-        vaultKeys: 1,
-        containers: 1,
-        keys: 1,
-        agents: 1,
-      });
-    }
-  });
+  it(
+    'at any write of a creation: a retry completes the work and doubles nothing',
+    { timeout: patient(600_000) },
+    async () => {
+      const waiting = [...points];
+      const results: unknown[] = [];
+      const work = async (): Promise<void> => {
+        for (let point = waiting.shift(); point !== undefined; point = waiting.shift())
+          results.push(await killAndRetry(point));
+      };
+      await Promise.all(Array.from({ length: PARALLEL }, work));
+      expect(results).toHaveLength(points.length);
+      for (const result of results) {
+        expect(result).toEqual({
+          point: expect.any(String),
+          status: true,
+          interns: 1,
+          vaults: 1,
+          vaultKeys: 1,
+          containers: 1,
+          keys: 1,
+          agents: 1,
+        });
+      }
+    },
+  );
 });

@@ -106,7 +106,7 @@ describe('schedules of interns', () => {
     const { run_id } = (await accepted.json()) as { run_id: string };
     // The intern was never started.
     await expect
-      .poll(async () => (await read(await gate.get(`${base}/${hook.id}`))).body.last_run, { timeout: 60_000 })
+      .poll(async () => (await read(await gate.get(`${base}/${hook.id}`))).body.last_run)
       .toMatchObject({ id: run_id, status: 'skipped', failure: expect.stringContaining('Provision it.') });
     expect(await (await fetch(`${gate.url}/metrics`)).text()).toContain(
       'headgate_intern_scheduled_runs_total{outcome="skipped"} 1',

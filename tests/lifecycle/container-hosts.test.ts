@@ -25,7 +25,7 @@ describe.skipIf(skipped !== '')(`containers of two hosts on one PostgreSQL and o
     await admin.connect();
     await admin.query('create database container_hosts');
     bucket = await startS3Server();
-  }, 120_000);
+  });
   afterAll(async () => {
     hangUp();
     await cleanUp();
@@ -78,5 +78,5 @@ describe.skipIf(skipped !== '')(`containers of two hosts on one PostgreSQL and o
       }
     }
     expect(bucket.objects.size).toBeGreaterThan(0);
-  }, 120_000);
+  });
 });

@@ -61,14 +61,14 @@ describe.skipIf(problem !== undefined)(
       const mark = `mark-${randomUUID()}`;
       const command = `(exec -a ${mark} sleep 600) & exec -a ${mark} sleep 600`;
       void shell(gateway, session, command).catch(() => {}); // its gateway is killed
-      await expect.poll(() => listProcesses(mark).length, { timeout: 60_000 }).toBeGreaterThanOrEqual(2);
+      await expect.poll(() => listProcesses(mark).length).toBeGreaterThanOrEqual(2);
       return mark;
     }
 
     it.each([
       ['one process', []],
       ['two workers', ['--workers', '2']],
-    ])('leave nothing running and lose no saved file, with %s', { timeout: 120_000 }, async (_, args) => {
+    ])('leave nothing running and lose no saved file, with %s', async (_, args) => {
       let gateway = await startGateway({ config, args });
       const { folder } = gateway;
       const saved = await shell(
@@ -82,14 +82,14 @@ describe.skipIf(problem !== undefined)(
       expect(saved).toMatchObject({ container_id: 'sess_kill' });
       const mark = await runForever(gateway, 'kill');
       await gateway.end('SIGKILL');
-      await expect.poll(() => listProcesses(mark), { timeout: 60_000 }).toEqual([]);
+      await expect.poll(() => listProcesses(mark)).toEqual([]);
 
       gateway = await startGateway({ folder, config, args });
       const next = await shell(gateway, 'kill', 'cat link/a', 'stat -c %a dir/a');
       expect(outputOf(next)).toBe('saved\n600\n');
     });
 
-    it('move between workers with their files', { timeout: 120_000 }, async () => {
+    it('move between workers with their files', async () => {
       const gateway = await startGateway({ config, args: ['--workers', '2'] });
       for (let count = 1; count <= 6; count++) {
         expect(outputOf(await shell(gateway, 'moving', `echo ${count} >> log`, 'wc -l < log'))).toBe(`${count}\n`);

@@ -30,13 +30,13 @@ it('a preset that one worker creates, changes and deletes is the same for all, a
     return [...found];
   };
   expect(await send('POST', '', { slug: 'brief', config: { temperature: 0.25 } })).toBe(201);
-  await expect.poll(outcomes, { timeout: 60_000 }).toEqual([0.25]);
+  await expect.poll(outcomes).toEqual([0.25]);
   expect(await send('PATCH', '/brief', { config: { temperature: 0.75 } })).toBe(200);
-  await expect.poll(outcomes, { timeout: 60_000 }).toEqual([0.75]);
+  await expect.poll(outcomes).toEqual([0.75]);
 
   await gateway.end('SIGKILL');
   gateway = await startGateway({ folder, args: ['--workers', '2'] });
   expect(await outcomes()).toEqual([0.75]);
   expect(await send('DELETE', '/brief')).toBe(200);
-  await expect.poll(outcomes, { timeout: 60_000 }).toEqual([400]);
+  await expect.poll(outcomes).toEqual([400]);
 });

@@ -104,7 +104,7 @@ describe('a rotation', () => {
     expect(await storage.vaults.countVaultKeys()).toMatchObject([{ keys: 1 }]);
   });
 
-  it('that is killed at any time loses nothing, and leaves no value on the disk', { timeout: 120_000 }, async () => {
+  it('that is killed at any time loses nothing, and leaves no value on the disk', async () => {
     await using opened = await open(8);
     const { parts, id, read, storage, folder, path } = opened;
     const script = fileURLToPath(new URL('rotate-until-killed.ts', import.meta.url));

@@ -150,7 +150,7 @@ describe('headgate start --workers', () => {
         process.kill(pid, 'SIGCONT');
       }
     };
-    await expect.poll(look, { timeout: 60_000 }).toBe(3);
+    await expect.poll(look).toBe(3);
     process.kill(pid, 'SIGKILL');
     await expect.poll(async () => (await readNumbers(client)).get('headgate_worker_restarts_total')).toBe(1);
     const later = await readNumbers(client);
@@ -287,7 +287,7 @@ describe('headgate start --workers', () => {
     process.kill(hanging, 'SIGSTOP');
     writeConfig(gateway.folder, { limits: { requests_per_minute: 1 } });
     const readLog = () => gateway.running.stderr;
-    await expect.poll(readLog, { timeout: 60_000 }).toContain(`(process ${hanging}) hangs: it has not answered`);
+    await expect.poll(readLog).toContain(`(process ${hanging}) hangs: it has not answered`);
     expect(readLog()).toContain('"msg":"config rejected"');
     answers.push(await ask(client));
     expect(statusesOf(answers)).toEqual([200]);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { S3Client, type S3Place, s3Times } from '../../src/platform/objects/s3/s3-client.ts';
 import { findFreePort } from '../../src/testing/free-port.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 /** An S3 server that others have written: OpenStack Swift, from the packages of Debian. */
 export interface SwiftServer extends AsyncDisposable {
@@ -14,7 +15,7 @@ export interface SwiftServer extends AsyncDisposable {
 
 const services = ['account', 'container', 'object'] as const;
 const programs = [...services, 'proxy'].map((name) => `/usr/bin/swift-${name}-server`);
-const START_MS = 60_000;
+const START_MS = patient(60_000);
 
 /**
  * Starts Swift with its S3 API and an empty bucket, without copies of the data.

@@ -20,6 +20,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { BubblewrapDriver } from '../../src/platform/sandbox/bubblewrap/bubblewrap-driver.ts';
 import { escapeAttempts } from './attempts.ts';
 import { type AttemptResults, type AttemptsToRun, runAttempts } from './run-attempts.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const root = join(import.meta.dirname, '../..');
 /** An ordinary user without a name. */
@@ -103,7 +104,7 @@ describe.skipIf(problem !== undefined)(`escapes${problem === undefined ? '' : `,
       env: { ...environment, PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
       cwd: folder,
       encoding: 'latin1',
-      timeout: 60_000,
+      timeout: patient(60_000),
     });
     expect(`exit=${status}\n${stdout}\n${stderr}`).toMatch(outside!);
   });
@@ -128,7 +129,7 @@ describe.skipIf(problem !== undefined)(`escapes${problem === undefined ? '' : `,
     beforeAll(async () => {
       results ??= runForAll();
       done = (await results).get(user)!;
-    }, 600_000);
+    }, patient(600_000));
 
     it.each(escapeAttempts)('contains: $name', ({ name, contained }) => {
       expect(done.results[name]).toMatch(contained);
@@ -155,7 +156,8 @@ describe.skipIf(problem !== undefined)(`escapes${problem === undefined ? '' : `,
   }
 
   function describeRun(place: string): AttemptsToRun {
-    return { folder: place, hidden: [root], environment, attempts: escapeAttempts };
+    const attempts = escapeAttempts.map((attempt) => ({ ...attempt, timeoutMs: patient(attempt.timeoutMs ?? 30_000) }));
+    return { folder: place, hidden: [root], environment, attempts };
   }
 
   /** Runs the driver as another user, from a copy that this user can read. */

@@ -61,7 +61,7 @@ const start = (driver: BubblewrapDriver, own: Partial<SandboxLimits> = {}): Prom
 
 async function run(
   sandbox: Sandbox,
-  { command, timeoutMs = 30_000 }: Pick<EscapeAttempt, 'command' | 'timeoutMs'>,
+  { command, timeoutMs = 60_000 }: Pick<EscapeAttempt, 'command' | 'timeoutMs'>,
   environment: Readonly<Record<string, string>>,
 ): Promise<string> {
   const { signal } = new AbortController();

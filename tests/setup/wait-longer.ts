@@ -1,7 +1,8 @@
 import { vi } from 'vitest';
+import { patient } from '../../src/testing/patience.ts';
 
 /** `vi.waitFor` and `vi.waitUntil` end after a second, which is too short on a busy machine. Vitest has no setting for it. */
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = patient(60_000);
 
 type Options = number | { timeout?: number; interval?: number } | undefined;
 const extend = (options: Options) => (typeof options === 'number' ? options : { timeout: TIMEOUT_MS, ...options });

@@ -8,6 +8,7 @@ import { expect, it } from 'vitest';
 import { testGateway, testKeys } from '../../src/testing/test-gateway.ts';
 import type { Json } from '../api/manage.ts';
 import { bundleSource } from '../setup/bundle-source.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 const bundledSource = await bundleSource();
 
@@ -53,7 +54,7 @@ it('a file is completely searchable after a kill -9 in the middle of reading it'
       const response = await next.post('/responses', { model: 'simulator/echo', tools, input });
       return ((await response.json()) as Json).output[0];
     };
-    await expect.poll(async () => (await search()).results.length, { timeout: 90_000 }).toBe(1);
+    await expect.poll(async () => (await search()).results.length, { timeout: patient(90_000) }).toBe(1);
     await expect.poll(async () => (await search()).note).toBeUndefined();
     const all = count();
     expect(all).toBeGreaterThanOrEqual(half); // equal: this process was paused until the other one had read the file
@@ -69,4 +70,4 @@ it('a file is completely searchable after a kill -9 in the middle of reading it'
     child.kill('SIGKILL');
     rmSync(dataDir, { recursive: true, force: true });
   }
-}, 180_000);
+});

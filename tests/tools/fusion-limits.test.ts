@@ -7,6 +7,7 @@ import type { Turn } from '../clients/turn.ts';
 import { analysis, panelItemOf, type PanelScript, playPanel, roleOf } from './fusion-script.ts';
 import { call, modes, openToolLab, shownItems, type ToolLab, type WireName } from './lab.ts';
 import { readSent } from './sent.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 /* Fusion at its limits: money, time, bytes, guardrails, disconnects. */
 
@@ -24,7 +25,7 @@ beforeAll(async () => {
   engine.always(json({ results: [{ url: 'https://sky.example/', title: 'The sky', text: 'It scatters.' }] }));
   lab = await openToolLab(
     {
-      routers: { fusion: { panels: {}, model_timeout_ms: 4000 } },
+      routers: { fusion: { panels: {}, model_timeout_ms: patient(4000) } },
       tools: {
         web_search: { engines: { exa: { driver: 'exa', base_url: engine.url, api_key: 'engine-key-of-a-test' } } },
       },
@@ -87,7 +88,9 @@ describe.each(modes)('a panel, %s', (mode) => {
 
     expect(panelItemOf(served)).toMatchObject({
       responses: [{ model: panel[0] }, { model: panel[2] }],
-      failed_models: [{ model: 'acme/gemini', error: expect.stringContaining('4000 ms'), status_code: 408 }],
+      failed_models: [
+        { model: 'acme/gemini', error: expect.stringContaining(`${patient(4000)} ms`), status_code: 408 },
+      ],
       analysis,
     });
     const slow = membersSeen().find(({ path }) => path.includes('enerateContent'));

@@ -9,6 +9,7 @@ import { type ClosableMcpClient, createMcpClient, type McpClientSettings } from 
 import { createServiceExchange } from '../../src/platform/outbound/exchange.ts';
 import { createOutbound } from '../../src/platform/outbound/outbound.ts';
 import { mcpText, type ScriptedMcpServer, scriptedTools, startMcpServer } from './mcp-server.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 /* The client of MCP servers, with servers that fail in every way. */
 
@@ -29,15 +30,15 @@ const open = (): ClosableMcpClient => {
       deny: [],
       ports: [80, 443],
       maxBytes: 1e6,
-      timeoutMs: 5000,
-      idleMs: 5000,
+      timeoutMs: patient(5000),
+      idleMs: patient(5000),
       parallel: 2,
     }),
   });
   return createMcpClient({
     settings: () => settings,
     sendOutbound: outbound.exchange,
-    sendService: createServiceExchange(5000),
+    sendService: createServiceExchange(patient(5000)),
     version: 'test',
     exited: (label, { stderr }) => void exits.push(`${label} ${stderr.trim()}`),
   });
@@ -64,7 +65,7 @@ describe('a server with a URL', () => {
   const at = (more: Partial<McpServer> = {}): McpServer => ({
     label: 'docs',
     owner: 'workspace',
-    timeoutMs: 20_000,
+    timeoutMs: patient(20_000),
     target: { type: 'http', url: upstream.url, headers: { 'x-key': 'secret-of-docs' }, isCallers: false },
     ...more,
   });
@@ -356,7 +357,7 @@ describe('a server that is a process', () => {
   const process_ = (args: readonly string[], more: Partial<McpServer> = {}): McpServer => ({
     label: 'local',
     owner: 'operator',
-    timeoutMs: 20_000,
+    timeoutMs: patient(20_000),
     target: { type: 'process', command: process.execPath, args, env: { GREETING: 'hello' }, cwd: undefined },
     ...more,
   });

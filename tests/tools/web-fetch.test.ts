@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDocx, createPdf } from '../../src/testing/sample-files.ts';
 import type { Turn } from '../clients/turn.ts';
 import { call, modes, openToolLab, type Served, shownItems, stageOf, type ToolLab } from './lab.ts';
+import { patient } from '../../src/testing/patience.ts';
 
 let site: Server;
 let inside: Server;
@@ -32,7 +33,7 @@ beforeAll(async () => {
     response.end('secret');
   });
   [siteUrl, insideUrl] = await Promise.all([listen(site), listen(inside)]);
-  lab = await openToolLab({ outbound: { allow: [new URL(siteUrl).host], idle_ms: 1000 } });
+  lab = await openToolLab({ outbound: { allow: [new URL(siteUrl).host], idle_ms: patient(1000) } });
 });
 afterAll(async () => {
   await lab.close();

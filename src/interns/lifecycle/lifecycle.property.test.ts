@@ -314,7 +314,7 @@ it('interns only make transitions of the table, run once, settle, and are never 
     }),
     { numRuns: 6, endOnFailure: true }, // shrinking takes longer than the test may, which would hide the failure
   );
-}, 240_000);
+});
 
 it('deletes a vault whose creation ends after the removal of its intern', async () => {
   const storage = await openSqliteStorage(':memory:');

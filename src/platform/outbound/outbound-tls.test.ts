@@ -9,6 +9,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createOutbound } from './outbound.ts';
 import type { OutboundError } from './outbound-error.ts';
+import { patient } from '../../testing/patience.ts';
 
 /** A server with a certificate for files.example.org, which this process trusts. */
 let server: Server;
@@ -66,7 +67,7 @@ const open = (at = port) => {
     deny: [],
     ports: [80, 443],
     maxBytes: 1024,
-    timeoutMs: 20_000,
+    timeoutMs: patient(20_000),
     idleMs: 10_000,
     parallel: 8,
   };

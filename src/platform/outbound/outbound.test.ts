@@ -10,13 +10,14 @@ import { createOutbound, type FetchOptions, type OutboundOptions, type OutboundS
 import { OutboundError } from './outbound-error.ts';
 import type { Resolve } from './resolve.ts';
 import { openSpellings, refusedNames, refusedSpellings } from './spellings.ts';
+import { patient } from '../../testing/patience.ts';
 
 const defaults: OutboundSettings = {
   allow: [],
   deny: [],
   ports: [80, 443, 8080, 8443],
   maxBytes: 64 * 1024,
-  timeoutMs: 20_000,
+  timeoutMs: patient(20_000),
   idleMs: 10_000,
   parallel: 8,
 };

@@ -13,6 +13,7 @@ import {
   SandboxError,
   type SandboxSpec,
 } from './sandbox.ts';
+import { patient } from '../../testing/patience.ts';
 
 const MIB = 2 ** 20;
 
@@ -45,7 +46,7 @@ export const runCommand = (
 ): Promise<CommandResult> =>
   sandbox.exec({
     command,
-    timeoutMs: 60_000,
+    timeoutMs: patient(60_000),
     maxOutputBytes: 65_536,
     signal: new AbortController().signal,
     ...options,
@@ -244,7 +245,7 @@ export function testSandboxes(
 
       it('is killed at its timeout, with its session, and its output so far is returned', async () => {
         const result = await runCommand(shared, 'echo before; sleep 1000 & sleep 1000; echo after', {
-          timeoutMs: 4000, // it has begun by then, also on a busy machine
+          timeoutMs: patient(4000), // it has begun by then
         });
         expect(result.outcome).toEqual({ type: 'timeout' });
         if (isReal) expect(result.stdout.toString()).toBe('before\n');
@@ -508,7 +509,7 @@ export function testSandboxes(
       it.runIf(hasKernelLimits)('bound the number of processes', async () => {
         const sandbox = await start({ processes: 24 });
         const many = 'for i in $(seq 60); do sleep 100 & done; echo all';
-        const { stdout } = await runCommand(sandbox, many, { timeoutMs: 5000 }); // bash waits for a free process
+        const { stdout } = await runCommand(sandbox, many, { timeoutMs: patient(5000) }); // bash waits for a free process
         expect(stdout.toString()).toBe('');
         expect(await runShell(sandbox, 'echo on')).toBe('on\n');
         await sandbox.stop();

@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CommandResult, EntryToWrite, Sandbox, SandboxCommand, SandboxEntry, SandboxLimits } from '../sandbox.ts';
 import { createSimulationDriver } from './simulation-driver.ts';
+import { patient } from '../../../testing/patience.ts';
 
 const MIB = 1024 * 1024;
 let driver = createSimulationDriver();
@@ -19,7 +20,7 @@ const start = (changed: Partial<SandboxLimits> = {}): Promise<Sandbox> =>
 const run = (sandbox: Sandbox, command: string, options: Partial<SandboxCommand> = {}): Promise<CommandResult> =>
   sandbox.exec({
     command,
-    timeoutMs: 60_000,
+    timeoutMs: patient(60_000),
     maxOutputBytes: 10_000,
     signal: new AbortController().signal,
     ...options,
@@ -71,7 +72,7 @@ describe('a simulated sandbox', () => {
   it('keeps files between commands, and after a command that had to be killed', async () => {
     const sandbox = await start();
     await run(sandbox, 'echo one > a; mkdir -p b/c; ln -s ../a b/link; echo é > /tmp/t');
-    const started = await run(sandbox, 'echo two >> a; while :; do :; done', { timeoutMs: 3000 });
+    const started = await run(sandbox, 'echo two >> a; while :; do :; done', { timeoutMs: patient(3000) });
     expect(started.outcome).toEqual({ type: 'timeout' });
     expect(await text(sandbox, 'cat b/link /tmp/t')).toBe('one\ntwo\né\n');
   });

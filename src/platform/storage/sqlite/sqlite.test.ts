@@ -202,37 +202,30 @@ describe('storage: sqlite alone', () => {
   });
 
   const kills = isFull ? 6 : 2;
-  it(
-    `loses and doubles no acknowledged entry over ${kills} kill -9 of two writers that start at the same time`,
-    { timeout: 120_000 },
-    async () => {
-      const path = join(folder, 'killed.db');
-      const acknowledged: string[] = [];
-      for (let round = 0; round < kills; round++) {
-        const lines = await Promise.all([
-          runUntilKilled(path, randomInt(1, 10)),
-          runUntilKilled(path, randomInt(1, 10)),
-        ]);
-        acknowledged.push(...lines.flat().flatMap((line) => line.split(' ')));
+  it(`loses and doubles no acknowledged entry over ${kills} kill -9 of two writers that start at the same time`, async () => {
+    const path = join(folder, 'killed.db');
+    const acknowledged: string[] = [];
+    for (let round = 0; round < kills; round++) {
+      const lines = await Promise.all([runUntilKilled(path, randomInt(1, 10)), runUntilKilled(path, randomInt(1, 10))]);
+      acknowledged.push(...lines.flat().flatMap((line) => line.split(' ')));
 
-        const storage = await openSqliteStorage(path);
-        const { entries } = await storage.ledger.readTotals();
-        expect(entries).toBeGreaterThanOrEqual(acknowledged.length);
-        await storage.close();
-      }
+      const storage = await openSqliteStorage(path);
+      const { entries } = await storage.ledger.readTotals();
+      expect(entries).toBeGreaterThanOrEqual(acknowledged.length);
+      await storage.close();
+    }
 
-      const booked = ask(path, 'select id from ledger').map((row) => String(row.id));
-      const known = new Set(booked);
-      expect(known.size).toBe(booked.length);
-      expect(acknowledged.filter((id) => !known.has(id))).toEqual([]);
-      const torn = 'select workspace_id from ledger group by workspace_id having count(*) <> max(input_tokens)';
-      expect(ask(path, torn)).toEqual([]);
-      expect(ask(path, 'select sum(cost_nano_usd) as sum from spending')).toEqual(
-        ask(path, 'select sum(cost_nano_usd) as sum from ledger'),
-      );
-      expect(ask(path, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-    },
-  );
+    const booked = ask(path, 'select id from ledger').map((row) => String(row.id));
+    const known = new Set(booked);
+    expect(known.size).toBe(booked.length);
+    expect(acknowledged.filter((id) => !known.has(id))).toEqual([]);
+    const torn = 'select workspace_id from ledger group by workspace_id having count(*) <> max(input_tokens)';
+    expect(ask(path, torn)).toEqual([]);
+    expect(ask(path, 'select sum(cost_nano_usd) as sum from spending')).toEqual(
+      ask(path, 'select sum(cost_nano_usd) as sum from ledger'),
+    );
+    expect(ask(path, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+  });
 });
 
 /** @returns the whole lines that the process wrote, at least `count` of them unless it failed */
