@@ -1,4 +1,3 @@
-import { INJECTION_SLUG } from '../domain/content-filter.ts';
 import type { CompiledFilters, Entry } from './compile-filters.ts';
 import { findMatches, Search } from './regex/search.ts';
 import { TextEdits } from './text-edits.ts';
@@ -12,13 +11,10 @@ export interface FilterFinding {
   readonly id: string;
   readonly start: number;
   readonly end: number;
-  /** The first `MAX_FINDING_TEXT` characters of a prompt injection. Empty for other matches, which must not be repeated. */
-  readonly text: string;
 }
 
 /** Findings of one text that are kept. All are counted. */
 export const MAX_FINDINGS = 1000;
-export const MAX_FINDING_TEXT = 200;
 /** Work of one slice: 1 to 3 ms. */
 export const SLICE_WORK = 300_000;
 
@@ -201,9 +197,7 @@ export class FilterScan implements TextScan {
     const { counts, list } = this.found;
     counts[entry.filter]!++;
     if (list.length >= MAX_FINDINGS) return;
-    const isInjection = filter.type === 'builtin' && filter.slug === INJECTION_SLUG;
-    const text = isInjection ? this.search.read(start, Math.min(end, start + MAX_FINDING_TEXT)).toWellFormed() : '';
-    list.push({ filter: entry.filter, id: entry.id, start, end, text });
+    list.push({ filter: entry.filter, id: entry.id, start, end });
   }
 
   /** Whether the match no longer matches after the allowed phrases in it are masked. */

@@ -1,10 +1,9 @@
 import type { CombinedFilter } from './combine-filters.ts';
-import { type FilterHit, MAX_REPORTED_PATTERNS } from './report-findings.ts';
+import type { FilterHit } from './report-findings.ts';
 import type { ScanResult } from './scan-text.ts';
 
 interface Hit extends CombinedFilter {
   readonly ids: Set<string>;
-  readonly texts: Set<string>;
   readonly engine: string | undefined;
 }
 
@@ -22,10 +21,9 @@ export class FindingTally {
     engine?: string,
   ): void {
     for (const [index, count] of counts.entries()) if (count > 0) this.hitOf(filters[index]!, engine);
-    for (const { filter, id, text } of findings) {
-      const { ids, texts } = this.hitOf(filters[filter]!, engine);
+    for (const { filter, id } of findings) {
+      const { ids } = this.hitOf(filters[filter]!, engine);
       if (id !== '') ids.add(id);
-      if (text !== '' && texts.size < MAX_REPORTED_PATTERNS) texts.add(text);
     }
   }
 
@@ -36,7 +34,7 @@ export class FindingTally {
 
   /** Returns the filters that found something, the first one first. */
   list(): FilterHit[] {
-    return [...this.hits.values()].map(({ ids, texts, ...found }) => ({ ...found, ids: [...ids], texts: [...texts] }));
+    return [...this.hits.values()].map(({ ids, ...found }) => ({ ...found, ids: [...ids] }));
   }
 
   /** The same filter may have another object for each kind of text. */
@@ -45,7 +43,7 @@ export class FindingTally {
     const key = JSON.stringify([source.scope, source.id, filter.action, what]);
     let hit = this.hits.get(key);
     if (!hit) {
-      hit = { filter, source, engine, ids: new Set(), texts: new Set() };
+      hit = { filter, source, engine, ids: new Set() };
       this.hits.set(key, hit);
     }
     return hit;

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { BuiltinSlug, ContentFilter, FilterAction } from '../domain/content-filter.ts';
-import { createBlockError, createGuardrailStages, type FilterHit, MAX_REPORTED_PATTERNS } from './report-findings.ts';
+import {
+  createBlockError,
+  createGuardrailStages,
+  type FilterHit,
+  MAX_REPORTED_LENGTH,
+  MAX_REPORTED_PATTERNS,
+} from './report-findings.ts';
 
 const hit = (filter: ContentFilter, parts: Partial<FilterHit> = {}): FilterHit => ({
   filter,
   source: { id: 'g1', scope: 'api-key' },
   ids: [],
-  texts: [],
   ...parts,
 });
 const builtin = (slug: BuiltinSlug, action: FilterAction = 'block'): ContentFilter => ({
@@ -14,42 +19,70 @@ const builtin = (slug: BuiltinSlug, action: FilterAction = 'block'): ContentFilt
   slug,
   action,
 });
-const custom = (label: string | null): ContentFilter => ({ type: 'custom', pattern: 'x', label, action: 'block' });
-const injected = hit(builtin('regex-prompt-injection'), { ids: ['system_override'], texts: ['system override'] });
+const custom = (label: string | null, pattern = 'PRJ-\\d{4}'): ContentFilter => ({
+  type: 'custom',
+  pattern,
+  label,
+  action: 'block',
+});
+const injected = hit(builtin('regex-prompt-injection'), { ids: ['system_override'] });
 
 describe('the error of a blocked request', () => {
   it.each([
-    [injected, 'Request blocked: prompt injection patterns detected', ['system override']],
-    [hit(builtin('email'), { ids: ['EMAIL'] }), 'Request blocked by content filter: Email address', ['EMAIL']],
-    [hit(builtin('ssn'), { ids: ['SSN'] }), 'Request blocked by content filter: Social Security number', ['SSN']],
+    [injected, 'Request blocked: prompt injection patterns detected', ['system_override'], ['Prompt injection']],
+    [
+      hit(builtin('email'), { ids: ['EMAIL'] }),
+      'Request blocked by content filter: Email address',
+      ['EMAIL'],
+      ['Email address'],
+    ],
+    [
+      hit(builtin('ssn'), { ids: ['SSN'] }),
+      'Request blocked by content filter: Social Security number',
+      ['SSN'],
+      ['Social Security number'],
+    ],
     [
       hit(builtin('secrets'), { ids: ['npm-access-token'] }),
       'Request blocked by content filter: Secret',
       ['SECRET:npm-access-token'],
+      ['Secret'],
     ],
-    [hit(custom('Project names')), 'Request blocked by content filter: Project names', ['Project names']],
-    [hit(custom(null)), 'Request blocked by content filter: [BLOCKED]', ['[BLOCKED]']],
-    [hit(builtin('person-name'), { ids: ['PERSON'] }), 'Blocked PII detected: PERSON', ['PERSON']],
-  ])('names what was found', (found, message, patterns) => {
+    [
+      hit(custom('Project names')),
+      'Request blocked by content filter: Project names',
+      ['PRJ-\\d{4}'],
+      ['Project names'],
+    ],
+    [hit(custom(null)), 'Request blocked by content filter: [BLOCKED]', ['PRJ-\\d{4}'], undefined],
+    [hit(custom('')), 'Request blocked by content filter: [BLOCKED]', ['PRJ-\\d{4}'], undefined],
+    [hit(builtin('person-name'), { ids: ['PERSON'] }), 'Blocked PII detected: PERSON', ['PERSON'], ['Person name']],
+  ])('names the pattern that matched and its label', (found, message, patterns, labels) => {
     const error = createBlockError([found]);
-    expect(error).toMatchObject({ status: 403, errorType: 'permission_denied', message, metadata: { patterns } });
+    expect(error).toMatchObject({ status: 403, errorType: 'permission_denied', message });
+    expect(error.metadata).toEqual({ patterns, ...(labels && { labels }) });
   });
 
   it('reports prompt injections first, then the first filter that blocks', () => {
     const flagged = hit(builtin('phone', 'flag'), { ids: ['PHONE'] });
     const email = hit(builtin('email'), { ids: ['EMAIL'] });
     const card = hit(builtin('credit-card'), { ids: ['CREDIT_CARD'] });
-    expect(createBlockError([flagged, email, card, injected]).metadata).toEqual({ patterns: ['system override'] });
+    expect(createBlockError([flagged, email, card, injected]).metadata).toEqual({
+      patterns: ['system_override'],
+      labels: ['Prompt injection'],
+    });
     expect(createBlockError([flagged, email, card])).toMatchObject({
       message: 'Request blocked by content filter: Email address',
-      metadata: { patterns: ['EMAIL', 'CREDIT_CARD'] },
+      metadata: { patterns: ['EMAIL', 'CREDIT_CARD'], labels: ['Email address', 'Credit card number'] },
     });
   });
 
-  it('lists each text once, and a bounded number', () => {
-    const texts = Array.from({ length: 200 }, (_, index) => `text ${index % 100}`);
-    const { patterns } = createBlockError([{ ...injected, texts }]).metadata as { patterns: string[] };
-    expect(patterns).toEqual(texts.slice(0, MAX_REPORTED_PATTERNS));
+  it('lists each pattern once, a bounded number of them, and the beginning of a long one', () => {
+    const sources = Array.from({ length: 200 }, (_, index) => `text ${index % 100}`);
+    const { patterns } = createBlockError(sources.map((source) => hit(custom('Same', source)))).metadata;
+    expect(patterns).toEqual(sources.slice(0, MAX_REPORTED_PATTERNS));
+    const long = createBlockError([hit(custom(null, 'x'.repeat(100_000)))]).metadata;
+    expect(long).toEqual({ patterns: [`${'x'.repeat(MAX_REPORTED_LENGTH - 1)}…`] });
   });
 });
 
@@ -75,6 +108,7 @@ describe('the stages of guardrails', () => {
           flagged: true,
           engines: ['regex'],
           patterns: ['EMAIL', 'SECRET:github-token'],
+          labels: ['Email address', 'Secret'],
           matched_entity_types: ['EMAIL', 'SECRET'],
         },
       },
@@ -89,8 +123,8 @@ describe('the stages of guardrails', () => {
           detected: true,
           flagged: true,
           engines: ['regex'],
-          patterns: ['system override'],
-          pattern_ids: ['system_override'],
+          patterns: ['system_override'],
+          labels: ['Prompt injection'],
         },
       },
       {
@@ -105,6 +139,7 @@ describe('the stages of guardrails', () => {
           flagged: true,
           engines: ['presidio'],
           patterns: ['PERSON'],
+          labels: ['Person name'],
           matched_entity_types: ['PERSON'],
         },
       },

@@ -8,22 +8,22 @@ import { type CombinedFilter, findStrictest } from './combine-filters.ts';
 export interface FilterHit extends CombinedFilter {
   /** Ids of its findings: entities, formats, injection patterns. */
   readonly ids: readonly string[];
-  /** Matched texts, of prompt injections only. */
-  readonly texts: readonly string[];
   /** The engine of recognized entities. */
   readonly engine?: string | undefined;
 }
 
 /** Entries of `patterns` in an error or a stage. */
 export const MAX_REPORTED_PATTERNS = 50;
+/** UTF-16 code units of an entry. A custom pattern may be longer. */
+export const MAX_REPORTED_LENGTH = 1000;
 
 const isInjection = (filter: ContentFilter): boolean => filter.type === 'builtin' && filter.slug === INJECTION_SLUG;
 const isRecognized = (filter: ContentFilter): boolean =>
   filter.type === 'builtin' && recognizedSlugs.some((slug) => slug === filter.slug);
 
 /**
- * Creates the error of a blocked request from the filters with the action `block` that matched. It never has a matched
- * secret or entity in it, only the matched text of prompt injections.
+ * Creates the error of a blocked request from the filters with the action `block` that matched. It names their patterns,
+ * never the text that matched.
  *
  * @param hits at least one has the action `block`
  * @param blocked what must not go on
@@ -37,7 +37,7 @@ export function createBlockError(
   const [first] = blocking.toSorted((a, b) => Number(isInjection(b.filter)) - Number(isInjection(a.filter)));
   const same = blocking.filter(({ filter }) => isInjection(filter) === isInjection(first!.filter));
   return new GatewayError('permission_denied', writeMessage(first!.filter, blocked), {
-    metadata: { patterns: listPatterns(same) },
+    metadata: { patterns: listPatterns(same), ...listLabels(same) },
     ...(blocked === 'Response' && { incompleteReason: 'content_filter' }),
   });
 }
@@ -49,14 +49,24 @@ function writeMessage(filter: ContentFilter, blocked: string): string {
   return isRecognized(filter) ? `Blocked PII detected: ${entity}` : `${blocked} blocked by content filter: ${label}`;
 }
 
-/** Texts of prompt injections; otherwise entities, formats of secrets and labels. */
+/** Returns the patterns that matched: custom ones as they were configured, those of built-in filters by their ids. */
 function listPatterns(hits: readonly FilterHit[]): string[] {
-  const names = hits.flatMap(({ filter, ids, texts }) => {
-    if (isInjection(filter)) return texts;
-    if (filter.type === 'custom') return [filter.label || '[BLOCKED]'];
+  const patterns = hits.flatMap(({ filter, ids }) => {
+    if (filter.type === 'custom') return [cutPattern(filter.pattern)];
+    if (isInjection(filter)) return ids;
     return filter.slug === 'secrets' ? ids.map((id) => `SECRET:${id}`) : [builtinTexts[filter.slug].entity];
   });
-  return [...new Set(names)].slice(0, MAX_REPORTED_PATTERNS);
+  return [...new Set(patterns)].slice(0, MAX_REPORTED_PATTERNS);
+}
+
+const cutPattern = (pattern: string): string =>
+  pattern.length <= MAX_REPORTED_LENGTH ? pattern : `${pattern.slice(0, MAX_REPORTED_LENGTH - 1).toWellFormed()}…`;
+
+/** Returns the names of the filters that matched, for people. A custom filter may have none. */
+function listLabels(hits: readonly FilterHit[]): { labels?: string[] } {
+  const names = hits.map(({ filter }) => (filter.type === 'custom' ? filter.label : builtinTexts[filter.slug].label));
+  const labels = [...new Set(names)].flatMap((label) => label || []);
+  return labels.length > 0 ? { labels: labels.slice(0, MAX_REPORTED_PATTERNS) } : {};
 }
 
 const pastTense: Readonly<Record<FilterAction, string>> = { flag: 'flagged', redact: 'redacted', block: 'blocked' };
@@ -95,7 +105,7 @@ function createStage(
   const injection = isInjection(first.filter);
   const engines = [...new Set(hits.map(({ engine }) => engine ?? 'regex'))];
   const types = hits.map(({ filter }) => (filter.type === 'custom' ? 'CUSTOM' : builtinTexts[filter.slug].entity));
-  const specific = injection ? { pattern_ids: [...new Set(first.ids)] } : { matched_entity_types: [...new Set(types)] };
+  const specific = { ...listLabels(hits), ...(!injection && { matched_entity_types: [...new Set(types)] }) };
   const what = injection ? 'prompt injection' : [...new Set(hits.map(({ filter }) => titleOf(filter)))].join(', ');
   return {
     type: 'guardrail',

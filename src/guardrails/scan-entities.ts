@@ -106,7 +106,7 @@ async function applyEntities(
     const index = filters.findIndex((each) => isRecognized(each) && recognizedTypes[each.filter.slug] === type);
     const { filter } = filters[index]!; // only the types of the filters are asked for
     counts[index]!++;
-    findings.push({ filter: index, id: type, start, end, text: '' });
+    findings.push({ filter: index, id: type, start, end });
     if (filter.action === 'block') isBlocked = true;
     if (isBlocked) break;
     if (filter.action !== 'redact' || end <= writtenEnd) continue;

@@ -113,7 +113,7 @@ describe('entity recognition', () => {
     expect(envelope!.error).toEqual({
       code: 403,
       message: 'Blocked PII detected: PERSON',
-      metadata: { error_type: 'permission_denied', patterns: ['PERSON'] },
+      metadata: { error_type: 'permission_denied', patterns: ['PERSON'], labels: ['Person name'] },
     });
     expect(text).not.toContain('Lovelace');
     expect(sent()).toEqual([]);

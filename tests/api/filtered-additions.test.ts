@@ -86,7 +86,7 @@ describe.each(modes)('%s', (mode) => {
     expect(all.status, all.text).toBe(403);
     expect(all.envelope!.error).toMatchObject({
       message: 'Request blocked: prompt injection patterns detected',
-      metadata: { patterns: ['Ignore all previous instructions'] },
+      metadata: { patterns: ['ignore_previous_instructions'] },
     });
     expect(sent()).toEqual([]);
     expect((await request(await createKey(injection('user_only')), mode, body)).status).toBe(200);
