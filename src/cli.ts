@@ -1,22 +1,19 @@
 import './platform/keep-ticks.ts'; // first, because every collection at the start counts
+import { openProcessOutputs } from './cli/process-outputs.ts';
 import { runCli } from './cli/program.ts';
 
-const { stdout, stderr, env } = process;
-const reader = new AbortController();
-for (const output of [stdout, stderr]) output.on('error', ignoreClosedPipe);
-process.exitCode = await runCli(process.argv.slice(2), {
+const { stdout, stderr, closed, hasFailed } = openProcessOutputs(process);
+const exitSoon = () => void setTimeout(() => process.exit(), 1000).unref();
+const exitCode = await runCli(process.argv.slice(2), {
   stdout,
   stderr,
-  env,
+  env: process.env,
   cwd: process.cwd(),
-  closed: reader.signal,
+  closed,
   openInput: () => process.stdin,
+  onGatewayClosed: exitSoon, // a log collector that reads nothing must not delay the end of a gateway
 });
-// open connections must not keep a closed gateway alive
-setTimeout(() => process.exit(), 1000).unref();
-
-/** `headgate doctor | head -3` closes the pipe early. The command still completes, unless it runs forever. */
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
-  reader.abort();
-}
+process.exitCode = exitCode;
+await Promise.all([stdout.drain?.(), stderr.drain?.()]); // a reader may be slow, or a person in a pager
+if (hasFailed()) process.exitCode ||= 1;
+exitSoon(); // open connections must not keep the process alive

@@ -79,5 +79,6 @@ export async function printInternLog(
     const { done, value } = await reader.read();
     if (done) return;
     stdout.write(value);
+    await stdout.drain?.();
   }
 }

@@ -112,6 +112,7 @@ async function followRequests(
     const recent = await readRecent(storage, { ...query, fromMs }, MAX_LIMIT);
     const next = seen ? recent.filter(({ id }) => !seen!.has(id)) : recent.slice(-limit);
     if (next.length > 0) terminal.stdout.write(`${next.map(write).join('\n')}\n`);
+    await terminal.stdout.drain?.(); // a paused pager must not fill the memory
     seen = new Set(recent.map(({ id }) => id));
     await delay(FOLLOW_MS, undefined, { signal: terminal.closed }).catch(() => {}); // the loop ends
   }

@@ -79,6 +79,7 @@ export async function start(
   } finally {
     signals.stop();
     await stopWatching();
+    terminal.onGatewayClosed?.();
   }
 }
 

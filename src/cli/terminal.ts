@@ -12,6 +12,8 @@ export interface Terminal {
   closed?: AbortSignal;
   /** Opens the standard input. Only commands that read it do. */
   openInput?: () => TerminalInput;
+  /** Called when `headgate start` has closed its gateway. */
+  onGatewayClosed?: () => void;
 }
 
 export interface TerminalInput extends AsyncIterable<Uint8Array | string> {
@@ -22,6 +24,8 @@ export interface TerminalInput extends AsyncIterable<Uint8Array | string> {
 
 export interface TerminalOutput {
   write(text: string): unknown;
+  /** Waits until the reader has taken everything, or has closed the output. Commands that run forever call it. */
+  drain?(): Promise<void>;
   isTTY?: boolean;
   /** Width of a terminal in characters. */
   columns?: number;
@@ -38,6 +42,7 @@ export class CommandError extends Error {
 /** Creates an output that escapes control characters. @see escapeControls */
 export const sanitizeOutput = (output: TerminalOutput): TerminalOutput => ({
   write: (text) => output.write(escapeControls(text)),
+  drain: async () => output.drain?.(),
   ...(output.isTTY === undefined ? undefined : { isTTY: output.isTTY }),
   ...(output.columns === undefined ? undefined : { columns: output.columns }),
 });
