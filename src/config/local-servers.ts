@@ -2,6 +2,7 @@ import { get } from 'node:http';
 import { knownProviders } from './known-providers.ts';
 import type { LoadedConfig } from './load.ts';
 import type { ProviderConfig } from './schema.ts';
+import { parseJson } from '../domain/parse-json.ts';
 
 /** A model server on this machine, at its default address. */
 export interface LocalServer {
@@ -69,7 +70,7 @@ function requestModels(server: LocalServer, timeoutMs: number): Promise<FoundSer
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

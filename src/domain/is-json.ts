@@ -1,7 +1,9 @@
+import { parseJson } from './parse-json.ts';
+
 /** Whether a text is valid JSON. */
 export function isJson(text: string): boolean {
   try {
-    JSON.parse(text);
+    parseJson(text);
     return true;
   } catch {
     return false;

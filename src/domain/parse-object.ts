@@ -1,7 +1,9 @@
+import { parseJson } from './parse-json.ts';
+
 /** @returns undefined if the text is not a JSON object */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../domain/errors.ts';
-import { readJson } from './read-json.ts';
-import { refuseExcess } from './scan-json.ts';
+import { readJson, refuseExcess } from './read-json.ts';
 
 const read = (text: string): unknown => readJson(Buffer.from(text));
 

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { parse as findErrors, type ParseError, printParseErrorCode } from 'jsonc-parser';
 import { GatewayError, invalidRequest } from '../domain/errors.ts';
+import { SMALL_JSON } from '../domain/parse-json.ts';
+import { findExcess, type JsonLimits, MAX_LEVELS } from '../domain/scan-json.ts';
 import { fieldPath, Report } from '../schema/report.ts';
-import { MAX_LEVELS, refuseExcess } from './scan-json.ts';
 
-/** A body up to this size is inspected after it is parsed, which is cheaper. It is too small to do harm. */
-const SMALL_BYTES = 64 * 1024;
+const bodyLimits: JsonLimits = { levels: MAX_LEVELS, entries: 200_000, distinctFields: 20_000 };
 
 /** Maximum length of a text in which a syntax error is located, because that takes up to 0.1 ms per KiB. */
 const LOCATE_LENGTH = 256 * 1024;
@@ -22,7 +22,7 @@ const LOCATE_LENGTH = 256 * 1024;
 export function readJson(body: Buffer): unknown {
   if (body.length === 0) throw new GatewayError('invalid_request', 'The body is empty; send a JSON object.');
   if (!isUtf8(body)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
-  if (body.length > SMALL_BYTES) refuseExcess(body);
+  if (body.length > SMALL_JSON) refuseExcess(body);
   const text = body.toString('utf8');
   let value: unknown;
   try {
@@ -46,6 +46,22 @@ export function readJson(body: Buffer): unknown {
     }
   }
   return value;
+}
+
+/**
+ * Rejects a body that exceeds a limit.
+ *
+ * @throws {GatewayError} `invalid_request` that names the limit
+ * @see docs/reference/http.md#bodies
+ */
+export function refuseExcess(body: Buffer, limits = bodyLimits): void {
+  const excess = findExcess(body, limits);
+  if (!excess) return;
+  const report = new Report();
+  const { field, says, saysOfField } = excess;
+  if (field === undefined) report.add('', `${says}, which is the limit`);
+  else report.add(fieldPath('', field), `${saysOfField}, which is the limit`);
+  throw invalidRequest(report.issues);
 }
 
 type Finding = 'fine' | 'too deep' | 'forbidden key' | 'not finite';

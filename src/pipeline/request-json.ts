@@ -1,4 +1,5 @@
 import type { ResponseRequest } from '../domain/request.ts';
+import { parseJson } from '../domain/parse-json.ts';
 import { EventFold } from './events/fold-events.ts';
 import { respond } from './respond.ts';
 import type { ResponsePipeline } from './response-pipeline.ts';
@@ -21,7 +22,7 @@ export async function requestJson(
   const { output } = fold.response as { output: readonly { type: string; content?: { text?: unknown }[] }[] };
   const message = output.find(({ type }) => type === 'message');
   try {
-    return JSON.parse(String(message?.content?.[0]?.text));
+    return parseJson(String(message?.content?.[0]?.text));
   } catch {
     return undefined; // the response does not match the schema
   }

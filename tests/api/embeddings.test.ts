@@ -231,6 +231,12 @@ describe('POST /embeddings', () => {
     ['too few vectors', {}, json({ data: [] })],
     ['more bytes than the limit', {}, json({ data: [{ embedding: [1], more: 'x'.repeat(1_100_000) }] })],
     ['a body that is not JSON', {}, bytes('{')],
+    ['a vector that is too long', {}, json({ data: [{ embedding: Array<number>(65_537).fill(1) }] })],
+    [
+      'a deep list instead of a vector',
+      {},
+      bytes(`{"data":[{"embedding":${'['.repeat(40_000)}${']'.repeat(40_000)}}]}`),
+    ],
   ])('fails if the provider sends %s', async (_, fields, answer) => {
     upstream.respond(answer);
     upstream.respond(answer);

@@ -70,7 +70,28 @@ describe.each(cases)('$wire, $mode, a body in an unusual form', (how) => {
     const odd = `{"odd":${deep},`;
     const body = good(how).replace('{', odd);
     lab.upstream.always(send(how, body));
-    expectFailure(await lab.ask(how), 502, 'provider_unavailable', /nested more than 100 levels/);
+    expectFailure(await lab.ask(how), 502, 'provider_unavailable', /nested deeper than 100 levels/);
+  });
+
+  it.each([
+    ['values', `[${'{},'.repeat(330_000)}{}]`, undefined],
+    ['short texts', `[${'"",'.repeat(300_000)}""]`, /more than 300000 short texts/],
+    [
+      'different fields',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 20_001 }, (_, at) => [`f${at}`, 0]))),
+      /more than 20000 different object fields/,
+    ],
+  ])('fails if its JSON has too many %s, and the next endpoint responds', async (_, odd, message) => {
+    const body = good(how).replace('{', `{"odd":${odd},`);
+    lab.upstream.always(send(how, body));
+    const outcome = await lab.ask(how);
+    if (message) expectFailure(outcome, 502, 'provider_unavailable', message);
+    else expectText(outcome, said); // within the limit
+
+    if (!message) return;
+    lab.upstream.respond(send(how, body));
+    lab.upstream.always(send(how, good(how)));
+    expectText(await lab.ask(how, { body: { models: [`${wire}/patient`, `${wire}/brief`] } }), said);
   });
 
   it('is read after a byte order mark and white space', async () => {

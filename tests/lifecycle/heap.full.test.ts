@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testKeys } from '../../src/testing/index.ts';
+import { bytes } from '../../src/testing/scripted-responses.ts';
+import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { cleanUp, type GatewayProcess, startGateway } from './gateway-process.ts';
 
 const MIB = 1024 * 1024;
@@ -44,6 +46,52 @@ describe('a process with 512 MiB of heap', () => {
       expect(statuses).toContain(400);
       expect(statuses.every((status) => status === 400 || status === 429)).toBe(true);
       expect((await gateway.post({ input: 'hello' })).status).toBe(200);
+    },
+    120_000,
+  );
+
+  it('ends with 0 after them', async () => {
+    expect(await gateway.end()).toBe(0);
+  });
+});
+
+/** JSON of just under 32 MiB, which is the limit of a response. */
+const responses: [string, string][] = [
+  ['nested lists', `{"choices":${fill('[', 15.5 * MIB)}${fill(']', 15.5 * MIB)}}`],
+  ['choices', `{"choices":[${fill('{},', 31 * MIB)}{}]}`],
+  ['numbers', `{"choices":[${fill('0,', 31 * MIB)}0]}`],
+  ['short texts', `{"choices":[${Array.from({ length: 3_000_000 }, (_, at) => `"${at}"`).join()}]}`],
+  ['different fields', `{"choices":[{${Array.from({ length: 2_000_000 }, (_, at) => `"${at}":0`).join()}}]}`],
+];
+
+describe('a process with 512 MiB of heap and a provider that sends too much JSON', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: GatewayProcess;
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    const models = [{ model: 'acme/m' }];
+    gateway = await startGateway({
+      env: { NODE_OPTIONS: '--max-old-space-size=512' },
+      config: { providers: [{ id: 'p', wire: 'openai-chat', base_url: upstream.url, api_key: 'k', models }] },
+    });
+  });
+  afterAll(async () => {
+    await cleanUp();
+    await upstream.close();
+  });
+
+  it.each(responses)(
+    'rejects %s, whole and as an event, also 3 at once',
+    async (_, body) => {
+      for (const response of [
+        bytes(body, { headers: { 'content-type': 'application/json' } }),
+        bytes(`data: ${body}\n\n`, { headers: { 'content-type': 'text/event-stream' } }),
+        bytes(body, { status: 400, headers: { 'content-type': 'application/json' } }),
+      ]) {
+        upstream.always(response);
+        const ask = () => gateway.post({ model: 'acme/m', input: 'hello' });
+        for (const { status } of await Promise.all([ask(), ask(), ask()])) expect([400, 502]).toContain(status);
+      }
     },
     120_000,
   );

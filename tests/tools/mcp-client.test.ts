@@ -21,6 +21,7 @@ const limits: McpClientSettings = {
   idleMs: 60_000,
   parallel: 3,
 };
+const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 let settings = limits;
 const exits: string[] = [];
 const open = (): ClosableMcpClient => {
@@ -199,6 +200,19 @@ describe('a server with a URL', () => {
       { fault: 'protocol' },
     ],
     ['another shape', ({ result }) => result({ content: 'text' }), { fault: 'protocol' }],
+    [
+      'a deep result',
+      ({ result }) => result({ content: [], structuredContent: JSON.parse(deep(2000)) }),
+      { fault: 'limit', message: expect.stringContaining('nested deeper than 100 levels') },
+    ],
+    [
+      'a deep event after a text that does not end',
+      ({ response, rpc }) =>
+        response
+          .setHeader('content-type', 'text/event-stream')
+          .end(`data: "\n\n${event(rpc.id, { content: [], structuredContent: JSON.parse(deep(2000)) })}`),
+      { fault: 'limit', message: expect.stringContaining('nested deeper than 100 levels') },
+    ],
     ['a large response', ({ result }) => result(mcpText(big)), { fault: 'limit' }],
     [
       'a large event',
@@ -430,6 +444,14 @@ describe('a server that is a process', () => {
   it('stops a process that sends a huge message', async () => {
     const local = script(server.replace('CALL', `process.stdout.write('x'.repeat(100_000));`));
     await expect(client.callTool(local, echo, never)).rejects.toMatchObject({ fault: 'limit' });
+  });
+
+  it('stops a process that sends a deep message', async () => {
+    const local = script(server.replace('CALL', `console.log('${deep(2000)}');`));
+    await expect(client.callTool(local, echo, never)).rejects.toMatchObject({
+      fault: 'limit',
+      message: expect.stringContaining('nested deeper than 100 levels'),
+    });
   });
 
   it('reports a program that does not exist', async () => {

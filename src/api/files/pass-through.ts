@@ -1,6 +1,7 @@
 import { PassThrough, Transform } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Cancellation } from '../../domain/cancellation.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 import { asGatewayError, type ErrorKind, GatewayError } from '../../domain/errors.ts';
 import type { Sink } from '../../domain/sink.ts';
 import { sendContinue } from '../../http/expect.ts';
@@ -203,7 +204,7 @@ async function readFailure(account: VendorAccount, response: VendorResponse): Pr
 
 function readMessage(body: string): string {
   try {
-    const { error } = JSON.parse(body) as { error?: { message?: unknown } };
+    const { error } = parseJson(body) as { error?: { message?: unknown } };
     return typeof error?.message === 'string' ? error.message : '';
   } catch {
     return '';

@@ -3,6 +3,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GatewayError } from '../../domain/errors.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 import type { Intern } from '../../domain/intern.ts';
 import { CONTROL_PREFIX } from '../../interns/runtime/agent-client.ts';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
@@ -160,7 +161,7 @@ async function readJsonBody(request: IncomingMessage): Promise<unknown> {
     pieces.push(piece);
   }
   try {
-    return JSON.parse(Buffer.concat(pieces).toString());
+    return parseJson(Buffer.concat(pieces).toString());
   } catch (cause) {
     throw createChatError('bad_request', 'The body is not valid JSON.', { cause });
   }

@@ -1,4 +1,5 @@
 import type { ResponseEvent } from '../../domain/events.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import type { OutputItem, ReasoningItem } from '../../domain/items.ts';
 import { NATIVE_FIELD, type NativeEnd, type NativeStart } from '../../domain/native.ts';
@@ -309,7 +310,7 @@ function isComplete(call: OpenBlock): boolean {
   const { text } = call;
   if (!call.hasBrace || call.parsed > 4 * text.length + MAX_PARSED) return false;
   try {
-    JSON.parse(text);
+    parseJson(text);
     return true;
   } catch {
     call.parsed += text.length;

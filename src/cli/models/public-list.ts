@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import Schema from 'typebox/schema';
 import { knownProviders } from '../../config/known-providers.ts';
 import { CommandError, readMessage } from '../terminal.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 
 /** The fields of the list that are read. Others are ignored, because the list often gains fields. */
 const cost = {
@@ -57,7 +58,7 @@ export type PublicList = Map<string, Readonly<Record<string, ListedModel>>>;
 export function parseList(text: string): PublicList {
   let tree: unknown;
   try {
-    tree = JSON.parse(text);
+    tree = parseJson(text);
   } catch (error) {
     throw new CommandError(`The list is not JSON: ${readMessage(error)}.`, { cause: error });
   }

@@ -4,6 +4,7 @@ import type { Sandbox } from '../../platform/sandbox/sandbox.ts';
 import type { AgentEvent, InteractionReply, RunRequest } from '../agent/events.ts';
 import { readAgentEvent } from './read-agent-event.ts';
 import { readAgentPieces } from './read-agent-pieces.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 
 /** The port of agents. Each sandbox has its own network. */
 export const AGENT_PORT = 8790;
@@ -126,7 +127,7 @@ async function readReply(response: IncomingMessage): Promise<string> {
     throw new AgentError('unreachable', 'The connection to the agent ended during its response.', undefined, { cause });
   }
   try {
-    return String((JSON.parse(text) as { message?: unknown }).message ?? '').slice(0, 500);
+    return String((parseJson(text) as { message?: unknown }).message ?? '').slice(0, 500);
   } catch {
     return text.slice(0, 500);
   }

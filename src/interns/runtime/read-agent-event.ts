@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { createCheck } from '../../schema/create-check.ts';
 import type { AgentEvent } from '../agent/events.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 
 const count = Type.Number({ minimum: 0 });
 const usage = Type.Object({ input_tokens: count, output_tokens: count, cached_tokens: count, cost: count });
@@ -58,7 +59,7 @@ const schemas: Record<AgentEvent['type'], ReturnType<typeof createCheck>> = {
  * @see docs/reference/intern-runtimes.md#events
  */
 export function readAgentEvent(line: string): AgentEvent | undefined {
-  const event = JSON.parse(line) as { type?: unknown } | null;
+  const event = parseJson(line) as { type?: unknown } | null;
   const type = event?.type;
   if (typeof type !== 'string') throw new Error('an event has no type');
   if (!Object.hasOwn(schemas, type)) return undefined;

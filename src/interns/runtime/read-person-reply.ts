@@ -1,5 +1,6 @@
 import type { AgentInteraction, InteractionReply, QuestionField } from '../agent/events.ts';
 import { RunError } from './run-error.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 
 /**
  * Reads the answer of a person: an offered option or `cancel`, or `{ "action", "content" }` as JSON.
@@ -15,7 +16,7 @@ export function readPersonReply(interaction: AgentInteraction, content: string):
   }
   let answer: { action?: unknown; content?: unknown };
   try {
-    answer = JSON.parse(content) as typeof answer;
+    answer = parseJson(content) as typeof answer;
   } catch {
     throw reject('The answer must be JSON: {"action": "accept", "content": {…}}.');
   }

@@ -1,8 +1,8 @@
 import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { JsonExcessError, parseJson } from '../../domain/parse-json.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { Usage } from '../../domain/usage.ts';
-import { checkNesting } from '../../providers/kit/invalid-data.ts';
 import type { Frame, Reader } from '../../providers/wire.ts';
 import { FrameCutter } from '../../providers/sse-frames.ts';
 import type { UpstreamResponse } from '../../providers/transport.ts';
@@ -110,9 +110,9 @@ export async function readErrorBody(response: UpstreamResponse): Promise<unknown
   const pieces = await readPieces(response, (bytes) => {
     if (bytes > ERROR_BODY_BYTES) response.release();
   });
-  const text = textOf(pieces);
+  const text = textOf(joinPieces(pieces));
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }
@@ -274,10 +274,10 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
       const passing = pass.readFrames(reader, cutter.end());
       return passing ? passing.then(() => pass.readEnd(reader)) : pass.readEnd(reader);
     }
-    const pieces = lift ? [lift(this.pieces)] : this.pieces;
+    const bytes = lift ? lift(this.pieces) : joinPieces(this.pieces);
     this.pieces = [];
-    const text = textOf(pieces);
-    const body = parseWhole(text, name);
+    const text = textOf(bytes);
+    const body = parseWhole(text, bytes, name);
     this.body = body;
     return pass.readWhole(() => wire.readWhole(body, readerContext), text.length);
   }
@@ -341,21 +341,28 @@ const insignificant = bytesOf(' \t\r\n\ufeff');
 const jsonStarts = bytesOf('{[');
 const fieldStarts = bytesOf('deir:'); // data, event, id, retry, and the colon of a comment
 
-function textOf(pieces: Buffer[]): string {
-  const text = (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)).toString('utf8');
+const joinPieces = (pieces: Buffer[]): Buffer => (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
-function parseWhole(text: string, name: string): unknown {
-  let body: unknown;
+function parseWhole(text: string, bytes: Buffer, name: string): unknown {
   try {
-    body = JSON.parse(text);
+    return parseJson(text, bytes);
   } catch (cause) {
-    const what = text === '' ? 'an empty body' : /^\s*</.test(text) ? 'an HTML page' : 'a body that is not JSON';
-    throw new GatewayError('upstream_failed', `${name} returned ${what}.`, { retryable: true, cause });
+    throw new GatewayError('upstream_failed', `${name} returned ${describeInvalid(text, cause)}.`, {
+      retryable: true,
+      cause,
+    });
   }
-  checkNesting(body, text.length);
-  return body;
+}
+
+function describeInvalid(text: string, error: unknown): string {
+  if (error instanceof JsonExcessError) return `JSON that ${error.says}`;
+  if (text === '') return 'an empty body';
+  return /^\s*</.test(text) ? 'an HTML page' : 'a body that is not JSON';
 }
 
 function blamingProvider<Result>(name: string, read: () => Result): Result {

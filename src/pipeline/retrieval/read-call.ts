@@ -1,5 +1,6 @@
 import type { Vector } from '../../domain/embeddings.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { parseUpstream } from '../../providers/kit/invalid-data.ts';
 import { liftVectors, readLifted } from '../../providers/kit/lift-vectors.ts';
 import type { WholeWire } from '../../providers/whole-wire.ts';
 import type { ReadResponseOptions } from '../attempts/read-response.ts';
@@ -64,6 +65,6 @@ export class CallReading<Call, F extends RetrievalFinish> {
   /** Reads a response of this process. */
   readBody(body: Buffer, readerContext: unknown): F {
     const { json, vectors } = this.options.hasVectors ? liftVectors(body) : { json: body, vectors: [] };
-    return readLifted(vectors, () => this.wire.readWhole(JSON.parse(json.toString()), readerContext));
+    return readLifted(vectors, () => this.wire.readWhole(parseUpstream(json.toString(), 'a body'), readerContext));
   }
 }

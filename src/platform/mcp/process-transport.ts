@@ -5,6 +5,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import { McpError, type ProcessMcpServer } from '../../domain/mcp.ts';
+import { findExcessFault } from './check-json.ts';
 
 /** Time between SIGTERM and SIGKILL. */
 const KILL_MS = 1000;
@@ -133,6 +134,11 @@ export class ProcessTransport implements Transport {
         this.overflow();
         return;
       }
+      const fault = findExcessFault(line);
+      if (fault) {
+        this.fail(fault);
+        return;
+      }
       this.receive(line.toString('utf8'));
     }
     const rest = piece.subarray(from);
@@ -142,9 +148,13 @@ export class ProcessTransport implements Transport {
   }
 
   private overflow(): void {
+    this.fail(new McpError('limit', `The MCP server sent a message of more than ${this.maxBytes} bytes.`));
+  }
+
+  private fail(error: McpError): void {
     this.buffered = [];
     this.bufferedBytes = 0;
-    this.onerror?.(new McpError('limit', `The MCP server sent a message of more than ${this.maxBytes} bytes.`));
+    this.onerror?.(error);
     this.kill();
   }
 

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { McpError } from '../../domain/mcp.ts';
 import type { SendExchange } from '../outbound/exchange.ts';
+import { checkBody } from './check-json.ts';
 
 export interface SessionFetchParts {
   /** Sends the requests. For URLs of callers it is `Outbound.exchange`. */
@@ -155,18 +156,21 @@ export class SessionFetch {
       if (this.interrupted.size === MAX_PARALLEL) this.interrupted.delete(oldest!);
       this.interrupted.add(id);
     };
+    async function* count(): AsyncGenerator<Buffer> {
+      for await (const piece of body as AsyncIterable<Buffer>) {
+        left -= piece.length;
+        if (left < 0) throw new McpError('limit', `The MCP server sent more than ${maxBytes} bytes.`);
+        if (isEventStream && !isResumable) {
+          const text = tail + piece.toString('latin1');
+          isResumable = /[\r\n]id:/.test(text);
+          tail = text.slice(-4);
+        }
+        yield piece;
+      }
+    }
     async function* read(): AsyncGenerator<Uint8Array> {
       try {
-        for await (const piece of body as AsyncIterable<Buffer>) {
-          left -= piece.length;
-          if (left < 0) throw new McpError('limit', `The MCP server sent more than ${maxBytes} bytes.`);
-          if (isEventStream && !isResumable) {
-            const text = tail + piece.toString('latin1');
-            isResumable = /[\r\n]id:/.test(text);
-            tail = text.slice(-4);
-          }
-          yield piece;
-        }
+        yield* checkBody(count(), isEventStream);
         end(undefined);
       } catch (error) {
         end(error instanceof McpError ? error : undefined);

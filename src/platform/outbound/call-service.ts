@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher, request } from 'undici';
 import { type CallService, ServiceError, type ServiceLimits, type ServiceRequest } from '../../domain/service.ts';
+import { JsonExcessError, parseJson } from '../../domain/parse-json.ts';
 
 const CONNECT_MS = 5000;
 /** Longest wait that a service may request, in seconds. */
@@ -67,8 +68,9 @@ async function exchange(
   }
   const text = await readText(name, body, maxBytes);
   try {
-    return JSON.parse(text) as unknown;
-  } catch {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof JsonExcessError) throw new ServiceError(`${name} sent JSON that ${error.says}.`, 'too_large');
     throw new ServiceError(`${name} did not respond with JSON.`, 'malformed', { status });
   }
 }

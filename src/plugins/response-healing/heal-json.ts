@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { runInNewContext } from 'node:vm';
 import { jsonrepair } from 'jsonrepair';
+import { parseJson } from '../../domain/parse-json.ts';
 
 /** Milliseconds that the repairs of one response may take. The parser needs quadratic time for some malformed texts. */
 const MAX_MS = 200;
@@ -76,7 +77,7 @@ function outermost(text: string): string | undefined {
 
 function parses(text: string): boolean {
   try {
-    JSON.parse(text);
+    parseJson(text);
     return true;
   } catch {
     return false;

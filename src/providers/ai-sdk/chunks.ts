@@ -2,6 +2,7 @@ import type { Chunk, FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { completeCounts, special, type Usage, usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
+import { parseUpstream } from '../kit/invalid-data.ts';
 import { OpenCall } from '../kit/open-call.ts';
 import type { Frame, Reader } from '../wire.ts';
 import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
@@ -17,17 +18,6 @@ export const createReader = (readerContext: ReaderContext): Reader => new PartRe
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   const reader = new PartReader(readerContext);
   return (Array.isArray(body) ? body : []).flatMap((part) => reader.take(part as StreamPart));
-}
-
-function parse(data: string): StreamPart {
-  try {
-    return JSON.parse(data) as StreamPart; // an object by the SDK's contract
-  } catch (cause) {
-    throw new GatewayError('upstream_failed', 'The package returned a part that is not JSON.', {
-      retryable: true,
-      cause,
-    });
-  }
 }
 
 class PartReader implements Reader {
@@ -47,7 +37,7 @@ class PartReader implements Reader {
   }
 
   read({ data }: Frame): Chunk[] {
-    const part = parse(data);
+    const part = parseUpstream(data, 'a part') as StreamPart; // an object by the SDK's contract
     const chunks = this.take(part);
     // Sources and the seals of thoughts become part of a later chunk.
     if (chunks.length === 0 || part.providerMetadata) this.kept += data.length;

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../domain/errors.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 import { readUpstreamError } from '../kit/upstream-error.ts';
 
 /** The fields of the SDK's `APICallError`. Other errors have fewer. */
@@ -50,7 +51,7 @@ const lower = (headers: Record<string, string> = {}): Record<string, string> =>
 function parse(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }

@@ -1,4 +1,5 @@
 import type { Metadata } from './model.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 
 /** The metadata that a provider requires back with a thought or a call. */
 export interface Seal {
@@ -18,7 +19,7 @@ export const writeSeal = (name: string, seal: Seal): string =>
 export function readSeal(name: string, text: string | null | undefined): Seal | undefined {
   if (!text?.startsWith(prefix(name))) return undefined;
   try {
-    return JSON.parse(Buffer.from(text.slice(prefix(name).length), 'base64url').toString('utf8')) as Seal;
+    return parseJson(Buffer.from(text.slice(prefix(name).length), 'base64url').toString('utf8')) as Seal;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import type { Chunk } from '../../domain/chunks.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { NATIVE_FIELD } from '../../domain/native.ts';
 import { parseObject } from '../../domain/parse-object.ts';
@@ -264,7 +265,7 @@ function appendDelta(block: ResponseBlock, { type: _, ...fields }: Record<string
 
 function queryOf(search: Search | undefined): string {
   try {
-    const { query } = JSON.parse(search?.input ?? '{}') as { query?: unknown };
+    const { query } = parseJson(search?.input ?? '{}') as { query?: unknown };
     return typeof query === 'string' ? query : '';
   } catch {
     return '';

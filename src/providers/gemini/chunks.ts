@@ -3,7 +3,7 @@ import type { Usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
 import { DeltaFrames } from '../kit/frame-template.ts';
 import type { Frame, Reader } from '../wire.ts';
-import { checkNesting, invalidUpstreamData } from '../kit/invalid-data.ts';
+import { invalidUpstreamData, parseUpstream } from '../kit/invalid-data.ts';
 import { refuseBlocked } from './blocked.ts';
 import { readErrorObject } from './errors.ts';
 import { countQueries, readGrounding } from './grounding.ts';
@@ -80,13 +80,7 @@ class AnswerReader implements Reader {
       return [this.parts.readDelta(delta)];
     }
     this.unparsed = undefined;
-    let answer: unknown;
-    try {
-      answer = JSON.parse(data);
-    } catch (cause) {
-      throw invalidUpstreamData('The provider sent a stream event that is not JSON.', cause);
-    }
-    checkNesting(answer, data.length);
+    const answer = parseUpstream(data);
     const chunks: Chunk[] = [];
     // An error may arrive in a list, as in a stream without `alt=sse`.
     for (const each of Array.isArray(answer) ? answer : [answer]) this.take(each, chunks);
@@ -145,7 +139,7 @@ class AnswerReader implements Reader {
   }
 
   counted(): Usage | undefined {
-    return this.unparsed === undefined ? readUsage(this.usage) : countWhole(JSON.parse(this.unparsed));
+    return this.unparsed === undefined ? readUsage(this.usage) : countWhole(parseUpstream(this.unparsed));
   }
 
   keptLength(): number {

@@ -1,4 +1,5 @@
 import { GrowingText } from '../../domain/growing-text.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 const openingPiece = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
@@ -111,7 +112,7 @@ function decodeLoosely(inside: string): string {
 
 function readOther(text: string): string {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     if (typeof value === 'string') return value;
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       if (Object.keys(value).length === 0) return '';

@@ -1,31 +1,23 @@
 import { GatewayError } from '../../domain/errors.ts';
+import { JsonExcessError, parseJson } from '../../domain/parse-json.ts';
 
 /** Creates the error for data that violates the provider's protocol. Another endpoint may succeed. */
 export const invalidUpstreamData = (message: string, cause?: unknown): GatewayError =>
   new GatewayError('upstream_failed', message, { retryable: true, cause });
 
-const MAX_LEVELS = 100;
-
 /**
- * Checks the nesting of parsed JSON. The response is serialized again, which fails for deep values.
+ * Parses JSON of a provider.
  *
- * @param length characters of the JSON text; a short text cannot be deep
- * @throws {GatewayError} `upstream_failed` above 100 levels
+ * @param name of the text, for messages: `a stream event`
+ * @throws {GatewayError} `upstream_failed` if it is not JSON, or exceeds a limit of `parseJson`
  */
-export function checkNesting(value: unknown, length: number): void {
-  if (length >= 2 * MAX_LEVELS && isDeeper(value, MAX_LEVELS))
-    throw invalidUpstreamData(`The provider sent JSON that is nested more than ${MAX_LEVELS} levels deep.`);
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) {
-    for (const entry of value) if (isDeeper(entry, levels - 1)) return true;
-    return false;
+export function parseUpstream(text: string, name = 'a stream event'): unknown {
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    const fault = cause instanceof JsonExcessError ? cause.says : 'is not JSON';
+    throw invalidUpstreamData(`The provider sent ${name} that ${fault}.`, cause);
   }
-  for (const name in value) if (isDeeper((value as Record<string, unknown>)[name], levels - 1)) return true;
-  return false;
 }
 
 /**
@@ -34,15 +26,9 @@ function isDeeper(value: unknown, levels: number): boolean {
  * @throws {GatewayError} `upstream_failed` if it is not an object
  */
 export function parseEvent(data: string): Record<string, unknown> {
-  let event: unknown;
-  try {
-    event = JSON.parse(data);
-  } catch (cause) {
-    throw invalidUpstreamData('The provider sent a stream event that is not JSON.', cause);
-  }
+  const event = parseUpstream(data);
   if (typeof event !== 'object' || event === null) {
     throw invalidUpstreamData('The provider sent a stream event that is not an object.');
   }
-  checkNesting(event, data.length);
   return event as Record<string, unknown>; // a list is treated as an object without fields
 }

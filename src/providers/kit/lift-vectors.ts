@@ -17,6 +17,9 @@ const CLOSE = 0x5d;
 /** Characters of a text that can be lifted. A shorter one may be a name that looks like base64. */
 const MIN_LIFTED = 256;
 
+/** Maximum numbers of one vector. Each takes 8 bytes while its format is converted. */
+const MAX_DIMENSIONS = 65_536;
+
 /** The vectors of the response that is being read. */
 let lifted: readonly Vector[] = [];
 
@@ -77,8 +80,9 @@ export function readVector(value: unknown): Vector {
   const mark = typeof value === 'string' ? /^~(\d+)~$/.exec(value)?.[1] : undefined;
   const found = mark === undefined ? undefined : lifted[Number(mark)];
   const vector = found ?? (typeof value === 'string' ? readBase64(Buffer.from(value)) : undefined);
-  if (vector) return vector;
-  throw new Error('There is no vector.');
+  if (!vector) throw new Error('There is no vector.');
+  if (vector.length > MAX_DIMENSIONS) throw new Error(`A vector has more than ${MAX_DIMENSIONS} dimensions.`);
+  return vector;
 }
 
 /** @returns undefined if the text is not the base64 of 32-bit floats */

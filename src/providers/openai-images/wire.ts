@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { createCheck } from '../../schema/create-check.ts';
+import { parseUpstream } from '../kit/invalid-data.ts';
 
 const count = Type.Optional(Type.Union([Type.Number(), Type.Null()]));
 
@@ -51,7 +52,7 @@ export const readWholeBody = (body: unknown): Static<typeof whole> => {
  * @throws {TypeError} if a field that is read has another shape
  */
 export const readEvent = (data: string, name: string): Static<typeof event> & { type: string } => {
-  const parsed: unknown = JSON.parse(data);
+  const parsed = parseUpstream(data);
   if (eventCheck(parsed)) return { ...parsed, type: parsed.type ?? name };
   throw new TypeError('The event is not an event of an image.');
 };

@@ -2,7 +2,7 @@ import type { ReportedSettings } from '../../domain/chunks.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { completeCounts, readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
-import { checkNesting, invalidUpstreamData } from '../kit/invalid-data.ts';
+import { invalidUpstreamData, parseUpstream } from '../kit/invalid-data.ts';
 
 /** An event as received. Only fields that the gateway reads are listed, and each may be missing. */
 export interface WireEvent {
@@ -29,14 +29,8 @@ export type WireResponse = Record<string, unknown>;
  * @throws {GatewayError} `upstream_failed` if the data is not a JSON object
  */
 export function readWire(data: string, eventName: string): WireEvent {
-  let event: unknown;
-  try {
-    event = JSON.parse(data);
-  } catch (cause) {
-    throw unexpectedUpstreamData('a stream event that is not JSON', cause);
-  }
+  const event = parseUpstream(data);
   if (!isRecord(event)) throw unexpectedUpstreamData('a stream event that is not an object');
-  checkNesting(event, data.length);
   if (typeof event.type !== 'string') event.type = eventName;
   return event as WireEvent; // `type` is text, and the other fields are unknown
 }

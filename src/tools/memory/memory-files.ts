@@ -1,4 +1,5 @@
 import type { Caller } from '../../domain/caller.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 import { ToolError } from '../server-tool.ts';
 import type { WorkspaceFile, WorkspaceFiles } from '../workspace-files.ts';
 
@@ -40,7 +41,7 @@ export async function readValue(files: WorkspaceFiles, caller: Caller, key: stri
   if (!file) throw new ToolError(`There is no value for the key ${key}. Read without a key to list the keys.`);
   const text = (await files.read(caller, file, MAX_BYTES)).toString();
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text; // an uploaded file of this name
   }

@@ -1,6 +1,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { readServiceBody, readServiceMessage, ContainerServiceError } from '../remote/container-service-error.ts';
+import { parseJson } from '../../../domain/parse-json.ts';
 
 /** Version of the API. Docker 20.10 and Podman 4 have it. */
 const VERSION = 'v1.41';
@@ -83,7 +84,7 @@ const writeBody = (body: unknown): Buffer => Buffer.from(body === undefined ? ''
 
 function parseBody(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined; // a stream of several objects, of which nothing is needed
   }

@@ -1,6 +1,7 @@
 import { Agent, request, WebSocket } from 'undici';
 import { readServiceBody, readServiceMessage, ContainerServiceError } from '../remote/container-service-error.ts';
 import type { Cluster } from './find-cluster.ts';
+import { parseJson } from '../../../domain/parse-json.ts';
 
 const REQUEST_MS = 30_000;
 
@@ -51,7 +52,11 @@ export class KubeClient {
     }
     if (status >= 300)
       throw new KubeError(readServiceMessage(text) ?? `The API of the cluster returned ${status}.`, status);
-    return JSON.parse(text);
+    try {
+      return parseJson(text);
+    } catch (cause) {
+      throw new KubeError(`The API of the cluster at ${this.cluster.url} returned invalid JSON.`, undefined, { cause });
+    }
   }
 
   /** Opens a stream with a process. @param path below the namespace, with the query */

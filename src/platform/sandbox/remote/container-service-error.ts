@@ -1,3 +1,5 @@
+import { parseJson } from '../../../domain/parse-json.ts';
+
 const MAX_BODY = 16 * 1024 * 1024;
 const MAX_MESSAGE = 500;
 
@@ -27,7 +29,7 @@ export async function readServiceBody(body: AsyncIterable<Uint8Array>): Promise<
 /** Reads the message of a failure. @returns undefined: the body has none */
 export function readServiceMessage(text: string): string | undefined {
   try {
-    const body = JSON.parse(text) as { message?: unknown } | null; // of a service
+    const body = parseJson(text) as { message?: unknown } | null; // of a service
     return typeof body?.message === 'string' ? body.message.slice(0, MAX_MESSAGE) : undefined;
   } catch {
     return undefined;

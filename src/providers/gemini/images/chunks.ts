@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../domain/errors.ts';
 import type { ImageChunk, ImageFinishChunk } from '../../../domain/images.ts';
 import { DroppedNames } from '../../kit/dropped-names.ts';
+import { parseUpstream } from '../../kit/invalid-data.ts';
 import { decodeImage } from '../../kit/image-text.ts';
 import { withImageTokens } from '../../kit/image-tokens.ts';
 import type { Frame, Reader } from '../../wire.ts';
@@ -40,7 +41,7 @@ class AnswerReader implements Reader<ImageChunk> {
   read({ data }: Frame): ImageChunk[] {
     if (data === '') return [];
     const chunks: ImageChunk[] = [];
-    const answer: unknown = JSON.parse(data);
+    const answer = parseUpstream(data);
     for (const each of Array.isArray(answer) ? answer : [answer]) this.take(each, chunks);
     return chunks;
   }

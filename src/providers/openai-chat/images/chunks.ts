@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../domain/errors.ts';
 import type { ImageChunk, ImageFinishChunk } from '../../../domain/images.ts';
 import { DroppedNames } from '../../kit/dropped-names.ts';
+import { parseUpstream } from '../../kit/invalid-data.ts';
 import { decodeImage } from '../../kit/image-text.ts';
 import { withImageTokens } from '../../kit/image-tokens.ts';
 import type { Frame, Reader } from '../../wire.ts';
@@ -38,7 +39,7 @@ class AnswerReader implements Reader<ImageChunk> {
   read({ event, data }: Frame): ImageChunk[] {
     if (data === '[DONE]') return this.end();
     if (data === '' || this.isOver) return [];
-    const chunk: unknown = JSON.parse(data);
+    const chunk = parseUpstream(data);
     if (event === 'error') throw readUpstreamErrorObject((chunk as ChatResponse | null)?.error ?? chunk, 200);
     const chunks = this.take(chunk);
     return this.reason !== undefined && this.usage !== undefined ? [...chunks, ...this.end()] : chunks;
