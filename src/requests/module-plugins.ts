@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { isObject } from '../schema/by-kind.ts';
+import { dropNulls } from '../schema/drop-nulls.ts';
 import { explainIssues } from '../schema/explain-issues.ts';
 import { fieldPath, type Report } from '../schema/report.ts';
 
@@ -8,8 +9,8 @@ import { fieldPath, type Report } from '../schema/report.ts';
 export interface ModuleSettings {
   /** All fields, with `id` and `enabled`. Undefined: any. */
   readonly fields: ReadonlySet<string> | undefined;
-  /** Reports the problems of a setting. */
-  check(setting: Readonly<Record<string, unknown>>, path: string, report: Report): void;
+  /** Reports the problems of a setting. Removes nulls that stand for absent fields. */
+  check(setting: Record<string, unknown>, path: string, report: Report): void;
 }
 
 /** The plugins of the operator's modules, by id. */
@@ -40,6 +41,7 @@ export function compileModuleSettings(schema: unknown): ModuleSettings {
   return {
     fields: isOpen ? undefined : new Set(['id', 'enabled', ...Object.keys(properties as object)]),
     check(setting, path, report) {
+      dropNulls(typed, setting);
       const own = Object.fromEntries(Object.entries(setting).filter(([field]) => !commonFields.includes(field)));
       if (validator.Check(own)) return;
       const before = report.issues.length;

@@ -12,12 +12,12 @@ export interface Kinds {
   kindWithoutKey: (value: Record<string, unknown>) => string | undefined;
   /** The schema of unknown kinds. Absent: they are rejected. */
   other: TSchema | undefined;
-  /** Whether `other` describes this kind. */
-  takesOther: (kind: string) => boolean;
   /** Names that are always rejected → the kind that is probably meant, if known. */
   reserved: ReadonlyMap<unknown, string | undefined>;
   /** The page that lists them, if there are too many for a message. */
   docs: string | undefined;
+  /** Returns the schema of the kind that an object names, or that it has without naming it. */
+  findSchema: (value: Record<string, unknown>) => TSchema | undefined;
   /** The compiled check: whether a value is one of them. */
   check: (value: unknown) => boolean;
 }
@@ -26,7 +26,7 @@ interface KindOptions {
   kindWithoutKey?: Kinds['kindWithoutKey'];
   other?: TSchema;
   /** Absent: `other` describes every unknown kind. */
-  takesOther?: Kinds['takesOther'];
+  takesOther?: (kind: string) => boolean;
   reserved?: Kinds['reserved'];
   docs?: string;
 }
@@ -50,14 +50,22 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
   for (const [kind, schema] of byName) checks.set(kind, createCheck(schema));
   const checkOther = other === undefined ? () => false : createCheck(other);
 
+  const readKind = (value: Record<string, unknown>): unknown =>
+    value[key] === undefined ? kindWithoutKey(value) : value[key];
+  const isOther = (kind: unknown): boolean => typeof kind === 'string' && !reserved.has(kind) && takesOther(kind);
   const check = (value: unknown): boolean => {
     if (!isObject(value)) return false;
-    const kind = value[key] === undefined ? kindWithoutKey(value) : value[key];
+    const kind = readKind(value);
     const checkKind = checks.get(kind);
-    if (checkKind !== undefined) return checkKind(value);
-    return typeof kind === 'string' && !reserved.has(kind) && takesOther(kind) && checkOther(value);
+    return checkKind === undefined ? isOther(kind) && checkOther(value) : checkKind(value);
   };
-  kindsByCheck.set(check, { noun, key, schemas: byName, kindWithoutKey, other, takesOther, reserved, docs, check });
+  const findSchema = (value: Record<string, unknown>): TSchema | undefined => {
+    const kind = readKind(value);
+    if (typeof kind !== 'string') return undefined;
+    return byName.get(kind) ?? (isOther(kind) ? other : undefined);
+  };
+  const common = { noun, key, schemas: byName, kindWithoutKey, other, reserved, docs };
+  kindsByCheck.set(check, { ...common, findSchema, check });
   return Type.Refine(Type.Unsafe<Static<Schemas[keyof Schemas]>>({}), check);
 }
 

@@ -60,10 +60,7 @@ function explainKind(kinds: Kinds, value: unknown, path: string, report: Report)
     return;
   }
   const given = value[kinds.key];
-  const kind = given === undefined ? kinds.kindWithoutKey(value) : given;
-  const takesOther = typeof kind === 'string' && !kinds.reserved.has(kind) && kinds.takesOther(kind);
-  const other = takesOther ? kinds.other : undefined;
-  const schema = typeof kind === 'string' ? (kinds.schemas.get(kind) ?? other) : undefined;
+  const schema = kinds.findSchema(value);
   const keyPath = fieldPath(path, kinds.key);
   if (schema !== undefined) explainIssues(schema, value, path, report);
   else if (given === undefined) {
@@ -218,7 +215,7 @@ function isNested(field: string, { type, ...fields }: Record<string, unknown>): 
 }
 
 /** Whether the JSON type of a value matches the schema. */
-export function isOfType(schema: TSchema, value: unknown): boolean {
+function isOfType(schema: TSchema, value: unknown): boolean {
   if (findKinds(schema) !== undefined) return isObject(value);
   const { anyOf, enum: words, type } = keywordsOf(schema);
   if (anyOf !== undefined) return anyOf.some((member) => isOfType(member, value));

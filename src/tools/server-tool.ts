@@ -19,7 +19,7 @@ import type { MaybePromise } from '../domain/maybe-promise.ts';
 import { parseObject } from '../domain/parse-object.ts';
 import type { RequestSettings, ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
-import { createCheck } from '../schema/create-check.ts';
+import { createLenientCheck } from '../schema/create-lenient-check.ts';
 import { explainIssues } from '../schema/explain-issues.ts';
 import { Report } from '../schema/report.ts';
 
@@ -420,8 +420,9 @@ function replayResult({ arguments: input, result }: OutputItem): ReplayedCall | 
   return read[0] && read[1] && { arguments: read[0], result: read[1] };
 }
 
+/** Creates a check that removes nulls which stand for absent fields. Models write them for optional arguments. */
 function createIssueFinder(schema: TSchema, path: string): (value: unknown) => readonly Issue[] {
-  const check = createCheck(schema);
+  const check = createLenientCheck(schema);
   return (value) => {
     if (check(value)) return [];
     const report = new Report();

@@ -97,10 +97,10 @@ describe('a request with a preset', () => {
     const answer = await respond(key, {
       model: 'acme/two@preset/mine',
       temperature: 1,
-      instructions: null,
+      instructions: '',
       tools: [own],
     });
-    expect(answer).toMatchObject({ status: 200, body: { model: 'acme/two', temperature: 1, instructions: null } });
+    expect(answer).toMatchObject({ status: 200, body: { model: 'acme/two', temperature: 1, instructions: '' } });
     expect(sent().tools.map((tool: Json) => tool.function.name)).toEqual(['weather', 'time']);
     expect(JSON.stringify(sent().messages)).not.toContain('Be brief.');
   });

@@ -8,10 +8,10 @@ import { acceptRequest } from './accept-request.ts';
 export const createResponsesHandler = (parts: TextParts): Route['handler'] =>
   createTextHandler(parts, ({ body }, hints): AcceptedText => {
     const read = acceptRequest(body, hints);
-    const { hadNulls, hasLateTools } = read;
+    const { hasLateTools } = read;
     return {
       read,
-      readItems: (again) => readInputAgain(again, { hadNulls, hasLateTools }),
+      readItems: (again) => readInputAgain(again, { hasLateTools }),
       openFormat: () => new EventWriter(),
       writeWhole: (response) => JSON.stringify(response),
     };

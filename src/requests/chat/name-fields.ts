@@ -1,6 +1,7 @@
+import { dropNulls } from '../../schema/drop-nulls.ts';
 import type { RenameFields } from '../rename-fields.ts';
 import { type ItemOrigin, readMessages } from './read-messages.ts';
-import type { ChatBody } from './schema.ts';
+import { type ChatBody, chatSchema } from './schema.ts';
 
 /**
  * Creates a function that turns the fields of `POST /responses` in a text, such as an error or a list of dropped
@@ -13,7 +14,10 @@ export function createChatNames(parse: () => unknown): RenameFields {
   let body: Partial<ChatBody> | undefined;
   let origins: ItemOrigin[] | undefined;
   const bodyOf = (): Partial<ChatBody> => {
-    body ??= parse() as Partial<ChatBody>;
+    if (!body) {
+      body = parse() as Partial<ChatBody>;
+      dropNulls(chatSchema, body);
+    }
     return body;
   };
   const nameItem = (whole: string, index: string, rest: string): string => {

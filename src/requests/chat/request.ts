@@ -2,6 +2,7 @@ import type { InputItem } from '../../domain/items.ts';
 import { invalidRequest } from '../../domain/errors.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { explainIssues } from '../../schema/explain-issues.ts';
+import { dropNulls } from '../../schema/drop-nulls.ts';
 import { Report, show } from '../../schema/report.ts';
 import { IgnoredFields } from '../ignored-fields.ts';
 import type { RequestHints } from '../request-hints.ts';
@@ -93,4 +94,7 @@ const readOutputSettings = (body: ChatBody): ChatOutputSettings => ({
 });
 
 /** Reads the items of a body that `readChat` has accepted again. */
-export const readChatItems = (body: unknown): InputItem[] => readMessages((body as ChatBody).messages); // it was checked
+export function readChatItems(body: unknown): InputItem[] {
+  dropNulls(chatSchema, body);
+  return readMessages((body as ChatBody).messages); // it was checked
+}

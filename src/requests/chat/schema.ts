@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { createCheck } from '../../schema/create-check.ts';
+import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { byKind } from '../../schema/by-kind.ts';
 import { anyObject, cacheControl, mapOf, maybe, oneOf, reasoningEffort, trace } from '../../schema/shapes.ts';
 import { searchContextSize } from '../../tools/web-search/shapes.ts';
@@ -144,7 +144,5 @@ export type ChatSettings = Omit<
 /** The documented top-level fields. */
 export const knownChatFields: ReadonlySet<string> = new Set(Object.keys(chatSchema.properties));
 
-const check = createCheck(chatSchema);
-
-/** Whether every field of the body has its shape. */
-export const isChatBody = (body: unknown): body is ChatBody => check(body);
+/** Whether every field of the body has its shape. Removes nulls that stand for absent fields. */
+export const isChatBody = createLenientCheck(chatSchema);

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { createCheck } from '../../schema/create-check.ts';
+import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { maybe } from '../../schema/shapes.ts';
 import { chatSettings } from '../chat/schema.ts';
 
@@ -32,7 +32,5 @@ export type CompletionBody = Static<typeof completionSchema>;
 /** The documented top-level fields. */
 export const knownCompletionFields: ReadonlySet<string> = new Set(Object.keys(completionSchema.properties));
 
-const check = createCheck(completionSchema);
-
-/** Whether every field of the body has its shape. */
-export const isCompletionBody = (body: unknown): body is CompletionBody => check(body);
+/** Whether every field of the body has its shape. Removes nulls that stand for absent fields. */
+export const isCompletionBody = createLenientCheck(completionSchema);

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { createCheck } from '../../schema/create-check.ts';
+import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { embeddingInputTypes, vectorFormats } from '../../domain/embeddings.ts';
 import { maybe, oneOf, trace } from '../../schema/shapes.ts';
 import { providerPreferences } from '../responses/schema/plugins.ts';
@@ -54,7 +54,5 @@ export const embeddingSchema = Type.Object({
 /** A body whose every field has its shape. */
 export type EmbeddingBody = Static<typeof embeddingSchema>;
 
-const check = createCheck(embeddingSchema);
-
-/** Whether every field of the body has its shape. */
-export const isEmbeddingBody = (body: unknown): body is EmbeddingBody => check(body);
+/** Whether every field of the body has its shape. Removes nulls that stand for absent fields. */
+export const isEmbeddingBody = createLenientCheck(embeddingSchema);

@@ -24,7 +24,8 @@ export interface ParsedImageRequest {
  * @see docs/reference/images.md#request-body
  */
 export function readImageRequest(body: unknown, { sessionId, defaultModel }: RequestHints): ParsedImageRequest {
-  const hasDefaultModel = defaultModel !== undefined && isObject(body) && body.model === undefined;
+  const hasDefaultModel =
+    defaultModel !== undefined && isObject(body) && (body.model === undefined || body.model === null);
   if (hasDefaultModel) body.model = defaultModel;
   const { issues } = checkImageBody(body);
   const all = [...issues, ...checkSessionId(sessionId)];

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { createCheck } from '../../schema/create-check.ts';
+import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { aspectRatios, backgrounds, imageFormats, qualities, resolutions } from '../../domain/images.ts';
 import { anyObject, mapOf, maybe, oneOf, trace } from '../../schema/shapes.ts';
 import { providerNameList, providerSort } from '../responses/schema/plugins.ts';
@@ -51,7 +51,5 @@ export type ImageBody = Static<typeof imageSchema>;
 
 export const knownImageFields: ReadonlySet<string> = new Set(Object.keys(imageSchema.properties));
 
-const check = createCheck(imageSchema);
-
-/** Whether every field of the body has its shape. `explain-issues.ts` explains the problems. */
-export const isImageBody = (body: unknown): body is ImageBody => check(body);
+/** Whether every field of the body has its shape. Removes nulls that stand for absent fields. `explain-issues.ts` explains the problems. */
+export const isImageBody = createLenientCheck(imageSchema);

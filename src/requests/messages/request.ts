@@ -3,6 +3,7 @@ import type { InputItem } from '../../domain/items.ts';
 import type { NativeRequest } from '../../domain/native.ts';
 import type { ReasoningSetting, TextSetting } from '../../domain/request.ts';
 import { isObject } from '../../schema/by-kind.ts';
+import { dropNulls } from '../../schema/drop-nulls.ts';
 import { explainIssues } from '../../schema/explain-issues.ts';
 import { Report, show } from '../../schema/report.ts';
 import { IgnoredFields } from '../ignored-fields.ts';
@@ -30,6 +31,7 @@ export function readMessagesRequest(body: MessagesBody, format: FormatHeaders, h
   }
   const read = readTranslated(translated, ignored, hints);
   read.request.native = native;
+  if (read.request.instructions === '') delete read.request.instructions;
   return read;
 }
 
@@ -65,7 +67,10 @@ function noteThread(error: GatewayError): GatewayError {
 }
 
 /** Reads the input of a checked body again. */
-export const readMessagesInput = (body: unknown): InputItem[] => writeMessagesInput(body as MessagesBody); // its check has passed
+export function readMessagesInput(body: unknown): InputItem[] {
+  dropNulls(messagesSchema, body);
+  return writeMessagesInput(body as MessagesBody); // its check has passed
+}
 
 /**
  * Returns a function that replaces the paths in a text by those of the body.
@@ -77,7 +82,9 @@ export function citeBody(body: () => unknown): (text: string) => string {
   return (text) => {
     if (!notes) {
       notes = new PathNotes();
-      translateBody(body() as MessagesBody, { version: undefined, betas: [] }, notes); // its check has passed
+      const again = body();
+      dropNulls(messagesSchema, again);
+      translateBody(again as MessagesBody, { version: undefined, betas: [] }, notes); // its check has passed
     }
     return notes.translateText(text);
   };
@@ -118,9 +125,9 @@ export function translateBody(body: MessagesBody, format: FormatHeaders, notes?:
   put('stream', body.stream, 'stream');
   put('user', body.metadata?.user_id, 'metadata.user_id');
   put('service_tier', readTier(body), 'service_tier');
-  // Blocks are messages of the input. Null keeps the system prompt of a preset from joining them.
+  // Blocks are messages of the input. The empty text keeps the system prompt of a preset from joining them.
   if (body.system !== undefined && body.system !== null)
-    written['instructions'] = typeof body.system === 'string' ? body.system : null;
+    written['instructions'] = typeof body.system === 'string' ? body.system : '';
   notes?.add('instructions', 'system');
   written['input'] = writeMessagesInput(body, notes);
   notes?.add('input', 'messages');

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { createCheck } from '../../schema/create-check.ts';
+import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { anyObject, cacheControl, maybe, oneOf } from '../../schema/shapes.ts';
 import { requestSchema } from '../responses/schema.ts';
 import { maxIdCharacters } from '../session-header.ts';
@@ -74,7 +74,5 @@ export type MessagesBody = Static<typeof messagesSchema>;
 /** The documented top-level fields. */
 export const messagesFields: ReadonlySet<string> = new Set(Object.keys(messagesSchema.properties));
 
-const check = createCheck(messagesSchema);
-
-/** Whether every field of the body has its shape. */
-export const isMessagesBody = (body: unknown): body is MessagesBody => check(body);
+/** Whether every field of the body has its shape. Removes nulls that stand for absent fields. */
+export const isMessagesBody = createLenientCheck(messagesSchema);

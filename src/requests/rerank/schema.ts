@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { createCheck } from '../../schema/create-check.ts';
+import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { maybe, trace } from '../../schema/shapes.ts';
 import { providerPreferences } from '../responses/schema/plugins.ts';
 import { maxIdCharacters } from '../session-header.ts';
@@ -26,7 +26,5 @@ export const rerankSchema = Type.Object({
 /** A body whose every field has its shape. */
 export type RerankBody = Static<typeof rerankSchema>;
 
-const check = createCheck(rerankSchema);
-
-/** Whether every field of the body has its shape. */
-export const isRerankBody = (body: unknown): body is RerankBody => check(body);
+/** Whether every field of the body has its shape. Removes nulls that stand for absent fields. */
+export const isRerankBody = createLenientCheck(rerankSchema);

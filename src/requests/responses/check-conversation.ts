@@ -17,9 +17,10 @@ function checkModel(body: Body, report: Report): void {
   if (lacksModel(body)) report.add('model', 'is missing: name a model in `model`, or several in `models`');
 }
 
-/** Whether no field of a body names a model. */
+/** Whether no field of a body names a model. The body may still have nulls for absent fields. */
 export const lacksModel = ({ model, models }: Body): boolean =>
-  model === undefined && (models === undefined || (Array.isArray(models) && models.length === 0));
+  (model === undefined || model === null) &&
+  (models === undefined || models === null || (Array.isArray(models) && models.length === 0));
 
 /** Checks the input of a request without a prompt template, which could replace the input. */
 function checkInput({ input, messages }: Body, report: Report): void {

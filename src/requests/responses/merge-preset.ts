@@ -6,8 +6,8 @@ import { isObject } from '../../schema/by-kind.ts';
 const reference = /^(.*?)@preset\/(.*)$/is;
 
 /**
- * Merges the preset that a body names into it. Every field of the body replaces the field of the preset; `tools` are
- * united. Changes the body in place.
+ * Merges the preset that a body names into it. Every field of the body replaces the field of the preset, unless it is
+ * null; `tools` are united. Changes the body in place.
  *
  * @param presets of the caller's workspace; undefined: it has none
  * @returns undefined if the body names no preset
@@ -24,11 +24,14 @@ export function mergePreset(body: Record<string, unknown>, presets: PresetTable 
   }
   const fields = JSON.parse(preset.fields) as Record<string, unknown>;
   for (const [field, value] of Object.entries(fields)) {
-    if (!(field in body)) body[field] = value;
+    if (isAbsent(body[field])) body[field] = value;
     else if (field === 'tools') body[field] = uniteTools(value, body[field]);
   }
   return { slug: preset.slug, version: preset.version };
 }
+
+/** Null means absent. @see docs/reference/http.md#null */
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
 interface Reference {
   path: 'model' | 'preset';
@@ -48,7 +51,6 @@ function takeReference(body: Record<string, unknown>): Reference | undefined {
     }
   }
   const match = typeof model === 'string' ? reference.exec(model) : null;
-  if (preset === null) delete body['preset'];
   const isNamed = typeof preset === 'string';
   if (match && isNamed && match[2]!.toLowerCase() !== preset.toLowerCase()) {
     issues.push(issueOf('preset', 'and `model` name two presets; name one.'));
@@ -119,7 +121,7 @@ function identify(tool: unknown): string {
 /** Whether a body may name a preset. Cheap, because every request is checked. */
 export function mayNamePreset(body: Record<string, unknown>): boolean {
   const { model, models } = body;
-  if (body['preset'] !== undefined) return true;
+  if (!isAbsent(body['preset'])) return true;
   if (typeof model === 'string' && model.includes('@')) return true;
   return Array.isArray(models) && models.some((slug) => typeof slug === 'string' && slug.includes('@'));
 }

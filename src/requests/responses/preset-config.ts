@@ -1,8 +1,9 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { dropNulls } from '../../schema/drop-nulls.ts';
 import type { ModulePlugins } from '../module-plugins.ts';
 import { checkRequest } from './check-request.ts';
-import { knownRequestFields } from './schema.ts';
+import { knownRequestFields, requestSchema } from './schema.ts';
 import { rejectUnsupportedFeatures } from './unsupported-features.ts';
 
 /** Fields of a request that belong to one conversation or one caller, so that a preset cannot have them. */
@@ -34,12 +35,14 @@ export const MAX_PRESET_BYTES = 256 * 1024;
 const ANY_MODEL = 'any/model';
 
 /**
- * Checks the fields of a preset with the rules of requests, except for those that need the conversation.
+ * Checks the fields of a preset with the rules of requests, except for those that need the conversation. Removes nulls,
+ * which stand for absent fields.
  *
  * @param modules the operator's plugins
  * @returns the problems; paths are relative to the config
  */
 export function checkPresetConfig(config: Record<string, unknown>, modules?: ModulePlugins): Issue[] {
+  dropNulls(requestSchema, config);
   const issues: Issue[] = [];
   for (const field of Object.keys(config)) {
     if (presetFields.includes(field)) continue;

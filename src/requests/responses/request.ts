@@ -4,6 +4,7 @@ import type { OtherSettings, ResponseRequest } from '../../domain/request.ts';
 import type { UsedPreset } from '../../domain/preset.ts';
 import type { SavedPlugin } from '../../domain/request-defaults.ts';
 import { isObject } from '../../schema/by-kind.ts';
+import { dropNulls } from '../../schema/drop-nulls.ts';
 import { Report } from '../../schema/report.ts';
 import { IgnoredFields } from '../ignored-fields.ts';
 import type { ModulePlugins } from '../module-plugins.ts';
@@ -13,12 +14,11 @@ import { lacksModel } from './check-conversation.ts';
 import { mayNamePreset, mergePreset } from './merge-preset.ts';
 import { addSavedPlugins } from './saved-plugins.ts';
 import { checkRequest, checkRules } from './check-request.ts';
-import { dropNulls } from './drop-nulls.ts';
 import { readFusion } from './fusion.ts';
 import { withoutLateTools } from './late-tools.ts';
 import { readOnline } from './online.ts';
 import { pluginFields } from './schema/plugins.ts';
-import { knownRequestFields, type RequestBody } from './schema.ts';
+import { knownRequestFields, type RequestBody, requestSchema } from './schema.ts';
 
 /**
  * Maximum and default of the server-tool steps of one request.
@@ -40,8 +40,6 @@ export interface ParsedRequest {
   preset: UsedPreset | undefined;
   /** Ids of the plugins that settings of the workspace turned on or changed. Undefined: none. */
   pluginDefaults: readonly string[] | undefined;
-  /** Whether nulls were removed from the input. Its bytes still contain them. */
-  hadNulls: boolean;
   /** Whether tools were moved from the input to `tools`. Its bytes still contain them. */
   hasLateTools: boolean;
 }
@@ -56,16 +54,13 @@ export interface ParsedRequest {
  */
 export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
   const named = isObject(body) ? nameModel(body, hints) : noModel;
-  let issues = checkRequest(body, hints.modules);
-  const hadNulls = issues.length > 0 && isObject(body) && dropNulls(body.input);
-  if (hadNulls) issues = checkRequest(body, hints.modules);
-  issues.push(...checkSessionId(hints.sessionId));
+  const issues = [...checkRequest(body, hints.modules), ...checkSessionId(hints.sessionId)];
   if (issues.length > 0) throw invalidRequest(issues);
   const checked = body as RequestBody; // checkRequest found no issue
 
   const ignored = new IgnoredFields();
   ignoreUnknown(checked, knownRequestFields, '', ignored);
-  return { ...settleRequest(checked, ignored, hints), ...named, hadNulls };
+  return { ...settleRequest(checked, ignored, hints), ...named };
 }
 
 /**
@@ -82,7 +77,7 @@ export function readTranslated(body: TranslatedBody, ignored: IgnoredFields, hin
   else checkRules(body as Record<string, unknown>, hints.modules, report);
   const issues = [...report.issues, ...checkSessionId(hints.sessionId)];
   if (issues.length > 0) throw invalidRequest(issues);
-  return { ...settleRequest(body, ignored, hints), ...named, hadNulls: false };
+  return { ...settleRequest(body, ignored, hints), ...named };
 }
 
 /** A body in the fields of `POST /responses`, and in those that only other APIs have. */
@@ -105,7 +100,7 @@ function settleRequest(
   checked: RequestBody,
   ignored: IgnoredFields,
   { sessionId, savedPlugins, modules }: RequestHints,
-): Omit<ParsedRequest, 'hadNulls' | keyof NamedModel> {
+): Omit<ParsedRequest, keyof NamedModel> {
   dropUnknownSettings(checked, ignored, modules);
   settleRoute(checked, ignored);
   if (checked.session_id === undefined && sessionId !== undefined && sessionId !== '') checked.session_id = sessionId;
@@ -147,9 +142,9 @@ const compression = 'context-compression';
  *
  * @param body parsed again
  */
-export function readInputAgain(body: unknown, changes: Pick<ParsedRequest, 'hadNulls' | 'hasLateTools'>): InputItem[] {
+export function readInputAgain(body: unknown, changes: Pick<ParsedRequest, 'hasLateTools'>): InputItem[] {
+  dropNulls(requestSchema, body);
   const { input } = body as RequestBody; // readRequest has checked it
-  if (changes.hadNulls) dropNulls(input);
   const items = readInput(input) as InputItem[]; // readRequest has checked it
   return changes.hasLateTools ? withoutLateTools(items) : items;
 }

@@ -409,7 +409,7 @@ const plugins: Example[] = [
   ['fusion', { tools: [{ type: 'x', parameters: { a: { b: 1 } } }] }, { preset: 'fast' }, 'preset'],
   ['moderation', {}, { enabled: 'no' }, 'enabled'],
   ['pareto-router', { max_price: 0 }, { max_price: -1 }, 'max_price'],
-  ['response-healing', { enabled: true }, { enabled: null }, 'enabled'],
+  ['response-healing', { enabled: null }, { enabled: 'yes' }, 'enabled'],
   ['switchyard-router', { algorithm: 'stage' }, { algorithm: 'best' }, 'algorithm'],
   ['web', { user_location: null }, { user_location: {} }, 'user_location.type'],
   ['web-fetch', { max_uses: 1 }, { blocked_domains: 'x' }, 'blocked_domains'],

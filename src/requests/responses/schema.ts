@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { createCheck } from '../../schema/create-check.ts';
+import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { byKind } from '../../schema/by-kind.ts';
 import { anyObject, cacheControl, mapOf, maybe, nullable, oneOf, reasoningEffort, trace } from '../../schema/shapes.ts';
 import { maxIdCharacters } from '../session-header.ts';
@@ -130,7 +130,5 @@ export type RequestBody = Static<typeof requestSchema>;
 /** The documented top-level fields. All others are named in `params.ignored_fields`. */
 export const knownRequestFields: ReadonlySet<string> = new Set(Object.keys(requestSchema.properties));
 
-const check = createCheck(requestSchema);
-
-/** Whether every field of the body has its shape. `explain-issues.ts` explains the problems. */
-export const isRequestBody = (body: unknown): body is RequestBody => check(body);
+/** Whether every field of the body has its shape. Removes nulls that stand for absent fields. `explain-issues.ts` explains the problems. */
+export const isRequestBody = createLenientCheck(requestSchema);
