@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
-import { loadCatalogRecords } from '../catalog/load-catalog.ts';
-import { buildEndpoints } from '../compose/build-endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { listEndpoints } from './list-endpoints.ts';
 import { colorize, type Terminal } from './terminal.ts';
 import { version } from './version.ts';
 
@@ -49,12 +48,9 @@ function writeFacts(
 }
 
 /** `openai (12 models and openai/*), simulator (9 models)`. */
-function listProviders({ config, dataDir }: LoadedConfig): string {
-  const { builtin, overrides } = config.catalog;
-  const records = loadCatalogRecords({ builtin, overrides, dataDir }, () => {}); // the gateway has logged its warnings
-  const { endpoints, providers } = buildEndpoints(config, records);
-  for (const provider of providers) void provider.close(true);
-  const models = Map.groupBy(endpoints, ({ provider }) => provider.id);
+function listProviders(loaded: LoadedConfig): string {
+  const { config } = loaded;
+  const models = Map.groupBy(listEndpoints(loaded), ({ provider }) => provider.id);
   const named = config.providers.slice(0, MAX_NAMED).map(({ id }) => {
     const slugs = [...new Set((models.get(id) ?? []).map(({ model }) => model))];
     const known = slugs.filter((slug) => !slug.includes('*'));

@@ -153,6 +153,27 @@ describe('headgate start', () => {
     expect(await again.running.exit).toBe(0);
   });
 
+  it.each([
+    ['OPENAI_API_KEY', 'openai/'],
+    ['VOYAGE_API_KEY', 'simulator/'], // it has only embeddings
+  ])('prints a first request that POST /responses accepts, with %s in the environment', async (variable, author) => {
+    const { running } = await startUp([], { [variable]: 'key' });
+    const body = /-d '(.*)'/.exec(running.stdout)![1]!;
+    write('body.json', body);
+    const { code, stdout } = await call(['explain', '--body', 'body.json'], { [variable]: 'key' });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(author) });
+  });
+
+  it('prints no first request if no provider generates text', async () => {
+    write(
+      'headgate.yaml',
+      'catalog: { simulator: false }\nproviders: [{ id: bfl, api_key: k, models: [{ model: bfl/flux-2-pro }] }]',
+    );
+    const { running } = await startUp();
+    expect(running.stdout).toContain('  inference   sk-rt-');
+    expect(running.stdout).not.toContain('curl');
+  });
+
   it('prints the public URL', async () => {
     const { running } = await startUp([], { HEADGATE_SERVER_PUBLIC_URL: 'https://models.example.com/' });
     expect(running.stdout).toContain('  Base URL   https://models.example.com/api/v1\n');

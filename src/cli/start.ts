@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import { builtinFiles } from '../catalog/load-catalog.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import {
   findLocalServers,
@@ -15,6 +14,8 @@ import { isPretty } from '../platform/telemetry/log-format.ts';
 import type { Primary } from '../workers/primary.ts';
 import { writeBanner } from './banner.ts';
 import { emptyCoreDumps } from './empty-core-dumps.ts';
+import { findTextModel } from './find-text-model.ts';
+import { listEndpoints } from './list-endpoints.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 /** Maximum duration of the search for model servers on this machine. */
@@ -105,7 +106,7 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
     const { url, firstKeys } = await gateway.start();
     // The URL and the keys are one write, so that a program that waits for the URL also gets the keys.
     terminal.stdout.write(
-      writeBanner(terminal, loaded, url) + (firstKeys ? writeFirstKeys(config, url, firstKeys) : ''),
+      writeBanner(terminal, loaded, url) + (firstKeys ? writeFirstKeys(loaded, url, firstKeys) : ''),
     );
     return gateway;
   } catch (error) {
@@ -115,43 +116,26 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
 }
 
 /** Writes the keys, which are shown only once. Text to copy is on separate lines. */
-function writeFirstKeys(config: Config, url: string, keys: { inference: string; management: string }): string {
+function writeFirstKeys(loaded: LoadedConfig, url: string, keys: { inference: string; management: string }): string {
+  const named = loaded.config.providers.flatMap(({ models }) => models.map(({ model }) => model));
+  const model = findTextModel(listEndpoints(loaded), named);
   return `
 This is the first start. It created two keys. They are shown only now, because only their hashes are stored.
 
   inference   ${keys.inference}
   management  ${keys.management}
 
-Try it:
+${model === undefined ? '' : writeFirstRequest(url, keys.inference, model)}`;
+}
+
+const writeFirstRequest = (url: string, key: string, model: string): string => `Try it:
 
 curl ${url}/api/v1/responses \\
-  -H 'Authorization: Bearer ${keys.inference}' \\
+  -H 'Authorization: Bearer ${key}' \\
   -H 'Content-Type: application/json' \\
-  -d '{"model": "${findFirstModel(config)}", "input": "Hello"}'
+  -d '{"model": "${model}", "input": "Hello"}'
 
 `;
-}
-
-/** Returns a model for the first request. */
-function findFirstModel({ providers }: Config): string {
-  const echo = 'simulator/echo';
-  const models = providers.flatMap((provider) =>
-    provider.models.map(({ model }) => (provider.wire === 'simulator' ? model.replace('simulator/*', echo) : model)),
-  );
-  const named = models.filter((model) => !model.includes('*') && !model.includes("'"));
-  const known = providers.flatMap(({ id, same_as: sameAs }) => findCheapest(sameAs ?? id) ?? []);
-  const [first] = [...named.filter((model) => model !== echo), ...known, ...named];
-  return first ?? (models[0] ?? '').replace('*', 'NAME-OF-A-MODEL');
-}
-
-/** Returns a model that the built-in catalog lists for a provider. */
-function findCheapest(provider: string): string | undefined {
-  const rows = builtinFiles.flatMap(({ endpoints = [] }) => endpoints.filter((row) => row.provider === provider));
-  const priced = rows.flatMap(({ model, usd_per_million: prices }) =>
-    prices?.prompt ? [{ model, usd: prices.prompt }] : [],
-  );
-  return priced.toSorted((a, b) => a.usd - b.usd)[0]?.model;
-}
 
 function explain(error: unknown, { server: { host, port } }: Config): CommandError {
   // Node's network and file system errors have a code.
