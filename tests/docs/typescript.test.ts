@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -57,6 +57,31 @@ async function compile(files: readonly { name: string; code: string }[]): Promis
     ({ stdout }: { stdout: string }) => stdout,
   );
 }
+
+it('the example of the README compiles in a new project with the packages that the README names', async () => {
+  const project = join(folder, 'new');
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const installed = [...readme.matchAll(/`npm install ([^`]+)`/g)].flatMap(([, words]) => words!.split(' '));
+  const names = installed.filter((word) => !word.startsWith('-'));
+  expect(names).toEqual(['openai', 'typescript', '@types/node']);
+  // Copies, because the compiler follows links to packages that the project does not have. npm adds `undici-types` itself.
+  for (const name of [...names.filter((one) => one !== 'typescript'), 'undici-types']) {
+    cpSync(join(root, 'node_modules', name), join(project, 'node_modules', name), {
+      recursive: true,
+      filter: (path) => !/\.m?js(\.map)?$/.test(path),
+    });
+  }
+  writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
+  const block = blocks.find(({ name }) => name.startsWith('README'))!;
+  writeFileSync(join(project, 'hello.ts'), block.code);
+  const run = (...args: string[]) => promisify(execFile)(process.execPath, [compiler, ...args], { cwd: project });
+  await run('--init');
+  const settings = join(project, 'tsconfig.json');
+  expect(readme).toContain('`"types": ["node"]`');
+  writeFileSync(settings, readFileSync(settings, 'utf8').replace('"types": []', '"types": ["node"]'));
+  const printed = await run('--noEmit').catch((error: { stdout: string }) => error);
+  expect(printed.stdout).toBe('');
+});
 
 it('every TypeScript example of the documentation compiles', async () => {
   expect(blocks.length).toBeGreaterThan(2);
