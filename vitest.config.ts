@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { measurePatience, patienceVariable } from './src/testing/patience.ts';
+import { findOtherMajors, otherMajors, readSpecifier } from './tests/clients/packages.ts';
 
 /** Tests beside the source that start servers, processes or databases. */
 const needServers = [
@@ -47,6 +48,17 @@ class SlowestFirst extends BaseSequencer {
 }
 
 const patience = measurePatience();
+/** Tests of clients of which only one major exists, or can do it. */
+const ofOneMajor = ['openai-tools', 'openrouter-agent'].map((name) => `tests/clients/${name}.test.ts`);
+/** Imports of the clients from the folder with their other majors, if it exists. */
+const other = findOtherMajors();
+const toOtherMajors =
+  'folder' in other
+    ? otherMajors.map(readSpecifier).map(({ name }) => ({
+        find: new RegExp(`^${name}(/.*)?$`),
+        replacement: `${join(other.folder, 'node_modules', name)}$1`,
+      }))
+    : [];
 
 export default defineConfig({
   test: {
@@ -89,6 +101,15 @@ export default defineConfig({
           name: 'full',
           include: [full, ...withLongTests],
           env: { HEADGATE_TEST_FULL: '1' },
+        },
+      },
+      {
+        extends: true,
+        resolve: { alias: toOtherMajors },
+        test: {
+          name: 'other-majors',
+          include: 'folder' in other ? ['tests/clients/*.test.ts'] : [],
+          exclude: [...configDefaults.exclude, ...ofOneMajor, full],
         },
       },
     ],

@@ -23,19 +23,22 @@ export interface ReasoningDetail {
  */
 export function writeReasoningDetails(item: ReasoningItem, first = 0, before?: string): ReasoningDetail[] {
   const details: ReasoningDetail[] = [];
-  const format = item.format ?? null;
-  const id = item.id ?? null;
-  for (const { text } of item.summary ?? []) details.push({ type: 'reasoning.summary', summary: text, format, id });
+  const origin = originOf(item);
+  for (const { text } of item.summary ?? []) details.push({ type: 'reasoning.summary', summary: text, ...origin });
   const parts = item.content ?? [];
-  parts.forEach(({ text }, index) => {
-    const signature = index === parts.length - 1 ? (item.signature ?? null) : null;
-    details.push({ type: 'reasoning.text', text, signature, format, id });
-  });
-  if (item.signature && parts.length === 0) {
-    details.push({ type: 'reasoning.text', text: '', signature: item.signature, format, id });
+  for (const { text } of parts) details.push({ type: 'reasoning.text', text, ...origin });
+  if (item.signature) {
+    if (parts.length === 0) details.push({ type: 'reasoning.text', text: '', ...origin });
+    details.at(-1)!.signature = item.signature;
   }
-  if (item.encrypted_content) details.push({ type: 'reasoning.encrypted', data: item.encrypted_content, format, id });
+  if (item.encrypted_content) details.push({ type: 'reasoning.encrypted', data: item.encrypted_content, ...origin });
   const isSealed = item.signature || item.encrypted_content;
   if (before !== undefined && isSealed) details.at(-1)!.tool_call_id = before;
   return details.map((detail, index) => ({ ...detail, index: first + index }));
 }
+
+/** Returns the fields that all blocks of an item have. One that is unknown is absent, not null. */
+export const originOf = ({ id, format }: ReasoningItem): Pick<ReasoningDetail, 'id' | 'format'> => ({
+  ...(format && { format }),
+  ...(id && { id }),
+});

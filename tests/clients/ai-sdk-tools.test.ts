@@ -123,7 +123,8 @@ describe.each(backEnds.all)('tools in the AI SDK with $kind', (backEnd) => {
 
   it('runs a custom tool with free text', async () => {
     const seen: string[] = [];
-    const write = openai.tools.customTool({ description: 'Writes SQL.' });
+    const named = { name: 'write_sql', description: 'Writes SQL.' }; // version 6 wants the name
+    const write = openai.tools.customTool(named);
     const turns = [{ calls: [{ name: 'write_sql', input: 'select 1;' }] }, { text: 'Done.' }];
 
     const result = await generateText({

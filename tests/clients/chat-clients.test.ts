@@ -2,7 +2,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { ChatOpenAI } from '@langchain/openai';
-import { generateText, isStepCount, streamText, tool as aiTool } from 'ai';
+import { generateText, stepCountIs, streamText, tool as aiTool } from 'ai';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { startBackEnds } from './back-end.ts';
@@ -81,7 +81,7 @@ describe.each(backEnds.all)('the openai-compatible provider of the AI SDK with $
       execute: ({ city }) => `${city} is sunny.`,
     }),
   };
-  const settings = { model: provider(model), tools, stopWhen: isStepCount(3), maxRetries: 0 };
+  const settings = { model: provider(model), tools, stopWhen: stepCountIs(3), maxRetries: 0 };
   const calls = [bern, { name: 'get_weather', input: { city: 'Olten' } }];
   const task = [
     { reasoning: 'I look it up.', calls },

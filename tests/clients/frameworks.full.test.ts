@@ -1,15 +1,17 @@
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { testGateway } from '../../src/testing/test-gateway.ts';
 import { examplesConfig, runExamples } from '../docs/run-examples.ts';
 import { startBackEnds } from './back-end.ts';
-import { findFrameworks } from './frameworks.ts';
+import { findFrameworks } from './packages.ts';
 
 process.env['MASTRA_TELEMETRY_DISABLED'] = '1';
 const found = findFrameworks();
-const load = 'load' in found ? found.load : undefined;
-const folder = 'load' in found ? found.folder : undefined;
+const folder = 'folder' in found ? found.folder : undefined;
+const load = folder === undefined ? undefined : importFrom(folder);
 const backEnds = load && (await startBackEnds());
 afterAll(() => backEnds?.close());
 
@@ -29,6 +31,12 @@ it.skipIf(!load)('the examples of the guide run, and print something', async () 
     await gateway.close();
   }
 });
+
+/** Imports modules of a folder with packages. */
+function importFrom(path: string): (specifier: string) => Promise<unknown> {
+  const { resolve } = createRequire(join(path, 'package.json'));
+  return (specifier) => import(pathToFileURL(resolve(specifier)).href);
+}
 
 // The parts of the frameworks that the tests use: their types are not installed.
 interface ToolCall {

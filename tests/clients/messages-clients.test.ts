@@ -1,7 +1,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { ChatAnthropic } from '@langchain/anthropic';
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
-import { generateText, isStepCount, streamText, tool } from 'ai';
+import { generateText, stepCountIs, streamText, tool } from 'ai';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { startBackEnds } from './back-end.ts';
@@ -34,7 +34,7 @@ describe.each(backEnds.all)('clients of the Messages API with $kind', (backEnd) 
       ...settings,
       prompt: backEnd.script('Weather?', ...task),
       tools: { get_weather: weather },
-      stopWhen: isStepCount(3),
+      stopWhen: stepCountIs(3),
       onStepFinish: ({ toolCalls }) => void cities.push(...toolCalls.map(({ input }) => input)),
     });
 

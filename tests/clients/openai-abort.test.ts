@@ -141,7 +141,8 @@ describe.each(chatty.all)('comments that keep a stream open, in the openai clien
     const stream = client.responses.stream({ model, input }).on('event', ({ type }) => types.push(type));
 
     await expect(stream.finalResponse()).rejects.toMatchObject({ code: 'provider_unavailable' });
-    expect(types).toEqual(['response.created', 'response.in_progress']);
+    const before = types.filter((type) => type !== 'error'); // version 6 of the client reports the error as an event
+    expect(before).toEqual(['response.created', 'response.in_progress']);
   });
 });
 

@@ -114,11 +114,11 @@ describe('the AI SDK', () => {
     };
     const ask = async (messages: ModelMessage[]) => {
       if (!isStreamed) {
-        const { text, responseMessages } = await generateText({ ...settings, messages });
-        return { text, messages: responseMessages };
+        const { text, response, responseMessages } = await generateText({ ...settings, messages });
+        return { text, messages: responseMessages ?? response.messages }; // version 6 has the second
       }
       const result = streamText({ ...settings, messages });
-      return { text: await result.text, messages: await result.responseMessages };
+      return { text: await result.text, messages: (await result.responseMessages) ?? (await result.response).messages };
     };
     const prompt = backEnd.script('Pumps and weather?', searching, asking, answering, again);
     const first = await ask([{ role: 'user', content: prompt }]);

@@ -1,6 +1,6 @@
 import type { DeltaEvent, OtherEvent, ResponseEvent } from '../../domain/events.ts';
 import type { OutputItem, ReasoningItem } from '../../domain/items.ts';
-import type { ReasoningDetail } from '../../domain/reasoning-details.ts';
+import { originOf, type ReasoningDetail } from '../../domain/reasoning-details.ts';
 import type { ResponseObject } from '../../domain/response.ts';
 import { DONE, type EventFormat, KEEP_ALIVE, quoteDelta } from '../../http/sse.ts';
 import { isTerminal } from '../../pipeline/events/fold-events.ts';
@@ -8,6 +8,7 @@ import type { ChatFacts } from './chat-facts.ts';
 import { writeChatFailure } from './errors.ts';
 import {
   addChatAnnotation,
+  appendFields,
   type ChatAnnotations,
   type ChatFinishReason,
   findCallId,
@@ -15,9 +16,9 @@ import {
   isClientCall,
   TEXT_GAP,
   writeChatUsage,
+  writeEnding,
   writeFinishReason,
   writeImage,
-  writeMetadata,
   writeToolCall,
 } from './write-parts.ts';
 
@@ -51,8 +52,6 @@ export class ChatChunkWriter implements EventFormat {
   /** A chunk up to its choices. */
   private head = '';
   private textHead = '';
-  private readonly tail: string;
-  private readonly textTail: string;
   /** `output_index` of the messages. Other items have texts, too, such as an advisor. */
   private readonly messages = new Set<number>();
   private readonly calls = new Map<number, OpenCall>();
@@ -76,9 +75,6 @@ export class ChatChunkWriter implements EventFormat {
   constructor(facts: ChatFacts) {
     this.facts = facts;
     this.model = facts.requested;
-    const usage = facts.includesUsage ? ',"usage":null' : '';
-    this.tail = `,"logprobs":null,"finish_reason":null,"native_finish_reason":null}]${usage}}\n\n`;
-    this.textTail = `}${this.tail}`;
   }
 
   write(event: ResponseEvent): string {
@@ -119,11 +115,11 @@ export class ChatChunkWriter implements EventFormat {
     this.model = response.model;
     this.head = `${this.writeHead()}{"index":0,"delta":`;
     this.textHead = `${this.head}{"content":`;
-    return `${this.head}{"role":"assistant","content":""}${this.tail}`;
+    return `${this.head}{"role":"assistant","content":""}${TAIL}`;
   }
 
   private writeDelta(delta: object): string {
-    return this.head + JSON.stringify(delta) + this.tail;
+    return this.head + JSON.stringify(delta) + TAIL;
   }
 
   private writeText(event: DeltaEvent): string {
@@ -135,8 +131,8 @@ export class ChatChunkWriter implements EventFormat {
     } else before += '"';
     this.length += delta.length;
     const quoted = quoteDelta(delta);
-    if (!logprobs?.length) return before + quoted.slice(1) + this.textTail;
-    return `${before}${quoted.slice(1)}},"logprobs":${JSON.stringify({ content: logprobs, refusal: null })}${this.tail.slice(NO_LOGPROBS)}`;
+    if (!logprobs?.length) return before + quoted.slice(1) + TEXT_TAIL;
+    return `${before}${quoted.slice(1)}},"logprobs":${JSON.stringify({ content: logprobs, refusal: null })}${TAIL.slice(NO_LOGPROBS)}`;
   }
 
   /** @returns the beginning of the string, with the gap after an earlier message */
@@ -175,7 +171,7 @@ export class ChatChunkWriter implements EventFormat {
       index,
       before: `${this.head}{"reasoning":`,
       middle: `,"reasoning_details":[{"type":"${type}",${fields},"${isSummary ? 'summary' : 'text'}":`,
-      after: `}]}${this.tail}`,
+      after: `}]}${TAIL}`,
     };
   }
 
@@ -190,13 +186,13 @@ export class ChatChunkWriter implements EventFormat {
     const index = this.callCount++;
     const call = writeToolCall(item);
     if (this.facts.hasLegacyCalls && item.type === 'function_call' && index === 0) {
-      this.calls.set(at, { before: `${this.head}{"function_call":{"arguments":`, after: `}}${this.tail}` });
+      this.calls.set(at, { before: `${this.head}{"function_call":{"arguments":`, after: `}}${TAIL}` });
       return this.writeDelta({ function_call: call['function'] });
     }
     const field = item.type === 'function_call' ? '"function":{"arguments":' : '"custom":{"input":';
     this.calls.set(at, {
       before: `${this.head}{"tool_calls":[{"index":${index},${field}`,
-      after: `}}]}${this.tail}`,
+      after: `}}]}${TAIL}`,
     });
     return this.writeDelta({ tool_calls: [{ index, ...call }] });
   }
@@ -229,14 +225,15 @@ export class ChatChunkWriter implements EventFormat {
 
   /** Writes the opaque fields of reasoning, which arrive last: the signature belongs to the last block of text. */
   private sealReasoning(item: ReasoningItem, at: number, before: string | undefined): string {
-    const { id = null, format = null, signature, encrypted_content: data } = item;
+    const { signature, encrypted_content: data } = item;
+    const origin = originOf(item);
     const details: ReasoningDetail[] = [];
     if (signature) {
       const last = this.blocks.get(`${at}/c/${(item.content?.length ?? 0) - 1}`);
       const index = last?.index ?? this.blockCount++;
-      details.push({ type: 'reasoning.text', id, index, text: '', signature, format });
+      details.push({ type: 'reasoning.text', index, text: '', signature, ...origin });
     }
-    if (data) details.push({ type: 'reasoning.encrypted', id, index: this.blockCount++, data, format });
+    if (data) details.push({ type: 'reasoning.encrypted', index: this.blockCount++, data, ...origin });
     if (before !== undefined && details.length > 0) details.at(-1)!.tool_call_id = before;
     return details.length === 0 ? '' : this.writeDelta({ reasoning_details: details });
   }
@@ -260,15 +257,11 @@ export class ChatChunkWriter implements EventFormat {
   private writeEnd(response: ResponseObject): string {
     const { facts } = this;
     const reason = writeFinishReason(response, facts.hasLegacyCalls);
-    const ending = {
-      service_tier: response.service_tier,
-      ...writeMetadata(response, facts),
-    };
     const choice = this.writeChoice(reason, facts.findNativeReason() ?? null);
-    if (!facts.includesUsage) return `${this.writeHead()}${choice}],${JSON.stringify(ending).slice(1)}\n\n`;
-    const usage = response.usage && writeChatUsage(response.usage);
-    const last = JSON.stringify({ usage, ...ending }).slice(1);
-    return `${this.writeHead()}${choice}],"usage":null}\n\n${this.writeHead()}],${last}\n\n`;
+    const ending = writeEnding(response, facts);
+    if (!facts.includesUsage) return `${this.writeHead()}${choice}]${appendFields(ending)}\n\n`;
+    const last = appendFields({ ...(response.usage && { usage: writeChatUsage(response.usage) }), ...ending });
+    return `${this.writeHead()}${choice}]}\n\n${this.writeHead()}]${last}\n\n`;
   }
 
   /**
@@ -279,8 +272,8 @@ export class ChatChunkWriter implements EventFormat {
     const failure = writeChatFailure(response, this.facts);
     const choice = this.writeChoice('error', null);
     const usage = response.usage && { usage: writeChatUsage(response.usage) };
-    const rest = JSON.stringify({ ...failure, ...usage, ...writeMetadata(response, this.facts) }).slice(1);
-    return `${this.writeHead()}${choice}],${rest}\n\ndata: ${JSON.stringify(failure)}\n\n`;
+    const rest = appendFields({ ...failure, ...usage, ...writeEnding(response, this.facts) });
+    return `${this.writeHead()}${choice}]${rest}\n\ndata: ${JSON.stringify(failure)}\n\n`;
   }
 
   private writeChoice(reason: ChatFinishReason, native: string | null): string {
@@ -289,6 +282,9 @@ export class ChatChunkWriter implements EventFormat {
   }
 }
 
+/** The end of a chunk before the last one. `usage` is absent there, not null, because some clients reject null. */
+const TAIL = ',"logprobs":null,"finish_reason":null,"native_finish_reason":null}]}\n\n';
+const TEXT_TAIL = `}${TAIL}`;
 const NO_LOGPROBS = ',"logprobs":null'.length;
 
 interface ItemEvent extends OtherEvent {

@@ -12,9 +12,9 @@ import {
   TEXT_GAP,
   partsOfItem,
   writeChatUsage,
+  writeEnding,
   writeFinishReason,
   writeImage,
-  writeMetadata,
   writeToolCall,
 } from './write-parts.ts';
 
@@ -39,6 +39,7 @@ export function writeCompletion(response: ResponseObject, facts: ChatFacts): obj
     created: facts.created,
     model: response.model,
     provider: facts.findProvider(),
+    system_fingerprint: null, // clients of this format require it
     choices: [
       {
         index: 0,
@@ -48,9 +49,8 @@ export function writeCompletion(response: ResponseObject, facts: ChatFacts): obj
         native_finish_reason: facts.findNativeReason() ?? null,
       },
     ],
-    usage: response.usage && writeChatUsage(response.usage),
-    service_tier: response.service_tier,
-    ...writeMetadata(response, facts),
+    ...(response.usage && { usage: writeChatUsage(response.usage) }),
+    ...writeEnding(response, facts),
   };
 }
 

@@ -2,7 +2,6 @@ import { type RenameFields, renameMetadata } from '../../requests/rename-fields.
 import { isObject } from '../../schema/by-kind.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { ResponseObject } from '../../domain/response.ts';
-import type { RouterMetadata } from '../../domain/router-metadata.ts';
 import type { WireUsage } from '../../domain/usage.ts';
 import { readGeneratedImage } from '../../domain/generated-image.ts';
 
@@ -23,6 +22,7 @@ export interface ChatUsage {
 /** @see docs/reference/chat-completions.md#usage */
 export function writeChatUsage(usage: WireUsage): ChatUsage {
   const { input_tokens, output_tokens, total_tokens, input_tokens_details, output_tokens_details, ...rest } = usage;
+  const { cost_details: costs } = rest;
   return {
     prompt_tokens: input_tokens,
     completion_tokens: output_tokens,
@@ -30,8 +30,23 @@ export function writeChatUsage(usage: WireUsage): ChatUsage {
     prompt_tokens_details: input_tokens_details,
     completion_tokens_details: output_tokens_details,
     ...rest,
+    ...(costs && { cost_details: writeCostDetails(costs) }),
   };
 }
+
+function writeCostDetails(costs: NonNullable<WireUsage['cost_details']>): Record<string, number> {
+  const { upstream_inference_input_cost: input, upstream_inference_output_cost: output, ...rest } = costs;
+  return { upstream_inference_prompt_cost: input, upstream_inference_completions_cost: output, ...rest };
+}
+
+/** Writes the fields behind the choices. They are absent, not null, if there is nothing to say. */
+export const writeEnding = (
+  { service_tier: tier, router_metadata: metadata }: ResponseObject,
+  { rename }: { rename: RenameFields },
+): Record<string, unknown> => ({
+  ...(tier !== null && { service_tier: tier }),
+  ...(metadata && { router_metadata: renameMetadata(metadata, rename) }),
+});
 
 export type ChatFinishReason = 'stop' | 'tool_calls' | 'function_call' | 'length' | 'content_filter' | 'error';
 
@@ -110,8 +125,8 @@ export const partsOfItem = (item: OutputItem, field: 'content' | 'summary'): Rec
   return Array.isArray(parts) ? parts.filter(isObject) : [];
 };
 
-/** Writes the metadata if the caller requested it. */
-export const writeMetadata = (
-  { router_metadata: metadata }: ResponseObject,
-  { rename }: { rename: RenameFields },
-): { router_metadata: RouterMetadata } | undefined => metadata && { router_metadata: renameMetadata(metadata, rename) };
+/** Writes fields behind the others of an object, and closes the object. */
+export function appendFields(fields: object): string {
+  const json = JSON.stringify(fields);
+  return json === '{}' ? json.slice(1) : `,${json.slice(1)}`;
+}

@@ -6,11 +6,12 @@ import { isTerminal } from '../../pipeline/events/fold-events.ts';
 import type { ChatFacts } from '../chat-completions/chat-facts.ts';
 import { writeChatFailure } from '../chat-completions/errors.ts';
 import {
+  appendFields,
   partsOfItem,
   TEXT_GAP,
   writeChatUsage,
+  writeEnding,
   writeFinishReason,
-  writeMetadata,
 } from '../chat-completions/write-parts.ts';
 
 /** Log probabilities in the older form: one list for each field. */
@@ -47,9 +48,8 @@ export function writeTextCompletion(response: ResponseObject, facts: ChatFacts):
         native_finish_reason: facts.findNativeReason() ?? null,
       },
     ],
-    usage: response.usage && writeChatUsage(response.usage),
-    service_tier: response.service_tier,
-    ...writeMetadata(response, facts),
+    ...(response.usage && { usage: writeChatUsage(response.usage) }),
+    ...writeEnding(response, facts),
   };
 }
 
@@ -173,11 +173,10 @@ export class TextChunkWriter implements EventFormat {
     };
     const ending = {
       ...failure,
-      ...((facts.includesUsage || isFailed) && { usage: response.usage && writeChatUsage(response.usage) }),
-      service_tier: response.service_tier,
-      ...writeMetadata(response, facts),
+      ...((facts.includesUsage || isFailed) && response.usage && { usage: writeChatUsage(response.usage) }),
+      ...writeEnding(response, facts),
     };
-    const last = `${this.writeHead()}${JSON.stringify(choice)}],${JSON.stringify(ending).slice(1)}\n\n`;
+    const last = `${this.writeHead()}${JSON.stringify(choice)}]${appendFields(ending)}\n\n`;
     return failure ? `${last}data: ${JSON.stringify(failure)}\n\n` : last; // choice 608
   }
 }

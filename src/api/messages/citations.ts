@@ -17,7 +17,7 @@ export function writeCitation(annotation: Fields): Fields {
     return {
       type: 'web_search_result_location',
       url,
-      title: title ?? null,
+      title: title ?? '', // the format allows null, and clients reject it
       cited_text: cited,
       encrypted_index: '',
       start_index: start,

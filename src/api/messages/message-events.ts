@@ -185,7 +185,7 @@ export class MessageEvents {
 
   private textBlock(event: Event): OpenBlock {
     const key = partKey(event);
-    return this.open.get(key) ?? this.openBlock(key, 'text', { type: 'text', text: '', citations: null });
+    return this.open.get(key) ?? this.openBlock(key, 'text', { type: 'text', text: '' });
   }
 
   /** The parts of a summary and of raw reasoning are one text. */

@@ -70,7 +70,7 @@ export class MessageFold {
   private addCitation(block: ContentBlock, citation: unknown): void {
     let list = this.citations.get(block);
     if (!list) {
-      list = [...((block['citations'] as unknown[] | null) ?? [])];
+      list = [...((block['citations'] as unknown[] | undefined) ?? [])];
       block['citations'] = list;
       this.citations.set(block, list);
     }

@@ -128,7 +128,7 @@ export function createModelsHandlers(
           name: model.name,
           created: model.created,
           description: model.description ?? '',
-          architecture: writeArchitecture(row, row.isRouter ? 'Router' : undefined),
+          architecture: { tokenizer: null, ...writeArchitecture(row, row.isRouter ? 'Router' : undefined) },
           endpoints: row.endpoints.map((endpoint) => writeEndpoint(endpoint, served, health)),
         },
       };

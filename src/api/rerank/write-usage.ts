@@ -2,7 +2,7 @@ import { totalOf, usdOf } from '../../metering/cost.ts';
 import type { RetrievalRun } from '../../pipeline/run/retrieval-run.ts';
 import { committedOf } from '../../pipeline/run/step.ts';
 
-/** Writes `usage` of embeddings and of a rerank. `cost` is null if no price is known. */
+/** Writes `usage` of embeddings and of a rerank. `cost` is absent if no price is known: clients of these formats reject null. */
 export function writeRetrievalUsage(run: RetrievalRun): Record<string, unknown> {
   const { inputTokens, special } = run.usage!; // the run is recorded
   const cost = run.cost!;
@@ -14,7 +14,7 @@ export function writeRetrievalUsage(run: RetrievalRun): Record<string, unknown> 
     ...(special?.inputImageTokens !== undefined && {
       prompt_tokens_details: { image_tokens: special.inputImageTokens },
     }),
-    cost: cost.priced ? usdOf(totalOf(cost)) : null,
+    ...(cost.priced && { cost: usdOf(totalOf(cost)) }),
     is_byok: committedOf(run)?.endpoint.workspace !== undefined,
   };
 }

@@ -42,6 +42,7 @@ export const completionObject = named(
     created: seconds,
     model: text,
     provider: Type.Optional(text),
+    system_fingerprint: Type.Null(),
     choices: Type.Array(
       Type.Object({
         index: Type.Integer(),
@@ -51,8 +52,8 @@ export const completionObject = named(
         native_finish_reason: textOrNull,
       }),
     ),
-    usage: nullable(chatUsage),
-    service_tier: Type.Optional(textOrNull),
+    usage: Type.Optional(chatUsage),
+    service_tier: Type.Optional(text),
     router_metadata: Type.Optional(routerMetadata),
   }),
 );
@@ -76,8 +77,8 @@ export const textCompletionObject = named(
         native_finish_reason: textOrNull,
       }),
     ),
-    usage: nullable(chatUsage),
-    service_tier: Type.Optional(textOrNull),
+    usage: Type.Optional(chatUsage),
+    service_tier: Type.Optional(text),
     router_metadata: Type.Optional(routerMetadata),
   }),
 );

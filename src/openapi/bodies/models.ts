@@ -19,7 +19,7 @@ const architecture = Type.Object({
   modality: textOrNull,
   input_modalities: Type.Array(text),
   output_modalities: Type.Array(text),
-  tokenizer: Type.Optional(text),
+  tokenizer: Type.Optional(textOrNull),
   instruct_type: Type.Null(),
 });
 

@@ -11,7 +11,7 @@ const usage = named(
     total_tokens: count,
     search_units: Type.Optional(count),
     prompt_tokens_details: Type.Optional(Type.Object({ image_tokens: count })),
-    cost: Type.Union([number, Type.Null()], { description: 'USD. Null: no price is known.' }),
+    cost: Type.Optional(Type.Number({ description: 'USD. Absent: no price is known.' })),
     is_byok: flag,
   }),
 );
