@@ -6,7 +6,7 @@ export const frameworks = ['@llamaindex/core@0.6.23', '@llamaindex/openai@0.4.23
 
 /**
  * The other major version of each client that is in use: package.json has one, and applications have both. The tests of
- * this folder run with them as well. See `other-majors` in vitest.config.ts.
+ * this folder run with them as well, in the project `other-majors` of Vitest.
  */
 export const otherMajors = [
   '@ai-sdk/anthropic@3.0.138',
