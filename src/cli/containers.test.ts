@@ -41,6 +41,7 @@ beforeAll(async () => {
       maxRunning: 9,
       maxRunningTotal: 9,
       idleMs: 60_000,
+      owner: 'member',
       price: { perSecondNanoUsd: 0n, minSeconds: 0 },
     }),
   });
@@ -65,9 +66,9 @@ const succeed = async (...args: string[]): Promise<string> => {
   return stdout;
 };
 
-async function run(id: string, command: FakeCommand) {
+async function run(id: string, command: FakeCommand, memberId = 'ada') {
   const { signal } = new AbortController();
-  const caller = { keyHash: 'k', keyName: 'k', kind: 'member', workspaceId: 'w1', memberId: 'ada' } as const;
+  const caller = { keyHash: 'k', keyName: 'k', kind: 'member', workspaceId: 'w1', memberId } as const;
   const container = await containers.open(caller, { id, compute: 'bash', signal });
   return container.run({ command: JSON.stringify(command), timeoutMs: 60_000, maxOutputLength: 100, signal });
 }
@@ -85,10 +86,10 @@ describe('headgate containers', () => {
 
   it('lists containers and their files, and never lets a name steer the terminal', async () => {
     await run('sess_a', { write: { 'out/a.csv': 'a,b', 'bad\u001b[31m\nname': '1' } });
-    expect(await succeed('list')).toMatch(/sess_a +bash +3 +4 +just now/);
+    expect(await succeed('list')).toMatch(/sess_a@member:ada +bash +3 +4 +just now/);
     expect(JSON.parse(await succeed('list', '--json'))).toEqual([
       {
-        id: 'sess_a',
+        id: 'sess_a@member:ada',
         created_at: expect.any(String),
         used_at: expect.any(String),
         bytes: 4,
@@ -105,6 +106,18 @@ describe('headgate containers', () => {
     ]);
   });
 
+  it('needs the owner only if several callers have a container of the id', async () => {
+    for (const id of ['sess_m', 'sess_m-1', 'sess_mm']) await run(id, { write: { [id]: '1' } });
+    expect(JSON.parse(await succeed('files', 'sess_m', '--json'))).toMatchObject([{ path: 'sess_m' }]);
+    await run('sess_m', { write: { b: '1' } }, 'bob');
+    expect(await call('files', 'sess_m')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Several callers have a container "sess_m"'),
+    });
+    expect(JSON.parse(await succeed('files', 'sess_m@member:bob', '--json'))).toMatchObject([{ path: 'b' }]);
+    for (const id of ['sess_m@member:bob', 'sess_m', 'sess_m-1', 'sess_mm']) await succeed('rm', id);
+  });
+
   it('stops a container after its commands, and keeps its files', async () => {
     const running = run('sess_b', { waitFor: 'go', write: { a: '1' } });
     await driver.reached('go');
@@ -113,7 +126,7 @@ describe('headgate containers', () => {
     await running;
     expect(await stopping).toBe('Stopped sess_b (1 sandbox).\n');
     expect(await succeed('stop', 'sess_b')).toBe('The container sess_b is not running.\n');
-    expect(await succeed('list')).toMatch(/sess_b +- +1 +1/);
+    expect(await succeed('list')).toMatch(/sess_b@member:ada +- +1 +1/);
   });
 
   it('ends commands with --now', async () => {
@@ -126,7 +139,7 @@ describe('headgate containers', () => {
 
   it('removes a container with its files', async () => {
     await run('sess_d', { write: { a: 'content' } });
-    const { key } = (await storage.containers.findContainer('w1', 'sess_d'))!;
+    const { key } = (await storage.containers.findContainer('w1', 'sess_d@member:ada'))!;
     expect(await succeed('rm', 'sess_d')).toBe('Deleted sess_d.\n');
     expect(await succeed('list')).not.toContain('sess_d');
     expect(await storage.containers.listEntries({ containerKey: key, after: { version: 0 }, limit: 9 })).toEqual([]);

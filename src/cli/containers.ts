@@ -5,6 +5,7 @@ import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { decodePath } from '../management/containers/container-file-id.ts';
 import { listContainerFiles } from '../management/containers/container-files.ts';
+import { prefixRows } from '../management/containers/container-place.ts';
 import { deleteContainer } from '../management/containers/sweep-containers.ts';
 import { writeTime } from '../management/write-time.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -110,13 +111,13 @@ export async function printContainerFiles(
 ): Promise<void> {
   const { stdout } = terminal;
   const found = await withContainers(terminal, config, options, async (place) => {
-    await findContainer(place, id);
+    const { id: storedId } = await findContainer(place, id);
     const all: { path: string; bytes: number; saved_at: string }[] = [];
     for (let after: string | undefined; ; ) {
       const query = { after, limit: PAGE };
       const { files, nextId } = await listContainerFiles(
         { containers: place.store },
-        { workspaceId: place.workspaceId, containerId: id },
+        { workspaceId: place.workspaceId, containerId: storedId, storedId },
         query,
       );
       for (const { path, bytes, savedAtMs } of files) {
@@ -175,11 +176,16 @@ export async function removeContainer(
   terminal.stdout.write(`Deleted ${id}.\n`);
 }
 
-/** @throws {CommandError} */
+/** Finds a container by the id that the list shows, or that callers use if only one of them has it. @throws {CommandError} */
 async function findContainer({ store, workspaceId }: Place, id: string): Promise<ContainerRecord> {
-  const found = await store.findContainer(workspaceId, id);
-  if (found) return found;
-  throw new CommandError(`There is no container "${id}"; see "headgate containers list".`);
+  const exact = await store.findContainer(workspaceId, id);
+  if (exact) return exact;
+  const prefix = prefixRows(id);
+  const next = await store.listContainers({ workspaceId, after: prefix, limit: 2 });
+  const [found, another] = next.filter(({ id: storedId }) => storedId.startsWith(prefix));
+  if (!found) throw new CommandError(`There is no container "${id}"; see "headgate containers list".`);
+  if (!another) return found;
+  throw new CommandError(`Several callers have a container "${id}"; name one of "headgate containers list".`);
 }
 
 /** @returns the number of sandboxes @throws {CommandError} if they do not stop */

@@ -242,7 +242,11 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         findVendorAccount: (vendor, workspaceId) => findVendorAccount(config(), models(), vendor, workspaceId),
         requestMs: () => config().timeouts.request_ms,
       }),
-      ...createContainerHandlers({ containers: storage.containers, files: parts.files }),
+      ...createContainerHandlers({
+        containers: storage.containers,
+        files: parts.files,
+        owner: () => config().tools.sandbox.owner,
+      }),
       ...createVaultHandlers({ ...parts.vault, interns: storage.interns, deadlineMs }),
 
       showHome,

@@ -121,6 +121,7 @@ function readContainerSettings(config: Config): ContainerSettings {
     maxRunning: sandbox.max_running,
     maxRunningTotal: sandbox.max_running_total,
     idleMs: sandbox.idle_seconds * 1000,
+    owner: sandbox.owner,
     price: { perSecondNanoUsd: nanoUsdOf(sandbox.price_per_second), minSeconds: sandbox.min_seconds },
   };
 }

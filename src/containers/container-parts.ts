@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { ContainerOwner } from '../management/containers/container-place.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import type { Bus } from '../platform/bus/bus.ts';
 import type { SecretRelease } from '../platform/egress/secret-release.ts';
@@ -33,6 +34,8 @@ export interface ContainerSettings {
   /** Maximum running sandboxes of this process. */
   maxRunningTotal: number;
   idleMs: number;
+  /** Who uses a container that a caller creates. */
+  owner: ContainerOwner;
   price: Containers['price'];
 }
 

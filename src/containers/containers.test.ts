@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../domain/caller.ts';
 import { createTimedId } from '../domain/ids.ts';
+import { findContainerAt, placeContainer } from '../management/containers/container-place.ts';
 import { createFile } from '../management/files/create-file.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import { createBus } from '../platform/bus/bus.ts';
@@ -39,6 +40,7 @@ const settings: ContainerSettings = {
   maxRunning: 3,
   maxRunningTotal: 5,
   idleMs: 60_000,
+  owner: 'member',
   price: { perSecondNanoUsd: 0n, minSeconds: 30 },
 };
 
@@ -105,14 +107,15 @@ async function openHost() {
       containers.open(by, { id, compute: 'bash', signal: new AbortController().signal, ...more });
     return { driver, containers, open, logged, counts };
   }
-  const list = async (id: string): Promise<Record<string, number>> => {
-    const container = await storage.containers.findContainer(workspaceId, id);
+  const find = (id: string, by = caller) => findContainerAt(storage.containers, placeContainer(by, id, 'member'));
+  const list = async (id: string, by = caller): Promise<Record<string, number>> => {
+    const container = await find(id, by);
     if (!container) return {};
     const query = { containerKey: container.key, limit: 1000, maxScanned: 10_000 };
     const page = await storage.containers.listFiles(query);
     return Object.fromEntries(page.files.map(({ path, bytes }) => [path, bytes]));
   };
-  return { storage, disk, files, failing, caller, createCaller, workspaceId, openProcess, list };
+  return { storage, disk, files, failing, caller, createCaller, workspaceId, openProcess, find, list };
 }
 
 const run = (
@@ -218,6 +221,75 @@ describe('containers', () => {
     expect((await run(bash, { print: 'dir/b' })).stdout).toBe('b');
     expect((await run(shell, { print: 'dir/b' })).stdout).toBe('b');
     expect(await list('c')).toEqual({ 'dir/b': 1 });
+  });
+
+  it('belong to the member, to the organization or to the intern whose key has created them', async () => {
+    const { openProcess, createCaller, list } = await openHost();
+    const { open, driver } = openProcess({ maxRunningTotal: 9 });
+    const callers = [
+      createCaller(),
+      createCaller({ memberId: 'bob' }),
+      createCaller({ memberId: 'organization' }),
+      createCaller({ memberId: 'ada@member:bob' }),
+      createCaller({ internId: 'ada' }),
+      createCaller({ kind: 'organization', memberId: null }),
+    ];
+    for (const [index, by] of callers.entries()) {
+      expect(await list('c', by)).toEqual({});
+      const container = await open('c', {}, by);
+      expect((await run(container, { print: 'a' })).stdout).toBe('');
+      const { files } = await run(container, { write: { a: 'x'.repeat(index + 1) } });
+      expect(files).toEqual([cite('c', 'a')]);
+    }
+    for (const [index, by] of callers.entries()) expect(await list('c', by)).toEqual({ a: index + 1 });
+    expect(driver.running.size).toBe(callers.length);
+    const otherKey = createCaller({ keyHash: 'another key of ada' });
+    expect((await run(await open('c', {}, otherKey), { print: 'a' })).stdout).toBe('x');
+    expect(driver.running.size).toBe(callers.length);
+  });
+
+  it('belong to the workspace if the operator wants it', async () => {
+    const { openProcess, createCaller, storage, workspaceId } = await openHost();
+    const { open, driver } = openProcess({ owner: 'workspace' });
+    await run(await open('c'), { write: { a: 'one' } });
+    const bob = createCaller({ memberId: 'bob' });
+    expect((await run(await open('c', {}, bob), { print: 'a' })).stdout).toBe('one');
+    expect(driver.running.size).toBe(1);
+    expect(await storage.containers.findContainer(workspaceId, 'c')).toMatchObject({ entries: 1 });
+    const elsewhere = createCaller({ workspaceId: 'w2' });
+    expect((await run(await open('c', {}, elsewhere), { print: 'a' })).stdout).toBe('');
+  });
+
+  it('of the workspace stay as they are, and each member who uses one continues with a copy', async () => {
+    const { openProcess, createCaller, list } = await openHost();
+    const large = 'x'.repeat(1_500_000);
+    const before = openProcess({ owner: 'workspace' });
+    await run(await before.open('c'), {
+      write: { 'dir/a': 'one', b: 'two', large },
+      makeFolders: ['empty'],
+      link: { link: 'b' },
+    });
+    const [first] = before.driver.running.values();
+    const paths = first!.listPaths();
+    await before.containers.close();
+
+    const bob = createCaller({ memberId: 'bob' });
+    const all = { 'dir/a': 3, b: 3, large: 1_500_000 };
+    for (const by of [undefined, bob]) expect(await list('c', by)).toEqual(all);
+    const { open, driver } = openProcess();
+    const container = await open('c');
+    expect([...driver.running.values()][0]!.listPaths()).toEqual(paths);
+    const done = await run(container, { print: 'dir/a', write: { mine: '1' }, remove: ['b'] });
+    expect(done).toMatchObject({ stdout: 'one', files: [cite('c', 'mine')] });
+    expect((await container.read('large', 3_000_000))?.toString()).toBe(large);
+    expect(await list('c')).toEqual({ 'dir/a': 3, large: 1_500_000, mine: 1 });
+    expect(await list('c', bob)).toEqual(all);
+    await run(await open('c', {}, bob), { remove: ['dir', 'large', 'b', 'empty', 'link'] });
+    expect(await list('c', bob)).toEqual({});
+
+    await driver.close();
+    await openProcess().open('c', {}, bob);
+    expect(await list('c', bob)).toEqual({}); // it has its own files now, although there are none
   });
 
   it('save changes of failed, timed-out and cancelled commands', async () => {
@@ -362,7 +434,7 @@ describe('containers', () => {
 
   it('are limited for a member in all processes, and for a process', async () => {
     const { openProcess, createCaller } = await openHost();
-    const [one, two] = [openProcess(), openProcess()];
+    const [one, two] = [openProcess({ maxRunningTotal: 6 }), openProcess()];
     for (const id of ['a', 'b']) await one.open(id);
     await two.open('c');
     await expect(two.open('d')).rejects.toThrow(/^3 containers are running.*tools\.sandbox\.max_running/);
@@ -449,10 +521,10 @@ describe('containers', () => {
   });
 
   it('refuse the save of a sandbox whose lease another one has', async () => {
-    const { openProcess, storage, list, workspaceId } = await openHost();
+    const { openProcess, storage, list, find } = await openHost();
     const { open, driver, counts, logged } = openProcess();
     const container = await open('c');
-    const { key } = (await storage.containers.findContainer(workspaceId, 'c'))!;
+    const { key } = (await find('c'))!;
     const running = run(container, { waitFor: 'go', write: { a: '1' } });
     await driver.reached('go');
     await storage.containers.releaseAllLeases();
@@ -470,13 +542,13 @@ describe('containers', () => {
   });
 
   it('report a container that was removed while it ran, and create it again', async () => {
-    const { openProcess, storage, list, workspaceId } = await openHost();
+    const { openProcess, storage, list, find } = await openHost();
     const { open, driver } = openProcess();
     const container = await open('c');
     await run(container, { write: { old: '1' } });
     const running = run(container, { waitFor: 'go', write: { a: '1' } });
     await driver.reached('go');
-    await storage.containers.deleteContainer((await storage.containers.findContainer(workspaceId, 'c'))!.key);
+    await storage.containers.deleteContainer((await find('c'))!.key);
     driver.pass('go');
     await expect(running).rejects.toThrow('The container was removed while the command ran');
     await run(container, { write: { b: '2' } });

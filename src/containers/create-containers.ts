@@ -6,6 +6,7 @@ import {
   isVisiblePath,
   writeContainerFileId,
 } from '../management/containers/container-file-id.ts';
+import { placeContainer } from '../management/containers/container-place.ts';
 import type { SandboxEntry } from '../platform/sandbox/sandbox.ts';
 import { callStore } from '../platform/storage/call-store.ts';
 import type { ByteText } from '../platform/storage/ports/containers.ts';
@@ -119,11 +120,12 @@ export function createContainers(parts: ContainersParts): RunningContainers {
       );
       return found.flat();
     },
-    async findConflict({ workspaceId }, { id, compute, network }) {
+    async findConflict(caller, { id, compute, network }) {
       // Probes the driver while the model works. A failure is reported by the call of the tool. choice 756
       checkDriver().catch(() => {});
       const running = await callStore(async () => {
-        const container = await store.findContainer(workspaceId, id);
+        const { workspaceId, storedId } = placeContainer(caller, id, settings().owner);
+        const container = await store.findContainer(workspaceId, storedId);
         const leases = container ? await store.listLeases(container.key, now()) : [];
         return leases.find((lease) => lease.compute === compute);
       });

@@ -95,11 +95,17 @@ export class HomeSync {
   async restore(version: number): Promise<void> {
     this.seen = version;
     if (version === 0) return;
-    await this.parts.sandbox.write(this.listSaved());
+    await this.parts.sandbox.write(this.listSaved(this.parts.containerKey));
     for await (const batch of this.parts.sandbox.listFiles()) {
       for (const { path, stamp, bytes } of batch) this.known.set(path.toString('latin1'), { stamp, bytes });
       await nextTurn();
     }
+  }
+
+  /** Copies the saved files of another container to the home folder, which is empty, and saves them. */
+  async adopt(containerKey: string): Promise<void> {
+    await this.parts.sandbox.write(this.listSaved(containerKey));
+    await this.save();
   }
 
   /** Writes what other sandboxes of the container have saved to the home folder. */
@@ -119,10 +125,10 @@ export class HomeSync {
   }
 
   /** Yields folders, then files in the order of their contents, then the rest. */
-  private async *listSaved(): AsyncGenerator<EntryToWrite> {
-    const { store, containerKey } = this.parts;
+  private async *listSaved(containerKey: string): AsyncGenerator<EntryToWrite> {
+    const { store, objects } = this.parts;
     const others: SavedEntry[] = [];
-    for await (const page of this.listSince(0)) {
+    for await (const page of this.listSince(containerKey, 0)) {
       others.push(...page.filter(({ isDeleted, content }) => !isDeleted && !content));
     }
     const folders = others.filter(({ kind }) => kind === 'folder').sort(byPath);
@@ -131,7 +137,7 @@ export class HomeSync {
       const place = after && { ...after.content!, path: after.path };
       const page = await callStore(() => store.listContents({ containerKey, after: place, limit: PAGE }));
       if (page.length === 0) break;
-      yield* readContents(this.parts, page);
+      yield* readContents({ store, objects, containerKey }, page);
       after = page.at(-1);
     }
     for (const entry of others) if (entry.kind !== 'folder') yield toWrite(entry);
@@ -139,8 +145,8 @@ export class HomeSync {
     for (const folder of folders.reverse()) if ((folder.mode & 0o700) !== 0o700) yield toWrite(folder);
   }
 
-  private async *listSince(version: number): AsyncGenerator<SavedEntry[]> {
-    const { store, containerKey } = this.parts;
+  private async *listSince(containerKey: string, version: number): AsyncGenerator<SavedEntry[]> {
+    const { store } = this.parts;
     for (let after: { version: number; path?: ByteText } = { version }; ; ) {
       const page = await callStore(() => store.listEntries({ containerKey, after, limit: PAGE }));
       const last = page.at(-1);
@@ -155,7 +161,7 @@ export class HomeSync {
     const { sandbox } = this.parts;
     const pulled = new Set<ByteText>();
     let { seen } = this;
-    for await (const page of this.listSince(this.seen)) {
+    for await (const page of this.listSince(this.parts.containerKey, this.seen)) {
       seen = page.at(-1)!.version;
       const foreign = page.filter(({ version }) => !this.own.has(version));
       const deleted = foreign.filter(({ isDeleted }) => isDeleted).map(({ path }) => path);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { createTimedId } from '../domain/ids.ts';
+import { type ContainerPlace, placeContainer } from '../management/containers/container-place.ts';
 import { type Sandbox, SandboxError } from '../platform/sandbox/sandbox.ts';
 import { callStore } from '../platform/storage/call-store.ts';
 import type { ContainerLease, ContainerRecord } from '../platform/storage/ports/containers.ts';
@@ -9,7 +10,7 @@ import type { ContainerRequest, NetworkPolicy } from '../tools/containers.ts';
 import { REQUEST_CONTAINER } from '../tools/container-calls/container-id.ts';
 import { ToolError } from '../tools/server-tool.ts';
 import type { ContainersParts } from './container-parts.ts';
-import { HomeSync } from './home-sync.ts';
+import { HomeSync, SaveRefusedError } from './home-sync.ts';
 import { defaultLeaseTimes, freeTopic, LeaseKeeper, stopTopic, yieldTopic } from './leases.ts';
 import { WarmSandbox } from './warm-sandbox.ts';
 
@@ -67,21 +68,22 @@ export class Sandboxes {
    */
   async open(caller: Caller, request: ContainerRequest): Promise<WarmSandbox> {
     const { id, compute, network, signal } = request;
-    const name = `${caller.workspaceId}/${id}/${compute}`;
+    const place = placeContainer(caller, id, this.parts.settings().owner);
+    const name = JSON.stringify([place.workspaceId, place.storedId, compute]);
     const policy = writePolicy(network);
     for (;;) {
       signal.throwIfAborted();
       if (this.isClosed) throw new ToolError('The gateway is shutting down.');
       let slot = this.slots.get(name);
       if (!slot) {
-        const ending = [...this.ending].find((warm) => isSame(warm, caller.workspaceId, request));
+        const ending = [...this.ending].find((warm) => isSame(warm, place, compute));
         if (ending) {
           await untilAborted(ending.stopped, signal);
           continue;
         }
         await this.makeRoom();
         if (this.slots.has(name)) continue;
-        slot = this.begin(name, caller, request, policy);
+        slot = this.begin(name, caller, place, request, policy);
       }
       if (slot.policy !== policy) throw conflict(id);
       if (slot.abandoned.signal.aborted && !slot.warm) {
@@ -114,13 +116,13 @@ export class Sandboxes {
     this.leases.close();
   }
 
-  private begin(name: string, caller: Caller, request: ContainerRequest, policy: string): Slot {
+  private begin(name: string, caller: Caller, place: ContainerPlace, request: ContainerRequest, policy: string): Slot {
     const abandoned = new AbortController();
     const holder = caller.memberId === null ? `workspace:${caller.workspaceId}` : `member:${caller.memberId}`;
     const remove = (): void => {
       if (this.slots.get(name) === slot) this.slots.delete(name);
     };
-    const starting = this.start(caller, request, { policy, holder }, abandoned.signal, (warm) => {
+    const starting = this.start(place, request, { policy, holder }, abandoned.signal, (warm) => {
       remove();
       this.ending.add(warm);
       void warm.stopped.then(() => this.ending.delete(warm));
@@ -134,17 +136,18 @@ export class Sandboxes {
   }
 
   private async start(
-    { workspaceId }: Caller,
-    { id, compute, network }: ContainerRequest,
+    place: ContainerPlace,
+    { compute, network }: ContainerRequest,
     { policy, holder }: { policy: string; holder: string },
     abandoned: AbortSignal,
     onEnding: (warm: WarmSandbox) => void,
   ): Promise<WarmSandbox> {
     const { driver, store, settings, now, counts, log, openEgress, objects } = this.parts;
+    const { workspaceId } = place;
     const token = randomUUID();
     await using cleanup = new AsyncDisposableStack();
     cleanup.defer(() => this.leases.release(token));
-    const container = await this.acquire(workspaceId, { id, compute, policy, holder, token }, abandoned);
+    const container = await this.acquire(place, { compute, policy, holder, token }, abandoned);
     const allowedDomains = network?.allowedDomains ?? [];
     if (allowedDomains.length > 0 && !openEgress) {
       throw new ToolError('Containers of this gateway have no network. Remove network_policy.');
@@ -169,9 +172,10 @@ export class Sandboxes {
         limits: () => ({ bytes: settings().limits.diskBytes, entries: settings().limits.diskEntries }),
       });
       await home.restore(container.version);
+      if (container.version === 0) await this.adoptEarlier(place, home);
     } catch (error) {
       counts.failed('start');
-      log('sandbox start failed', { container: id, workspace_id: workspaceId, err: error });
+      log('sandbox start failed', { container: container.id, workspace_id: workspaceId, err: error });
       if (error instanceof GatewayError || error instanceof SandboxError) {
         throw new ToolError(`The container cannot start: ${error.message}`, { cause: error });
       }
@@ -197,19 +201,33 @@ export class Sandboxes {
     });
   }
 
+  /**
+   * Copies the files that the caller has seen under the id so far: those of a container of the workspace, from the time
+   * before containers had owners or the setting was changed.
+   */
+  private async adoptEarlier({ workspaceId, earlierId }: ContainerPlace, home: HomeSync): Promise<void> {
+    const earlier = earlierId && (await callStore(() => this.parts.store.findContainer(workspaceId, earlierId)));
+    if (!earlier || earlier.version === 0) return;
+    try {
+      await home.adopt(earlier.key);
+    } catch (error) {
+      if (!(error instanceof SaveRefusedError)) throw error;
+      // The next save tells the model why.
+    }
+  }
+
   /** Gets the lease of a sandbox. Asks another process that has it to stop. */
   private async acquire(
-    workspaceId: string,
-    wanted: Pick<ContainerLease, 'token' | 'compute' | 'policy' | 'holder'> & { id: string },
+    { workspaceId, containerId, storedId }: ContainerPlace,
+    lease: Pick<ContainerLease, 'token' | 'compute' | 'policy' | 'holder'>,
     abandoned: AbortSignal,
   ): Promise<ContainerRecord> {
     const { store, settings, now, bus } = this.parts;
-    const { id, ...lease } = wanted;
     const { validMs } = this.parts.leaseTimes ?? defaultLeaseTimes;
     const startedAt = performance.now();
     for (;;) {
       abandoned.throwIfAborted();
-      const container = await callTool(() => store.useContainer(workspaceId, id, createTimedId(''), now()));
+      const container = await callTool(() => store.useContainer(workspaceId, storedId, createTimedId(''), now()));
       if (!container) throw new ToolError('The workspace does not exist.');
       const { maxRunning } = settings();
       const startedAtMs = now();
@@ -220,7 +238,7 @@ export class Sandboxes {
       if (!refusal) {
         // A sandbox that stops right after this has a newer version.
         this.leases.add(lease.token, { onStop: () => {} });
-        return (await callTool(() => store.findContainer(workspaceId, id))) ?? container;
+        return (await callTool(() => store.findContainer(workspaceId, storedId))) ?? container;
       }
       if (refusal.reason === 'limit') {
         if (await this.stopIdle((warm) => warm.parts.holder === lease.holder)) continue;
@@ -234,7 +252,7 @@ export class Sandboxes {
       }
       if (refusal.reason === 'gone') continue; // it was removed just now; create it again
       const { token, policy } = refusal.lease;
-      if (policy !== lease.policy) throw conflict(id);
+      if (policy !== lease.policy) throw conflict(containerId);
       if (performance.now() - startedAt > MAX_WAIT_MS) {
         throw new ToolError('Another process of the gateway is using the container. Try again later.');
       }
@@ -291,8 +309,8 @@ export const describeConflict = (id: string): string =>
 
 const conflict = (id: string): GatewayError => new GatewayError('conflict', describeConflict(id));
 
-const isSame = ({ parts }: WarmSandbox, workspaceId: string, { id, compute }: ContainerRequest): boolean =>
-  parts.container.workspaceId === workspaceId && parts.container.id === id && parts.compute === compute;
+const isSame = ({ parts }: WarmSandbox, { workspaceId, storedId }: ContainerPlace, compute: string): boolean =>
+  parts.container.workspaceId === workspaceId && parts.container.id === storedId && parts.compute === compute;
 
 const ignore = (): void => {};
 

@@ -402,7 +402,7 @@ function listFileRoutes(handlers: Handlers): Route[] {
   ];
 }
 
-/** Files of containers belong to the workspace of an inference key. */
+/** Files of a container belong to its owner: a member, the organization or the workspace. */
 function listContainerRoutes(handlers: Handlers): Route[] {
   const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
     method,

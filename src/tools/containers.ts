@@ -10,7 +10,7 @@ export interface NetworkPolicy {
 }
 
 export interface ContainerRequest {
-  /** 1 to 40 characters `[A-Za-z0-9_-]`. Unknown: it is created. */
+  /** As in `containerIdShape`. Unknown to the caller: it is created. */
   readonly id: string;
   readonly compute: ContainerCompute;
   /** Fixed while the container runs. */
@@ -69,7 +69,7 @@ export interface OpenContainer {
   write(path: string, content: Buffer): Promise<ContainerFileCitation>;
 }
 
-/** The containers of workspaces. */
+/** The containers of callers. The same id is another container for a caller who does not own it. */
 export interface Containers {
   /** Why no container can run, and what to install or change; undefined: they can. Costs nothing. */
   readonly problem: string | undefined;

@@ -11,7 +11,7 @@ import { openPostgresStorage } from '../../src/platform/storage/postgres/open.ts
 import { createFakeSandboxes } from '../../src/testing/fake-sandboxes.ts';
 import { startPostgres } from '../../src/testing/postgres.ts';
 import { startS3Server } from '../objects/s3-server.ts';
-import { openContainersOf, runIn, workspaceId } from './open-process.ts';
+import { getStored, openContainersOf, runIn, workspaceId } from './open-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-containers-hosts-'));
 const postgres = await startPostgres();
@@ -76,7 +76,7 @@ describe.each(places)('containers of two hosts on one PostgreSQL and one %s', (_
       ),
     );
     expect(one.driver.running.size + two.driver.running.size).toBe(1);
-    const { key } = (await one.storage.containers.findContainer(workspaceId, 'busy'))!;
+    const { key } = await getStored(one.storage, 'busy');
     const page = await two.storage.containers.listFiles({ containerKey: key, limit: 100, maxScanned: 1000 });
     expect(page.files.map(({ path }) => path)).toEqual([...names, 'shared'].toSorted());
   });

@@ -14,7 +14,7 @@ import { openSqliteStorage } from '../../src/platform/storage/sqlite/open.ts';
 import type { Storage } from '../../src/platform/storage/storage.ts';
 import { createFakeSandboxes } from '../../src/testing/fake-sandboxes.ts';
 import { startPostgres } from '../../src/testing/postgres.ts';
-import { openContainersOf, runIn, workspaceId } from './open-process.ts';
+import { getStored, openContainersOf, runIn, workspaceId } from './open-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-containers-kill-'));
 const program = fileURLToPath(new URL('save-until-killed.ts', import.meta.url));
@@ -43,7 +43,7 @@ async function runUntilKilled(url: string, objects: string, first: number, round
 async function readAll(storage: Storage, folder: string): Promise<Map<string, string>> {
   const { containers: store } = storage;
   const objects = openDiskObjects(folder);
-  const { key } = (await store.findContainer(workspaceId, 'c'))!;
+  const { key } = await getStored(storage, 'c');
   const found = new Map<string, string>();
   for (let after: string | undefined; ; ) {
     const page = await store.listFiles({ containerKey: key, after, limit: 1000, maxScanned: 10_000 });

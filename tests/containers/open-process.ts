@@ -1,9 +1,11 @@
 import { createContainers, type RunningContainers } from '../../src/containers/create-containers.ts';
 import type { Caller } from '../../src/domain/caller.ts';
+import { findContainerAt, placeContainer } from '../../src/management/containers/container-place.ts';
 import { type Bus, createBus } from '../../src/platform/bus/bus.ts';
 import { createMemoryNetwork } from '../../src/platform/bus/memory/memory-driver.ts';
 import type { Objects } from '../../src/platform/objects/objects.ts';
 import type { SandboxDriver } from '../../src/platform/sandbox/sandbox.ts';
+import type { ContainerRecord } from '../../src/platform/storage/ports/containers.ts';
 import type { Storage } from '../../src/platform/storage/storage.ts';
 import type { FakeCommand } from '../../src/testing/fake-sandboxes.ts';
 import type { OpenContainer } from '../../src/tools/containers.ts';
@@ -49,9 +51,17 @@ export function openContainersOf({ storage, objects, driver, bus, validMs = 15_0
       maxRunning: 100,
       maxRunningTotal: 100,
       idleMs: 300_000,
+      owner: 'member',
       price: { perSecondNanoUsd: 0n, minSeconds: 0 },
     }),
   });
+}
+
+/** Finds the container of the caller. @throws if there is none */
+export async function getStored({ containers }: Pick<Storage, 'containers'>, id: string): Promise<ContainerRecord> {
+  const found = await findContainerAt(containers, placeContainer(caller, id, 'member'));
+  if (!found) throw new Error(`There is no container ${id}.`);
+  return found;
 }
 
 /** Opens a container and runs a command of a fake sandbox, or a shell command. */

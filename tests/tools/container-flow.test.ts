@@ -119,7 +119,7 @@ describe.each(drivers)('commands in containers of %s', (driver) => {
     },
   );
 
-  it.skipIf(isSkipped)('belong to the workspace, and to no other', async () => {
+  it.skipIf(isSkipped)('belong to their member, and to no other workspace', async () => {
     await respond('buffered', { session_id: 'own', input: script(shell('echo secret > s.txt')) });
     expect(await listFiles('sess_own')).toHaveLength(1);
     const body = { name: 'other', workspace_id: '00000000-0000-4000-8000-0000000000a2' };

@@ -224,7 +224,8 @@ describe('router:shell', () => {
     expect(await idOf({ tools: reference, session_id: 's1' })).toBe('mine');
     expect(await idOf({ session_id: 's1', prompt_cache_key: 'p' })).toBe('sess_s1');
     expect(await idOf({ prompt_cache_key: 'p' }, { 'x-session-id': 'h' })).toBe('sess_h');
-    expect(await idOf({ prompt_cache_key: 'p' })).toBe('sess_p');
+    expect(await idOf({ session_id: 'user:42' })).toMatch(/^sess_user-42-[0-9a-f]{40}$/);
+    expect(await idOf({ prompt_cache_key: 'p' })).toMatch(/^gen_/);
     const item = { type: 'router:shell', status: 'completed', action: { commands: ['a'] }, output: [] };
     const input = ['old', 'new'].flatMap((container_id) => [
       { role: 'user', content: 'x' },

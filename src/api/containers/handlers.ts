@@ -5,13 +5,17 @@ import { GatewayError } from '../../domain/errors.ts';
 import { decodePath, writeContainerFileId } from '../../management/containers/container-file-id.ts';
 import {
   type ContainerFileParts,
-  type ContainerPlace,
   type FoundContainerFile,
   getContainerFile,
   listContainerFiles,
   openContainerFile,
   promoteContainerFile,
 } from '../../management/containers/container-files.ts';
+import {
+  type ContainerOwner,
+  type ContainerPlace,
+  placeContainer,
+} from '../../management/containers/container-place.ts';
 import { createBodyCheck, strictBody } from '../../management/check-body.ts';
 import { detectMediaType, SAMPLE_BYTES } from '../../management/files/detect-media-type.ts';
 import type { ByteRange } from '../../platform/objects/objects.ts';
@@ -29,7 +33,11 @@ type ContainerHandlerName =
   | 'promoteContainerFile';
 
 /** The files of containers. @see docs/reference/containers.md#routes */
-export function createContainerHandlers(parts: ContainerFileParts): Record<ContainerHandlerName, ManagementHandler> {
+export function createContainerHandlers(
+  parts: ContainerFileParts & { owner: () => ContainerOwner },
+): Record<ContainerHandlerName, ManagementHandler> {
+  const readPlace = (request: FastifyRequest): ContainerPlace =>
+    placeContainer(request.caller!, pathParam(request, 'container_id'), parts.owner()); // the route needs a key
   const find = (request: FastifyRequest): Promise<FoundContainerFile> => {
     readQuery(request, () => {});
     return getContainerFile(parts, readPlace(request), pathParam(request, 'file_id'));
@@ -56,7 +64,7 @@ export function createContainerHandlers(parts: ContainerFileParts): Record<Conta
     findContainerFile: async (request) => writeContainerFile(readPlace(request), (await find(request)).entry),
 
     async downloadContainerFile(request, reply) {
-      const { containerId } = readPlace(request);
+      const containerId = pathParam(request, 'container_id');
       const found = await find(request);
       const { entry, mimeType } = await detectType(parts, containerId, found);
       const tag = `"${entry.version}"`;
@@ -96,11 +104,6 @@ export function createContainerHandlers(parts: ContainerFileParts): Record<Conta
 
 /** The route has no fields, so a field in a body is a mistake. */
 const checkEmptyBody = createBodyCheck(strictBody({}));
-
-const readPlace = (request: FastifyRequest): ContainerPlace => ({
-  workspaceId: request.caller!.workspaceId, // the route needs a key
-  containerId: pathParam(request, 'container_id'),
-});
 
 const writeContainerFile = ({ containerId }: ContainerPlace, { path, bytes, savedAtMs }: ListedContainerFile) => ({
   id: writeContainerFileId(path),

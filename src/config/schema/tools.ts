@@ -111,6 +111,11 @@ const sandbox = Type.Object({
   disk: sandboxSize('Size of the home folder of a sandbox.', 1_073_741_824, 1_048_576),
   files: sandboxCount('Maximum number of files, folders and links in the home folder.', 200_000, 100, 10_000_000),
   temporary: sandboxSize('Size of `/tmp`, which exists while the sandbox runs.', 67_108_864, 1_048_576),
+  owner: Type.Enum(['member', 'workspace'], {
+    description:
+      'Who uses a container. `member`: only the keys of the member whose key created it. `workspace`: all inference keys of the workspace, so that whoever knows or guesses its id reads its files.',
+    default: 'member',
+  }),
   max_running: sandboxCount(
     'Maximum number of running sandboxes of a member. Callers without a member count per workspace.',
     10,

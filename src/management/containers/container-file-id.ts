@@ -26,6 +26,3 @@ export function isVisiblePath(path: ByteText): boolean {
 /** @param path UTF-8 */
 export const decodePath = (path: ByteText): string => Buffer.from(path, 'latin1').toString();
 export const encodePath = (path: string): ByteText => Buffer.from(path).toString('latin1');
-
-/** Ids that callers can give containers. */
-export const containerIdPattern = /^[A-Za-z0-9_-]{1,40}$/;

@@ -12,13 +12,8 @@ import type { FileRecord } from '../../platform/storage/ports/files.ts';
 import { createFile } from '../files/create-file.ts';
 import type { FileParts } from '../files/parts.ts';
 import type { Actor } from '../parts.ts';
-import {
-  containerIdPattern,
-  decodePath,
-  isVisiblePath,
-  readContainerFileId,
-  writeContainerFileId,
-} from './container-file-id.ts';
+import { decodePath, isVisiblePath, readContainerFileId, writeContainerFileId } from './container-file-id.ts';
+import { type ContainerPlace, findContainerAt } from './container-place.ts';
 import { openEntryContent } from './entry-content.ts';
 
 /** The dependencies of the use cases of container files. */
@@ -26,12 +21,6 @@ export interface ContainerFileParts {
   containers: ContainerStore;
   /** The files of the workspace, for copies of promoted files. */
   files: FileParts;
-}
-
-/** A container of a workspace, as a caller names it. */
-export interface ContainerPlace {
-  workspaceId: string;
-  containerId: string;
 }
 
 /** Maximum entries that one request reads, with hidden ones. */ // choice 505
@@ -54,10 +43,9 @@ export async function listContainerFiles(
   place: ContainerPlace,
   { after, limit }: { after: string | undefined; limit: number },
 ): Promise<ContainerFileList> {
-  checkContainerId(place.containerId);
   const path = after === undefined ? undefined : parseId(after, 'after');
   return callStore(async () => {
-    const container = await containers.findContainer(place.workspaceId, place.containerId);
+    const container = await findContainerAt(containers, place);
     if (!container) return { files: [], nextId: null };
     const query = { containerKey: container.key, after: path, limit, maxScanned: MAX_SCANNED };
     const { files, next } = await containers.listFiles(query);
@@ -77,7 +65,6 @@ export async function getContainerFile(
   place: ContainerPlace,
   fileId: string,
 ): Promise<FoundContainerFile> {
-  checkContainerId(place.containerId);
   const path = parseId(fileId, 'file_id');
   const found = isVisiblePath(path) ? await callStore(() => findFile(containers, place, path)) : undefined;
   return found ?? rejectUnknown(place.containerId, path);
@@ -85,10 +72,10 @@ export async function getContainerFile(
 
 async function findFile(
   containers: ContainerStore,
-  { workspaceId, containerId }: ContainerPlace,
+  place: ContainerPlace,
   path: ByteText,
 ): Promise<FoundContainerFile | undefined> {
-  const container = await containers.findContainer(workspaceId, containerId);
+  const container = await findContainerAt(containers, place);
   const entry = container && (await containers.findEntry(container.key, path));
   return entry?.kind === 'file' ? { containerKey: container!.key, entry } : undefined;
 }
@@ -134,12 +121,6 @@ export async function promoteContainerFile(
   } finally {
     content.destroy();
   }
-}
-
-function checkContainerId(id: string): void {
-  if (containerIdPattern.test(id)) return;
-  const message = 'must be 1 to 40 letters, digits, - and _.';
-  throw invalidRequest([{ path: 'container_id', message }]);
 }
 
 /** @param name of the parameter @throws {GatewayError} `invalid_request` */

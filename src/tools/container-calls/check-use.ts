@@ -15,8 +15,9 @@ export async function checkContainerUse(
   containers: Containers,
   compute: ContainerCompute,
   environment: ContainerEnvironment | undefined,
-  { caller, request, requestId, conversation }: ToolPreparation,
+  context: ToolPreparation,
 ): Promise<Issue[]> {
+  const { caller } = context;
   if (containers.problem !== undefined) return []; // the calls fail
   const fileIds = environment?.file_ids ?? [];
   const unknown = new Set<string>(fileIds.filter((id) => !isStoredFileId(id)));
@@ -28,8 +29,7 @@ export async function checkContainerUse(
       return unknown.has(id) ? [{ path: `parameters.environment.file_ids[${index}]`, message }] : [];
     });
   }
-  const keys = [request.session_id, request.prompt_cache_key];
-  const id = chooseContainerId({ environment, keys, input: conversation(), requestId });
+  const id = chooseContainerId(environment, context);
   const network = readNetwork(environment);
   const conflict = await containers.findConflict(caller, { id, compute, ...(network && { network }) });
   // choice 524

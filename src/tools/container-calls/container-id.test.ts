@@ -1,49 +1,49 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { containerIdShape, nameRestarted } from '../../domain/container-id.ts';
 import type { InputItem } from '../../domain/items.ts';
-import { chooseContainerId, containerIdShape, nameRestarted } from './container-id.ts';
+import { chooseContainerId, type ContainerSession } from './container-id.ts';
 
-const nothing = { environment: undefined, keys: [], input: [], requestId: 'gen-1' };
+interface Given extends Partial<ContainerSession['request']> {
+  items?: InputItem[];
+  requestId?: string;
+}
+
 const item = (container_id: unknown, type = 'router:shell') => ({ type, container_id }) as InputItem;
+const choose = (
+  { items = [], requestId = 'gen-1', ...request }: Given,
+  environment?: Parameters<typeof chooseContainerId>[0],
+) => chooseContainerId(environment, { request, requestId, conversation: () => items });
 
 describe('the id of a container', () => {
   it('is the given one', () => {
     const environment = { type: 'container_reference', container_id: 'mine' } as const;
-    expect(chooseContainerId({ ...nothing, environment, keys: ['k'], input: [item('old')] })).toBe('mine');
+    expect(choose({ session_id: 'k', items: [item('old')] }, environment)).toBe('mine');
   });
 
-  it.each([
-    [['abc', 'p'], 'sess_abc'],
-    [[undefined, null, 'p'], 'sess_p'],
-    [['a-b_C9'], 'sess_a-b_C9'],
-    [['1'.repeat(5) + 'x'.repeat(20)], `sess_${'x'.repeat(20)}`],
-    [['a.b', 'p'], 'sess_p'],
-    [['', 'p'], 'sess_p'],
-  ])('of the keys %j is %s', (keys, id) => {
-    expect(chooseContainerId({ ...nothing, keys, input: [item('old')] })).toBe(id);
+  it('is that of the session', () => {
+    expect(choose({ session_id: 'abc', prompt_cache_key: 'p', items: [item('old')] })).toBe('sess_abc');
+    expect(choose({ session_id: 'user:42', items: [item('old')] })).toMatch(/^sess_user-42-[0-9a-f]{40}$/);
   });
 
   it('is the latest of the conversation', () => {
-    const input = [item('old'), item('new', 'shell_call_output'), item('x'.repeat(41)), item('a b'), item(5)];
-    expect(chooseContainerId({ ...nothing, input })).toBe('new');
+    const items = [item('old'), item('new', 'shell_call_output'), item('x'.repeat(41)), item('a b'), item(5)];
+    expect(choose({ items })).toBe('new');
+    const long = choose({ session_id: '1'.repeat(256) });
+    expect(choose({ items: [item(long)] })).toBe(long);
   });
 
-  it('is a hash of the request id otherwise', () => {
-    expect(chooseContainerId(nothing)).toBe('gen_5ee4e1f377a36f14');
-    expect(chooseContainerId({ ...nothing, keys: ['a b'] })).toBe('gen_5ee4e1f377a36f14');
-  });
-
-  it('has a new suffix after each restart, and 40 characters at most', () => {
-    expect(nameRestarted('mine', 'abcdefghijkl')).toBe('mine-rabcdefghijkl');
-    expect(nameRestarted('mine-rabcdefghijkl', 'mnopqrstuvwx')).toBe('mine-rmnopqrstuvwx');
-    expect(nameRestarted('x'.repeat(40), 'abcdefghijkl')).toBe(`${'x'.repeat(26)}-rabcdefghijkl`);
+  it('is a hash of the request id otherwise, also with a `prompt_cache_key`, which many people share', () => {
+    expect(choose({})).toBe('gen_5ee4e1f377a36f14');
+    expect(choose({ session_id: '', prompt_cache_key: 'support-bot' })).toBe('gen_5ee4e1f377a36f14');
+    expect(choose({ prompt_cache_key: 'support-bot', items: [item('old')] })).toBe('old');
   });
 
   it('always has the shape of an id', () => {
-    const keys = fc.array(fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant(null)));
+    const key = fc.oneof(fc.string(), fc.string({ unit: 'binary' }));
     fc.assert(
-      fc.property(keys, fc.string(), fc.array(fc.string().map((id) => item(id))), (given, requestId, input) => {
-        const id = chooseContainerId({ ...nothing, keys: given, requestId, input });
+      fc.property(key, fc.string(), fc.array(fc.string().map((id) => item(id))), (session_id, requestId, items) => {
+        const id = choose({ session_id, requestId, items });
         expect(id).toMatch(containerIdShape);
         expect(nameRestarted(id, 'abcdefghijkl')).toMatch(containerIdShape);
       }),

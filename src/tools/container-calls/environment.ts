@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { containerIdPattern, containerIdRule } from '../../domain/container-id.ts';
 import type { Issue } from '../../domain/errors.ts';
 import { byKind } from '../../schema/by-kind.ts';
 import { show } from '../../schema/report.ts';
@@ -33,10 +34,7 @@ export const environmentSchema = byKind('an environment', 'type', {
   container_reference: Type.Object(
     {
       type: Type.Literal('container_reference'),
-      container_id: Type.String({
-        pattern: '^[A-Za-z0-9_-]{1,40}$',
-        says: 'must be 1 to 40 letters, digits, `_` or `-`',
-      }),
+      container_id: Type.String({ pattern: containerIdPattern, says: containerIdRule }),
       ...container,
     },
     closed,

@@ -1,8 +1,9 @@
 import type { Charge } from '../../domain/charge.ts';
+import { nameRestarted, NONCE_LENGTH } from '../../domain/container-id.ts';
 import { randomText } from '../../domain/ids.ts';
 import type { ContainerCompute, Containers, OpenContainer } from '../containers.ts';
 import { type ToolCallContext, ToolError } from '../server-tool.ts';
-import { chooseContainerId, nameRestarted, NONCE_LENGTH } from './container-id.ts';
+import { chooseContainerId } from './container-id.ts';
 import { type ContainerEnvironment, readNetwork } from './environment.ts';
 
 /** Seconds that a container may take to start, besides its commands. */
@@ -33,18 +34,14 @@ export interface CallContainer {
  * @see docs/reference/tools/shell.md#the-container
  */
 export function findContainerId(context: ToolCallContext, environment: ContainerEnvironment | undefined): string {
-  const { request, requestId, conversation, memory } = context;
-  const keys = [request.session_id, request.prompt_cache_key];
-  const id = chooseContainerId({ environment, keys, input: conversation(), requestId });
-  return (memory as SharedCalls).restarted?.get(id) ?? id;
+  const id = chooseContainerId(environment, context);
+  return (context.memory as SharedCalls).restarted?.get(id) ?? id;
 }
 
 /** Replaces the container for the later calls of the tool in the response. @returns the id of the new one */
 export function restartContainer(context: ToolCallContext, environment: ContainerEnvironment | undefined): string {
   const shared = context.memory as SharedCalls;
-  const { request, requestId, conversation } = context;
-  const keys = [request.session_id, request.prompt_cache_key];
-  const first = chooseContainerId({ environment, keys, input: conversation(), requestId });
+  const first = chooseContainerId(environment, context);
   shared.restarted ??= new Map();
   const id = nameRestarted(first, randomText(NONCE_LENGTH).toLowerCase());
   shared.restarted.set(first, id);

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { containerIdPattern, containerIdRule } from '../../../domain/container-id.ts';
 import { anyObject, mapOf, maybe, oneOf, strings } from '../../../schema/shapes.ts';
 import {
   domainFilter,
@@ -62,10 +63,7 @@ const codeInterpreter = Type.Object({
   type: Type.Literal('code_interpreter'),
   container: Type.Union([
     // An id that begins with `cntr_` is from a provider. Any other id is from the gateway. choice 692
-    Type.String({
-      pattern: '^(cntr_[A-Za-z0-9_-]{1,200}|[A-Za-z0-9_-]{1,40})$',
-      says: 'must be 1 to 40 letters, digits, `_` or `-`',
-    }),
+    Type.String({ pattern: `^cntr_[A-Za-z0-9_-]{1,200}$|${containerIdPattern}`, says: containerIdRule }),
     Type.Object({
       type: Type.Literal('auto'),
       file_ids: Type.Optional(strings()),
