@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testKeys } from '../../src/testing/index.ts';
+import { patient } from '../../src/testing/patience.ts';
 import { cleanUp, makeFolder, startGateway } from './gateway-process.ts';
 
 /* The compiled package, whose modules are bundled: each thread and process must find its files. */
@@ -16,7 +17,7 @@ beforeAll(() => {
   execFileSync(process.execPath, [join(root, 'scripts/build.ts'), join(installed, 'dist')]);
   for (const path of ['bin', 'package.json']) cpSync(join(root, path), join(installed, path), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(installed, 'node_modules'));
-});
+}, patient(600_000)); // the build uses all cores, and other tests run beside it
 afterAll(cleanUp);
 
 describe.each([{ workers: 1 }, { workers: 2 }])('with %j', ({ workers }) => {
