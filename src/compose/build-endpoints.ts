@@ -82,6 +82,7 @@ function buildProvider(
   const settled = {
     id: entry.id,
     name: entry.name ?? entry.id,
+    ...(entry.same_as === undefined ? undefined : { sameAs: entry.same_as }),
     wire,
     otherWires,
     apiKeys: entry.api_key === undefined ? [] : [entry.api_key].flat(),
@@ -230,6 +231,7 @@ class EndpointBuilder {
       },
       weight: config.weight ?? row?.weight ?? entry.weight ?? 1,
       needsData: (config.urls ?? entry.urls) === 'fetch',
+      ...(config.rules_of === undefined ? undefined : { rulesOf: config.rules_of }),
     };
   }
 }

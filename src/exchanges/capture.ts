@@ -42,7 +42,12 @@ export async function capture(
   }
   const sent = getTextWire(provider.wire).writeRequest(
     { ...request, stream },
-    { endpoint: `${endpoint.model} at ${provider.name}`, upstreamModel, stream, dialect: provider.dialect },
+    {
+      endpoint: `${endpoint.model} at ${provider.name}`,
+      upstreamModel,
+      stream,
+      dialect: provider.settingsOf(endpoint.provider.wire, upstreamModel),
+    },
   );
   const headers = [...provider.headersFor(provider.keys.take(), stream), ...Object.entries(sent.headers ?? {}).flat()];
   const body = Buffer.from(JSON.stringify(sent.body));

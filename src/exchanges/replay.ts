@@ -96,6 +96,7 @@ function createEndpoint(upstream: Upstream, { wire, dialect, upstreamModel }: Re
     name: 'The recording',
     wire,
     dialect,
+    settingsOf: () => dialect,
     upstream,
     imageFirstByteMs: 0, // there is no clock here
     upstreamOf: () => upstream,

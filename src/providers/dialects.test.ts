@@ -4,6 +4,7 @@ import { dialectSchema as messages } from './anthropic-messages/dialect.ts';
 import { dialectSchema as gemini } from './gemini/dialect.ts';
 import { dialectSchema as chat } from './openai-chat/dialect.ts';
 import { dialectSchema as responses } from './openai-responses/dialect.ts';
+import { facets } from './rules/facets.ts';
 
 const page = readFileSync(new URL('../../docs/guides/providers.md', import.meta.url), 'utf8');
 
@@ -16,9 +17,11 @@ it.each([
   const section = page.split(`\n**\`${wire}\`**`)[1]!.split(/\n(?:\*\*|## )/)[0]!;
   const rows = section.split('\n').filter((line) => line.startsWith('| `'));
   expect(rows).toEqual(
-    Object.entries(schema.properties).map(([name, setting]) => {
-      const { default: value, description } = setting as { default?: unknown; description?: string };
-      return `| \`${name}\` | \`${JSON.stringify(value)}\` | ${description} |`;
-    }),
+    Object.entries(schema.properties)
+      .filter(([name]) => !(name in facets))
+      .map(([name, setting]) => {
+        const { default: value, description } = setting as { default?: unknown; description?: string };
+        return `| \`${name}\` | \`${JSON.stringify(value)}\` | ${description} |`;
+      }),
   );
 });

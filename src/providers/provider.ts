@@ -3,6 +3,7 @@ import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { ImageFacts } from '../domain/images.ts';
 import { KeyRing } from './key-ring.ts';
+import { EndpointSettings } from './rules/resolve.ts';
 import type { Wire } from './wire.ts';
 import { createUpstream, type Upstream, type UpstreamTimeouts } from './transport.ts';
 import { type Probe, WireFinder } from './wire-finder.ts';
@@ -18,6 +19,8 @@ export interface Provider {
   readonly finder?: WireFinder;
   readonly baseUrl?: string | undefined;
   readonly dialect: Readonly<Record<string, unknown>>;
+  /** Returns the settings for one of its models: the rules for that model, overridden by `dialect`. */
+  settingsOf(wire: Wire, model: string): Readonly<Record<string, unknown>>;
   /** The network. Undefined for a wire that responds inside this process. */
   readonly upstream: Upstream | undefined;
   /** Maximum time to the first byte of an image, in milliseconds. */
@@ -45,6 +48,8 @@ export interface Endpoint extends EndpointFacts {
   readonly upstreamModel: string;
   /** The slug of the configuration, if its `*` matched `model`. */
   readonly pattern?: string;
+  /** The model whose rules hold, for a deployment with a name of its own. Absent: `upstreamModel`. */
+  readonly rulesOf?: string;
   /** Whether the provider accepts no URLs of images and files. The gateway then fetches them and sends the data. */
   readonly needsData?: boolean;
   /** Returns the image capabilities of a model that matches a `*`. */
@@ -81,6 +86,8 @@ export const bareEndpoint = (provider: Provider, model: string, upstreamModel: s
 
 export interface ProviderEntry {
   id: string;
+  /** The known provider that it is an account of. Absent: `id`. */
+  sameAs?: string;
   name: string;
   wire: Wire;
   /** Other protocols that its server may use instead. */
@@ -154,6 +161,9 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
   const known = before?.baseUrl === entry.baseUrl ? before?.finder?.found : undefined;
   const finder = otherWires.length === 0 ? undefined : new WireFinder([wire, ...otherWires], probe, known);
 
+  const host = entry.baseUrl === undefined ? undefined : new URL(entry.baseUrl).hostname;
+  const settings = new EndpointSettings({ provider: entry.sameAs ?? entry.id, host }, entry.dialect);
+
   return {
     id: entry.id,
     name: entry.name,
@@ -163,6 +173,7 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
     ...(finder && { finder }),
     baseUrl: entry.baseUrl,
     dialect: entry.dialect,
+    settingsOf: (used, model) => settings.of(used.id, model),
     upstream,
     imageFirstByteMs: entry.imageFirstByteMs ?? entry.timeouts.firstByteMs,
     upstreamOf(url) {

@@ -4,6 +4,7 @@ import type { Usage } from '../domain/usage.ts';
 import type { ImageWire } from './image-wire.ts';
 import type { ProviderEntry } from './provider.ts';
 import type { TextWire } from './text-wire.ts';
+import type { Restore } from './rules/fit/restore.ts';
 import type { EmbeddingWire, RerankWire } from './whole-wire.ts';
 
 export { defineEmbeddingWire, defineRerankWire, type EmbeddingWire, type RerankWire } from './whole-wire.ts';
@@ -103,6 +104,10 @@ export interface UpstreamRequest<ReaderContext = unknown> {
   body: Record<string, unknown>;
   /** Request fields that the wire cannot carry and that do not change the meaning. The metadata lists them. */
   dropped: string[];
+  /** Changes without a loss that make the server accept the request. The metadata lists them. Absent: none. */
+  adapted?: readonly string[];
+  /** What the response must change back. Absent: nothing. */
+  restore?: Restore;
   /** Facts about the request that the reader needs, for example which functions represent custom tools. */
   readerContext: ReaderContext;
 }

@@ -93,6 +93,11 @@ const model = Type.Object({
       'Name at the provider. `*` is the suffix that the `*` of `model` matched, and the default of a wildcard. Absent: `model`.',
     ),
   ),
+  rules_of: Type.Optional(
+    textField(
+      'Name of the model whose rules hold, for a deployment with a name of its own: `gpt-5-mini`. Absent: `upstream_model`.',
+    ),
+  ),
   pricing: Type.Optional(pricing),
   context_length: Type.Optional(
     Type.Integer({ description: 'Maximum tokens, input and output together.', minimum: 1 }),

@@ -2,6 +2,7 @@ import type { Chunk } from '../../domain/chunks.ts';
 import { listDepthHeaders } from '../../domain/depth-headers.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { Usage } from '../../domain/usage.ts';
+import { restoringWire } from '../../providers/rules/fit/restore.ts';
 import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import type { TextAttempt } from '../run/attempt.ts';
@@ -61,7 +62,8 @@ async function exchange(
   run.input.park();
   const response = await upstream.send(written.path, all, body, cancellation);
   const { readerContext } = written;
-  const how = { wire: text, readerContext, name, limitBytes, isBuffered: !stream, onInterrupted, kept };
+  const reading = written.restore ? restoringWire(text, written.restore) : text;
+  const how = { wire: reading, readerContext, name, limitBytes, isBuffered: !stream, onInterrupted, kept };
   // not awaited: a suspended function keeps all of its values, here as long as the stream
   return receive(response, how, wire.readError, out);
 }

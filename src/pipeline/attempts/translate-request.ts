@@ -65,11 +65,12 @@ function writeFitted(
       endpoint: name,
       upstreamModel,
       stream: run.request.stream === true,
-      dialect: provider.dialect,
+      dialect: provider.settingsOf(wire, endpoint.rulesOf ?? upstreamModel),
       ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
       ...(keepsReasoning && mayReason(endpoint, request) ? { sealsReasoning: true } : undefined),
     });
     attempt.droppedFields = changed.concat(written.dropped); // without the spare capacity of a list that grew
+    if (written.adapted) attempt.adapted = written.adapted;
     const { inputTokens, images } = new Needs(request);
     attempt.sent = { tokens: inputTokens, images };
     return written;

@@ -33,6 +33,8 @@ export interface Attempt {
   /** Request fields that were not sent, and response fields that were not passed on. */
   droppedFields: readonly string[];
   droppedUpstreamFields: readonly string[];
+  /** Changes without a loss that the rules of the endpoint demanded. */
+  adapted: readonly string[];
   /** The changes that make the endpoint accept the request, as sentences. */
   adjustments: readonly string[];
   /** Undefined if it failed before it was sent. */
@@ -111,6 +113,7 @@ const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry }: AttemptTur
   upstreamModel: undefined,
   droppedFields: nothing,
   droppedUpstreamFields: nothing,
+  adapted: nothing,
   adjustments: nothing,
   dispatchedAt: undefined,
   firstOutputAt: undefined,

@@ -90,6 +90,7 @@ function describeParams(run: RunBase): Record<string, unknown> {
   if (!attempt) return params;
   const dropped = listDroppedFields(run);
   if (dropped.length > 0) params['dropped_fields'] = dropped;
+  if (attempt.adapted.length > 0) params['adapted'] = attempt.adapted;
   if (attempt.droppedUpstreamFields.length > 0) params['dropped_upstream_fields'] = attempt.droppedUpstreamFields;
   if (attempt.upstreamModel !== undefined) params['upstream_model'] = attempt.upstreamModel;
   return params;

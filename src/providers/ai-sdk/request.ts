@@ -39,7 +39,7 @@ const writtenFields = new Set([
  * @param name the package that opaque reasoning is bound to
  */
 export function writeRequest(request: ResponseRequest, target: Target, name: string): UpstreamRequest<ReaderContext> {
-  const draft: Draft = { target, format: 'AI SDK', dropped: [] };
+  const draft: Draft = { target, format: 'AI SDK', dropped: [], adapted: new Set() };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
   const conversation = writePrompt(draft, request, name);
   const body: Record<string, unknown> = { prompt: conversation.prompt };

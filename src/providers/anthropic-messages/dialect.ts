@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { efforts } from '../kit/effort.ts';
 import { dialectReader } from '../kit/read-dialect.ts';
+import { facets } from '../rules/facets.ts';
 import { type ModelTraits, traitsOf } from './models.ts';
 
 /** The differences of a server or a model from the traits in `models.ts`. */
@@ -51,6 +52,7 @@ export const dialectSchema = Type.Object(
       default: true,
       description: 'Drop `top_p` if there is a `temperature`. Newer models reject the two together.',
     }),
+    ...facets,
   },
   { additionalProperties: false },
 );

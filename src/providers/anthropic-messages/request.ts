@@ -42,6 +42,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     dialect,
     format: 'messages',
     dropped: [],
+    adapted: new Set(),
     betas: new Set(dialect.betas),
     keepsNative: native !== undefined,
   };

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { dialectReader } from '../kit/read-dialect.ts';
+import { facets } from '../rules/facets.ts';
 
 export const levels = ['minimal', 'low', 'medium', 'high'] as const;
 
@@ -25,6 +26,7 @@ export const dialectSchema = Type.Object(
       default: true,
       description: 'Send the tool `web_search`, which runs at the provider.',
     }),
+    ...facets,
   },
   { additionalProperties: false },
 );

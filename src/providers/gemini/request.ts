@@ -42,7 +42,7 @@ type Body = Record<string, unknown>;
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
   const traits = readTraits(dialect, target.upstreamModel);
-  const draft: GeminiDraft = { target, dialect, traits, format: 'generateContent', dropped: [] };
+  const draft: GeminiDraft = { target, dialect, traits, format: 'generateContent', dropped: [], adapted: new Set() };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
 
   const conversation = writeContents(draft, request.instructions, request.input);

@@ -2,7 +2,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { itemTypes, partTypes, toolTypes } from '../../domain/items.ts';
 import { NATIVE_FIELD } from '../../domain/native.ts';
 import { findNearestName } from '../../domain/nearest-name.ts';
-import type { Target } from '../wire.ts';
+import type { Target, UpstreamRequest } from '../wire.ts';
 
 /** The state that the functions writing one request share. */
 export interface Draft {
@@ -11,6 +11,10 @@ export interface Draft {
   format: string;
   /** Paths of omitted fields, for the metadata. */
   dropped: string[];
+  /** Changes without a loss, for the metadata. */
+  readonly adapted: Set<string>;
+  /** Stop texts that the server does not get, so that the gateway applies them. */
+  appliedStops?: readonly string[];
   /** Whether the wire writes the fields of its own format that a client of that format has sent. */
   keepsNative?: boolean;
 }
@@ -110,6 +114,12 @@ export function dropRest(draft: Draft, request: object, written: ReadonlySet<str
     if (isSet(value) && !(Array.isArray(value) && value.length === 0)) draft.dropped.push(name);
   }
 }
+
+/** Returns the changes that a draft made to fit its request to the server. */
+export const listChanges = ({ adapted, appliedStops }: Draft): Pick<UpstreamRequest, 'adapted' | 'restore'> => ({
+  ...(adapted.size > 0 && { adapted: [...adapted] }),
+  ...(appliedStops && { restore: { stops: appliedStops } }),
+});
 
 export const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 

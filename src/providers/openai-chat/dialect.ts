@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { efforts } from '../kit/effort.ts';
 import { dialectReader } from '../kit/read-dialect.ts';
+import { facets } from '../rules/facets.ts';
 
 /** Body fields that a server may reject and that are not essential. */
 const optionalFields = [
@@ -59,6 +60,7 @@ export const dialectSchema = Type.Object(
       default: [],
       description: 'Body fields that the server rejects. They are dropped and reported.',
     }),
+    ...facets,
   },
   { additionalProperties: false },
 );

@@ -1,11 +1,12 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropRest, isSet, refuse } from '../kit/draft.ts';
+import { dropRest, isSet, listChanges, refuse } from '../kit/draft.ts';
 import { planEffort } from '../kit/effort.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { addTools, planTools, ToolBox } from '../kit/tool-box.ts';
 import { type Dialect, readDialect } from './dialect.ts';
 import type { ChatDraft } from './draft.ts';
+import { type ChatBody, fitBody } from './fit.ts';
 import { writeMessages } from './messages.ts';
 import { writeChoice, writeTool } from './tools.ts';
 import type { ReaderContext } from './wire.ts';
@@ -46,11 +47,11 @@ const writtenFields = new Set([
 /** Translates a request into the body of `POST /chat/completions`. @see docs/reference/wires.md */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
-  const draft: ChatDraft = { target, dialect, format: 'chat completions', dropped: [] };
+  const draft: ChatDraft = { target, dialect, format: 'chat completions', dropped: [], adapted: new Set() };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
 
   const conversation = writeMessages(draft, request.instructions, request.input);
-  const body: Record<string, unknown> = { model: target.upstreamModel, messages: conversation.messages };
+  const body: ChatBody = { model: target.upstreamModel, messages: conversation.messages };
   if (target.stream) {
     body.stream = true;
     if (dialect.stream_usage) body.stream_options = { include_usage: true };
@@ -79,9 +80,10 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   putWhen(request.modalities?.includes('image') === true, draft, body, 'modalities', request.modalities);
   put(draft, body, 'image_config', request.image_config);
   dropRest(draft, request, writtenFields);
+  fitBody(draft, body, box);
 
   const readerContext: ReaderContext = box.offered === undefined ? {} : { tools: box.offered };
-  return { path: '/chat/completions', body, dropped: draft.dropped, readerContext };
+  return { path: '/chat/completions', body, dropped: draft.dropped, ...listChanges(draft), readerContext };
 }
 
 /** @param field the name of the request field, if it differs from that of the body */

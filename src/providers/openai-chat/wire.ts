@@ -14,6 +14,8 @@ export interface ChatMessage {
   reasoning_details?: ReasoningDetail[];
   tool_calls?: ChatToolCall[];
   tool_call_id?: string;
+  /** Mistral: the response continues this message. */
+  prefix?: true;
 }
 
 export type ChatPart =

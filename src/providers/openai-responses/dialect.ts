@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import type { ReasoningFormat } from '../../domain/items.ts';
 import { efforts } from '../kit/effort.ts';
 import { dialectReader } from '../kit/read-dialect.ts';
+import { facets } from '../rules/facets.ts';
 
 const formats = [
   'openai-responses-v1',
@@ -101,6 +102,7 @@ export const dialectSchema = Type.Object(
       default: ['frequency_penalty', 'presence_penalty'],
       description: 'Fields that the server rejects. They are dropped and reported.',
     }),
+    ...facets,
   },
   { additionalProperties: false },
 );

@@ -38,7 +38,7 @@ const harmless = [
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<undefined> {
   if (request.prompt) throw refuse('prompt', 'it keeps no prompt templates', target);
   const dropped: string[] = harmless.filter((field) => request[field] != null);
-  const draft: Draft = { target, format: 'simulator', dropped };
+  const draft: Draft = { target, format: 'simulator', dropped, adapted: new Set() };
   const tools = request.tools?.filter((tool, index) => {
     if (isClientTool(tool)) return true;
     const others = shellTools.has(tool.type) ? ', and no sandbox of the gateway can' : '';

@@ -1,0 +1,264 @@
+import type { ReasoningEffort } from '../../domain/items.ts';
+import { refuseBecause } from '../kit/draft.ts';
+import type { OfferedTool, ToolBox } from '../kit/tool-box.ts';
+import { createIdFitter } from '../rules/fit/call-ids.ts';
+import { addFields, fitFields, type Situation } from '../rules/fit/fields.ts';
+import { fitFormat } from '../rules/fit/format.ts';
+import { createNameFitter } from '../rules/fit/names.ts';
+import type { FitNotes } from '../rules/fit/notes.ts';
+import { fitSchema } from '../rules/fit/schemas.ts';
+import type { ChatDraft } from './draft.ts';
+import { fitMessages, fitParts } from './fit-messages.ts';
+import type { ChatMessage, ChatTool } from './wire.ts';
+
+/** A body of `/chat/completions` before and after it is fitted. */
+export type ChatBody = Record<string, unknown> & { messages: ChatMessage[]; tools?: ChatTool[] };
+
+/**
+ * Fits a body to the rules of its endpoint, in a fixed order: messages, parts, ids, tools, choice, format, reasoning,
+ * single fields, limits. A rule that changes nothing costs one comparison.
+ *
+ * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
+ * @see docs/reference/provider-rules.md
+ */
+export function fitBody(draft: ChatDraft, body: ChatBody, box: ToolBox): void {
+  const { dialect } = draft;
+  if (dialect.turns) body.messages = fitMessages(body.messages, dialect.turns, draft);
+  if (dialect.parts) {
+    body.messages = fitParts(body.messages, dialect.parts, draft, (filename) =>
+      refuseBecause(
+        'input',
+        `${draft.target.endpoint} takes only texts and images, and ${filename ?? 'a file'} is neither.`,
+      ),
+    );
+  }
+  if (dialect.ids) fitIds(draft, body);
+  if (dialect.tools || dialect.schemas) fitTools(draft, body, box);
+  if (dialect.tool_choice) fitChoice(draft, body);
+  if (dialect.format) fitFormat(draft, body, dialect.format, chatFormat);
+  if (dialect.reasoning_rules) fitThinking(draft, body);
+  if (dialect.stops) fitStops(draft, body);
+  if (dialect.fields) fitFields(body, dialect.fields, situationOf(draft, body), draft, nameOf);
+  if (dialect.output) fitOutput(draft, body);
+  if (dialect.body) addFields(body, dialect.body);
+}
+
+/** Names in the request of the client, for fields that have another name in this format. */
+const names: Readonly<Record<string, string>> = {
+  max_tokens: 'max_output_tokens',
+  max_completion_tokens: 'max_output_tokens',
+  reasoning_effort: 'reasoning.effort',
+  response_format: 'text.format',
+  verbosity: 'text.verbosity',
+};
+const nameOf = (field: string): string => names[field] ?? field;
+
+function situationOf({ target }: ChatDraft, body: ChatBody): Situation {
+  const effort = body.reasoning_effort as ReasoningEffort | undefined;
+  return {
+    tools: (body.tools?.length ?? 0) > 0,
+    forced: body.tool_choice === 'required' || typeof body.tool_choice === 'object',
+    thinking: effort !== undefined && effort !== 'none',
+    stream: target.stream,
+    format: body.response_format !== undefined,
+    effort,
+  };
+}
+
+function fitIds(draft: ChatDraft, body: ChatBody): void {
+  const toFitted = createIdFitter(draft.dialect.ids!);
+  body.messages = body.messages.map((message) => {
+    const { tool_calls: calls, tool_call_id: id } = message;
+    if (id !== undefined)
+      return toFitted(id) === id ? message : { ...message, tool_call_id: note(draft, toFitted(id)) };
+    if (!calls?.some((call) => toFitted(call.id) !== call.id)) return message;
+    return { ...message, tool_calls: calls.map((call) => ({ ...call, id: note(draft, toFitted(call.id)) })) };
+  });
+}
+
+function note({ adapted }: FitNotes, id: string): string {
+  adapted.add('call ids');
+  return id;
+}
+
+function fitTools(draft: ChatDraft, body: ChatBody, box: ToolBox): void {
+  const { tools: rules = {}, schemas } = draft.dialect;
+  const { endpoint } = draft.target;
+  if (body.tools && rules.max !== undefined && body.tools.length > rules.max) {
+    throw refuseBecause(
+      'tools',
+      `${endpoint} takes at most ${rules.max} tools, and the request has ${body.tools.length}.`,
+    );
+  }
+  const toFitted = createNameFitter(rules);
+  const fitName = (name: string): string => {
+    const fitted = toFitted(name);
+    if (fitted === name) return name;
+    draft.adapted.add('names of tools');
+    const offered: OfferedTool = box.offered?.get(name) ?? { name, kind: 'function' };
+    box.offered ??= new Map();
+    box.offered.set(fitted, offered);
+    return fitted;
+  };
+  const isStrict = rules.strict === 'same' && body.tools?.every((tool) => tool.function.strict === true) === true;
+  if (body.tools) {
+    body.tools = body.tools.map((tool) => {
+      const { strict, ...given } = tool.function;
+      const fitted: ChatTool['function'] = { ...given, name: fitName(given.name) };
+      const { description, parameters } = fitted;
+      if (rules.description_length !== undefined && description && description.length > rules.description_length) {
+        fitted.description = description.slice(0, rules.description_length);
+        draft.dropped.push(
+          `tools.${given.name}.description (its first ${rules.description_length} characters are sent)`,
+        );
+      }
+      if (parameters === undefined && rules.parameters) fitted.parameters = { type: 'object', properties: {} };
+      if (parameters && schemas) {
+        const use = {
+          closes: schemas.closed === 'always',
+          onDropped: (keyword: string) => void draft.adapted.add(`schemas without ${keyword}`),
+        };
+        fitted.parameters = fitSchema(parameters, schemas, use);
+      }
+      const kept = fitStrict(strict, rules.strict, isStrict);
+      if (kept !== undefined) fitted.strict = kept;
+      return { ...tool, function: fitted };
+    });
+  }
+  const choice = body.tool_choice as { function?: { name: string } } | string | undefined;
+  if (typeof choice === 'object' && choice.function) {
+    body.tool_choice = { ...choice, function: { ...choice.function, name: fitName(choice.function.name) } };
+  }
+  body.messages = body.messages.map((message) => {
+    const { tool_calls: calls } = message;
+    if (!calls?.some((call) => toFitted(call.function.name) !== call.function.name)) return message;
+    const fitted = calls.map((call) => ({
+      ...call,
+      function: { ...call.function, name: fitName(call.function.name) },
+    }));
+    return { ...message, tool_calls: fitted };
+  });
+}
+
+/** @param allStrict whether every tool of the request is strict */
+function fitStrict(
+  strict: boolean | undefined,
+  rule: 'send' | 'omit' | 'explicit' | 'same' | undefined,
+  allStrict: boolean,
+): boolean | undefined {
+  if (rule === 'omit') return undefined;
+  if (rule === 'explicit') return strict ?? false;
+  if (rule === 'same') return allStrict ? true : undefined;
+  return strict;
+}
+
+function fitChoice(draft: ChatDraft, body: ChatBody): void {
+  const { values, while_thinking: thinkingValues } = draft.dialect.tool_choice!;
+  const choice = body.tool_choice as string | { function: { name: string } } | undefined;
+  if (choice === undefined) return;
+  const kind = typeof choice === 'object' ? 'named' : (choice as 'auto' | 'none' | 'required');
+  if (thinkingValues && !thinkingValues.includes(kind) && turnOffThinking(draft, body)) return;
+  if (!values || values.includes(kind)) return;
+  if (kind === 'auto') {
+    delete body.tool_choice; // it is the default
+    draft.adapted.add('tool_choice');
+    return;
+  }
+  if (kind === 'none') {
+    delete body.tool_choice;
+    delete body.tools;
+    draft.adapted.add('tool_choice');
+    return;
+  }
+  const { name } = typeof choice === 'object' ? choice.function : { name: undefined };
+  if (name !== undefined && body.tools) body.tools = body.tools.filter((tool) => tool.function.name === name);
+  if (values.includes('required')) {
+    body.tool_choice = 'required';
+    draft.adapted.add('tool_choice');
+    return;
+  }
+  delete body.tool_choice;
+  draft.dropped.push(`tool_choice (${kind})`);
+  const told = name === undefined ? 'Call one of the tools.' : `Call the tool ${name}.`;
+  body.messages = [...body.messages, { role: 'user', content: told }];
+}
+
+/** Turns the reasoning of the model off. @returns whether that makes the choice possible */
+function turnOffThinking(draft: ChatDraft, body: ChatBody): boolean {
+  const { off, by_default: isDefault } = draft.dialect.reasoning_rules ?? {};
+  if (!off) return false;
+  const { effort, thinking } = situationOf(draft, body);
+  if (effort === 'none' || (!thinking && !isDefault)) return true;
+  delete body.reasoning_effort;
+  Object.assign(body, structuredClone(off));
+  draft.dropped.push('reasoning (not supported with a forced tool call)');
+  return true;
+}
+
+function fitThinking(draft: ChatDraft, body: ChatBody): void {
+  const { not_with_tools: isSeparate, on, off } = draft.dialect.reasoning_rules!;
+  const effort = body.reasoning_effort as ReasoningEffort | undefined;
+  if (effort === undefined) return;
+  if (isSeparate && body.tools && body.tools.length > 0 && effort !== 'none') {
+    body.reasoning_effort = 'none';
+    draft.dropped.push('reasoning.effort (not supported with tools)');
+    return;
+  }
+  const fields = effort === 'none' ? off : on;
+  if (!fields) return;
+  delete body.reasoning_effort;
+  addFields(body, structuredClone(fields));
+}
+
+function fitStops(draft: ChatDraft, body: ChatBody): void {
+  const { max, blank } = draft.dialect.stops!;
+  const { stop } = body as { stop?: string[] };
+  if (!stop) return;
+  const sendable = blank === false ? stop.filter((text) => text.trim() !== '') : stop;
+  const sent = max === undefined ? sendable : sendable.slice(0, max);
+  if (sent.length === stop.length) return;
+  if (sent.length === 0) delete body.stop;
+  else body.stop = sent;
+  draft.appliedStops = stop.filter((text) => !sent.includes(text));
+  draft.adapted.add('stop');
+}
+
+function fitOutput(draft: ChatDraft, body: ChatBody): void {
+  const { min, max, max_unstreamed: maxUnstreamed } = draft.dialect.output!;
+  const field = draft.dialect.max_tokens_field;
+  const asked = body[field];
+  if (typeof asked !== 'number') return;
+  const upper = Math.min(max ?? asked, draft.target.stream ? asked : (maxUnstreamed ?? asked));
+  const bounded = Math.max(Math.min(asked, upper), min ?? 1);
+  if (bounded === asked) return;
+  body[field] = bounded;
+  draft.dropped.push(`max_output_tokens (${asked} → ${bounded})`);
+}
+
+/** Where a chat body has its format and its instructions. */
+const chatFormat = {
+  read: (body: Record<string, unknown>) => body.response_format as ChatFormat | undefined,
+  write: (body: Record<string, unknown>, format: ChatFormat | undefined): void => {
+    if (format) body.response_format = format;
+    else delete body.response_format;
+  },
+  tell: (body: Record<string, unknown>, text: string): void => {
+    const { messages } = body as ChatBody;
+    const [first] = messages;
+    if (first?.role === 'system' && typeof first.content === 'string') {
+      body.messages = [{ ...first, content: `${first.content}\n\n${text}` }, ...messages.slice(1)];
+    } else body.messages = [{ role: 'system', content: text }, ...messages];
+  },
+  mentions: (body: Record<string, unknown>, word: RegExp): boolean =>
+    (body as ChatBody).messages.some(({ content }) =>
+      typeof content === 'string'
+        ? word.test(content)
+        : content?.some((part) => part.type === 'text' && word.test(part.text)) === true,
+    ),
+  hasTools: (body: Record<string, unknown>): boolean => ((body as ChatBody).tools?.length ?? 0) > 0,
+};
+
+interface ChatFormat {
+  type: string;
+  json_schema?: { name?: string; schema?: Record<string, unknown>; strict?: boolean; description?: string };
+}

@@ -1,0 +1,18 @@
+import type { ResponseRequest } from '../../../domain/request.ts';
+
+/** One line of test: a rule, a request that needs it, and what the fitted body has. */
+export interface RuleCase {
+  /** The rules that the request needs. */
+  rules: string | readonly string[];
+  request: Partial<Omit<ResponseRequest, 'input'>> & { input?: ResponseRequest['input'] | string };
+  /** What the body must match (`toMatchObject`). */
+  body?: object;
+  /** Fields that the body must not have. */
+  without?: readonly string[];
+  /** What `dropped` must contain. */
+  dropped?: readonly string[];
+  /** The error, if the request cannot be fitted. */
+  error?: RegExp;
+  /** Whether the request is streamed. */
+  stream?: boolean;
+}

@@ -1,0 +1,263 @@
+import { type Static, type TProperties, Type } from 'typebox';
+import { efforts } from '../kit/effort.ts';
+
+/*
+ * The vocabulary of the rules of providers. Each facet is a setting of `dialect` and of the rule sets in `data/`. A new
+ * kind of rule is a new facet here and a function in `fit/`; no translator compares the name of a provider or a model.
+ */
+
+const bool = (description: string) => Type.Optional(Type.Boolean({ description }));
+const count = (description: string, minimum = 0) => Type.Optional(Type.Integer({ minimum, description }));
+const closed = <Properties extends TProperties>(properties: Properties, description: string) =>
+  Type.Optional(Type.Object(properties, { additionalProperties: false, description }));
+
+const scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
+
+/** The circumstances under which a rule holds. All that are named must be true of the request. */
+const condition = Type.Object(
+  {
+    tools: bool('Whether the request has tools.'),
+    forced: bool('Whether the request forces a tool call.'),
+    thinking: bool('Whether the request turns reasoning on.'),
+    stream: bool('Whether the request is streamed.'),
+    format: bool('Whether the request has a JSON format.'),
+    efforts: Type.Optional(
+      Type.Array(Type.Enum([...efforts]), { description: 'The effort of the request is one of these.' }),
+    ),
+    not_efforts: Type.Optional(
+      Type.Array(Type.Enum([...efforts]), { description: 'The effort of the request is none of these, or absent.' }),
+    ),
+  },
+  { additionalProperties: false, description: 'The rule holds only for such requests.' },
+);
+
+const fieldRule = Type.Object(
+  {
+    send: bool('False: the field is dropped and reported.'),
+    name: Type.Optional(Type.String({ minLength: 1, description: 'The name of the field at this server.' })),
+    min: Type.Optional(Type.Number({ description: 'Smaller numbers become this one.' })),
+    max: Type.Optional(Type.Number({ description: 'Larger numbers become this one.' })),
+    values: Type.Optional(Type.Array(scalar, { description: 'Every other value is dropped and reported.' })),
+    when: Type.Optional(condition),
+  },
+  { additionalProperties: false },
+);
+
+export const facets = {
+  fields: Type.Optional(
+    Type.Record(Type.String(), Type.Union([fieldRule, Type.Array(fieldRule)]), {
+      description:
+        'Rules of fields of the body, by their names in the format: `{temperature: {max: 1}}`, `{seed: {send: false}}`.',
+    }),
+  ),
+  body: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Fields to add to every body that does not have them: `{enable_thinking: false}`.',
+    }),
+  ),
+  output: closed(
+    {
+      min: count('Smaller limits of the output become this one.', 1),
+      max: count('Larger limits of the output become this one.', 1),
+      max_unstreamed: count('Larger limits need a streamed response. The gateway then streams and folds it.', 1),
+    },
+    'Bounds of the limit of output tokens.',
+  ),
+  stops: closed(
+    {
+      max: count('Maximum number of stop texts. 0: the server has none. The gateway applies the others.'),
+      blank: bool('False: a text of white space alone is rejected, so the gateway applies it.'),
+    },
+    'Texts that end the output.',
+  ),
+  ids: closed(
+    {
+      characters: Type.Optional(
+        Type.Enum(['any', 'word', 'alphanumeric'], {
+          description: '`word`: letters, digits, `_`, `-`. `alphanumeric`: letters and digits.',
+        }),
+      ),
+      length: count('Exact length.', 1),
+      max_length: count('Maximum length.', 1),
+      unique: bool('Whether an id must not occur twice in a conversation.'),
+    },
+    'Ids of calls. The gateway sends another id instead of one that the server rejects.',
+  ),
+  tools: closed(
+    {
+      max: count('Maximum number of tools.'),
+      supported: bool('False: the model has no tools.'),
+      name_start: Type.Optional(
+        Type.Enum(['any', 'letter', 'letter_or_underscore'], { description: 'The first character of a name.' }),
+      ),
+      name_length: count('Maximum length of a name.', 1),
+      description_length: count('Maximum length of a description, in characters.', 1),
+      strict: Type.Optional(
+        Type.Enum(['send', 'omit', 'explicit', 'same'], {
+          description:
+            '`explicit`: `strict: false` is sent for a tool without it. `same`: all tools are strict or none. `omit`: the server rejects the field.',
+        }),
+      ),
+      parameters: bool('Whether a tool without parameters gets an empty schema.'),
+      keep_for_calls: bool('Whether a request with calls in its input needs tools.'),
+    },
+    'Function tools.',
+  ),
+  tool_choice: closed(
+    {
+      values: Type.Optional(
+        Type.Array(Type.Enum(['auto', 'none', 'required', 'named']), {
+          description:
+            'Supported values. A named tool becomes `required` with only this tool. A value that forces a call and has no substitute is a 400.',
+        }),
+      ),
+      while_thinking: Type.Optional(
+        Type.Array(Type.Enum(['auto', 'none', 'required', 'named']), {
+          description: 'Supported values while the model reasons. For others, the gateway turns the reasoning off.',
+        }),
+      ),
+    },
+    'The choice of a tool.',
+  ),
+  schemas: closed(
+    {
+      root: Type.Optional(
+        Type.Enum(['any', 'object', 'plain_object'], {
+          description:
+            '`object`: the root has the type object. `plain_object`: it also has no `anyOf`, `oneOf` or `allOf`.',
+        }),
+      ),
+      properties: bool('Whether an object needs `properties`.'),
+      closed: Type.Optional(
+        Type.Enum(['never', 'format', 'always'], {
+          description: 'Whether objects get `additionalProperties: false`: in the output format, or in tools as well.',
+        }),
+      ),
+      property_names: Type.Optional(
+        Type.Enum(['any', 'word'], { description: '`word`: letters, digits, `_`, `.`, `-`, at most 64.' }),
+      ),
+      drop: Type.Optional(
+        Type.Array(Type.String(), {
+          description:
+            'Keywords that the server rejects. The description of the schema says in words what they demand.',
+        }),
+      ),
+      type_beside_union: bool('False: a schema with `anyOf` must have no `type` beside it.'),
+      anchored_patterns: bool('Whether a `pattern` must begin with `^` and end with `$`.'),
+      modern: bool('Whether schemas must be valid in the draft 2020-12: older keywords are rewritten.'),
+    },
+    'JSON schemas of tools and of the output.',
+  ),
+  format: closed(
+    {
+      json_schema: Type.Optional(
+        Type.Enum(['send', 'object', 'describe'], {
+          description:
+            '`object`: the server has only JSON mode, so the prompt describes the schema. `describe`: it has neither.',
+        }),
+      ),
+      json_object: Type.Optional(
+        Type.Enum(['send', 'schema', 'describe'], {
+          description: '`schema`: the server wants a schema, and gets one for any object. `describe`: it has neither.',
+        }),
+      ),
+      json_word: bool('Whether the word JSON must occur in the input.'),
+      with_tools: bool('False: a format together with tools is rejected. The prompt then describes the format.'),
+      with_stream: bool('False: a format is rejected in a streamed request.'),
+      loose: bool('Whether the server needs no closed objects in strict schemas.'),
+    },
+    'JSON formats of the output.',
+  ),
+  turns: closed(
+    {
+      system: Type.Optional(
+        Type.Enum(['anywhere', 'first', 'not_last', 'user'], {
+          description:
+            '`first`: one system message, at the beginning; later ones become user messages. `user`: the model has none.',
+        }),
+      ),
+      alternate: bool('Whether messages of the user and the assistant alternate. Neighbors are joined.'),
+      user_first: bool('Whether the first message after the system prompt must be of the user.'),
+      user_last: bool('Whether the last message must not be of the assistant.'),
+      user_after_tool: bool('False: no user message may follow a result directly.'),
+      prefix: bool('Whether a last message of the assistant needs `prefix: true`.'),
+      assistant: Type.Optional(
+        Type.Enum(['any', 'some', 'one'], {
+          description:
+            '`some`: a message of the assistant has text or calls. `one`: it has one of the two, never both.',
+        }),
+      ),
+      blank: bool('False: texts that are empty or white space are rejected.'),
+      trailing_space: bool('False: a last message of the assistant must not end with white space.'),
+      user_needed: bool('Whether at least one message besides the system prompt is needed.'),
+      results: bool('Whether every call needs its result, and every result its call.'),
+      names: Type.Optional(
+        Type.Enum(['any', 'word', 'none'], {
+          description: 'The `name` of a message. `word`: letters, digits, `_`, `-`.',
+        }),
+      ),
+      text_content: bool('Whether the content of a message must be a string if it has only texts.'),
+    },
+    'The order and contents of messages.',
+  ),
+  parts: closed(
+    {
+      images: Type.Optional(
+        Type.Enum(['anywhere', 'user', 'none'], {
+          description: 'Where images may be. `user`: images of results move to a user message after them.',
+        }),
+      ),
+      image_types: bool('Whether the declared type of an image must be that of its bytes.'),
+      files: Type.Optional(
+        Type.Enum(['send', 'data', 'text', 'none'], {
+          description: '`data`: only data URLs. `text`: text files are sent as text, others are a 400.',
+        }),
+      ),
+    },
+    'Images and files.',
+  ),
+  reasoning_rules: closed(
+    {
+      not_with_tools: bool('Whether an effort other than `none` together with tools is rejected.'),
+      off: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Fields that turn reasoning off: `{enable_thinking: false}`.',
+        }),
+      ),
+      on: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Fields that turn it on.' })),
+      back: Type.Optional(
+        Type.Enum(['never', 'turn', 'always'], {
+          description: 'Earlier reasoning to send: none, that after the last user message, or all.',
+        }),
+      ),
+      by_default: bool('Whether the model reasons unless the request turns it off.'),
+    },
+    'Reasoning.',
+  ),
+  cache: closed(
+    {
+      max: count('Maximum number of marks.'),
+      longest_first: bool('Whether marks of an hour must stand before those of five minutes.'),
+      scope: bool('False: the server rejects `scope` in a mark.'),
+      ttl: bool('False: the server rejects `ttl` in a mark.'),
+    },
+    'Marks of the prompt cache.',
+  ),
+  answers: closed(
+    {
+      think_tags: bool('Whether the text contains the reasoning between `<think>` and `</think>`.'),
+      open_end: bool('Whether a stream may end without its last event.'),
+      must_stream: bool('Whether the server responds only with a stream.'),
+    },
+    'Responses of the server.',
+  ),
+};
+
+export const facetNames = Object.keys(facets) as (keyof typeof facets)[];
+
+const ruleSchema = Type.Object(facets, { additionalProperties: false });
+
+/** The rules of one endpoint, or a part of them. */
+export type Rules = Static<typeof ruleSchema>;
+export type FieldRule = Static<typeof fieldRule>;
+export type Condition = Static<typeof condition>;

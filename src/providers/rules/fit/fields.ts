@@ -1,0 +1,79 @@
+import type { ReasoningEffort } from '../../../domain/items.ts';
+import type { Condition, FieldRule, Rules } from '../facets.ts';
+import type { FitNotes } from './notes.ts';
+
+/** What the conditions of rules ask about a request. */
+export interface Situation {
+  readonly tools: boolean;
+  readonly forced: boolean;
+  readonly thinking: boolean;
+  readonly stream: boolean;
+  readonly format: boolean;
+  /** The effort that the body has. Undefined: none. */
+  readonly effort: ReasoningEffort | undefined;
+}
+
+const flags = ['tools', 'forced', 'thinking', 'stream', 'format'] as const;
+
+/** Whether a request meets a condition. */
+export function holds(condition: Condition | undefined, situation: Situation): boolean {
+  if (condition === undefined) return true;
+  const { efforts, not_efforts: others } = condition;
+  const { effort } = situation;
+  if (efforts && (effort === undefined || !efforts.includes(effort))) return false;
+  if (others && effort !== undefined && others.includes(effort)) return false;
+  return flags.every((flag) => condition[flag] === undefined || condition[flag] === situation[flag]);
+}
+
+/**
+ * Applies the rules of single fields to a body, or to the object in it that has them.
+ *
+ * @param nameOf returns the name of a field in the request of the client, for the notes
+ */
+export function fitFields(
+  body: Record<string, unknown>,
+  rules: NonNullable<Rules['fields']>,
+  situation: Situation,
+  notes: FitNotes,
+  nameOf: (field: string) => string = (field) => field,
+): void {
+  for (const field in rules) {
+    if (!(field in body)) continue;
+    const given = rules[field]!;
+    for (const rule of Array.isArray(given) ? given : [given]) {
+      if (field in body && holds(rule.when, situation)) fitField(body, field, rule, notes, nameOf);
+    }
+  }
+}
+
+function fitField(
+  body: Record<string, unknown>,
+  field: string,
+  rule: FieldRule,
+  notes: FitNotes,
+  nameOf: (field: string) => string,
+): void {
+  const value = body[field];
+  const isRefused = rule.send === false || (rule.values && !rule.values.includes(value as string | number | boolean));
+  if (isRefused) {
+    delete body[field];
+    notes.dropped.push(nameOf(field));
+    return;
+  }
+  if (typeof value === 'number') {
+    const bounded = Math.min(Math.max(value, rule.min ?? value), rule.max ?? Number.POSITIVE_INFINITY);
+    if (bounded !== value) {
+      body[field] = bounded;
+      notes.dropped.push(`${nameOf(field)} (${value} → ${bounded})`);
+    }
+  }
+  if (rule.name !== undefined && rule.name !== field) {
+    body[rule.name] ??= body[field];
+    delete body[field];
+  }
+}
+
+/** Adds the fields that every request of an endpoint has. A field that the request has keeps its value. */
+export function addFields(body: Record<string, unknown>, fields: Readonly<Record<string, unknown>>): void {
+  for (const name in fields) if (!(name in body)) body[name] = fields[name];
+}

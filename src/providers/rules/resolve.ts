@@ -1,0 +1,84 @@
+import { facetNames } from './facets.ts';
+import { type RuleMatch, type RuleSet, ruleSets, type Settings } from './rule-sets.ts';
+
+/** The endpoint whose rules are wanted. */
+export interface RulePlace {
+  /** The id of the wire: `openai-chat`. */
+  wire: string;
+  /** The id of the known provider that an entry of the configuration names, or its own id. */
+  provider: string;
+  /** The host of the base URL. */
+  host: string | undefined;
+  /** The name of the model at the provider, or of the model behind a deployment. */
+  model: string;
+}
+
+/** The wires whose `dialect` has the facets of rules. */
+const ruledWires: ReadonlySet<string> = new Set(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini']);
+const isFacet = new Set<string>(facetNames);
+
+/** Merges settings. The later ones override the earlier ones, those of a facet one by one. */
+export function mergeSettings(first: Settings, next: Settings): Settings {
+  const merged: Record<string, unknown> = { ...first };
+  for (const [name, value] of Object.entries(next)) {
+    merged[name] = isFacet.has(name) ? { ...(merged[name] as object | undefined), ...(value as object) } : value;
+  }
+  return merged;
+}
+
+/** Returns the model's name without a vendor, a region or a path before it, in lower case. */
+const bareName = (model: string): string => model.toLowerCase().replace(/^.*\//, '');
+
+/** Whether a rule set holds for an endpoint. */
+function matches({ wires, providers, hosts, models }: RuleMatch, place: RulePlace): boolean {
+  if (wires && !wires.includes(place.wire)) return false;
+  if (providers || hosts) {
+    const isNamed = providers?.includes(place.provider) === true;
+    const isAt = hosts?.some((host) => place.host === host || place.host?.endsWith(`.${host}`)) === true;
+    if (!isNamed && !isAt) return false;
+  }
+  return models === undefined || models.test(bareName(place.model));
+}
+
+/** Lists the rule sets that hold for an endpoint, in the order in which they override one another. */
+export function listRuleSets(place: RulePlace): RuleSet[] {
+  return ruledWires.has(place.wire) ? ruleSets.filter(({ match }) => matches(match, place)) : [];
+}
+
+/** Returns the settings of an endpoint: those of its rules, overridden by those of the operator. */
+export function resolveSettings(place: RulePlace, own: Settings): Settings {
+  const rules = listRuleSets(place).flatMap((set) => set.rules);
+  if (rules.length === 0) return own;
+  return mergeSettings(
+    rules.reduce<Settings>((settings, rule) => mergeSettings(settings, rule.set), {}),
+    own,
+  );
+}
+
+/** The models of one provider whose settings are kept. A caller can name any model through a wildcard. */
+const MAX_KEPT = 1000;
+
+/** The settings of the endpoints of one provider. */
+export class EndpointSettings {
+  private readonly place: Pick<RulePlace, 'provider' | 'host'>;
+  private readonly own: Settings;
+  private readonly known = new Map<string, Settings>();
+
+  /** @param own the `dialect` of the provider */
+  constructor(place: Pick<RulePlace, 'provider' | 'host'>, own: Settings) {
+    this.place = place;
+    this.own = own;
+  }
+
+  /** Returns the same object for the same endpoint, which the wires check only once. */
+  of(wire: string, model: string): Settings {
+    const key = `${wire} ${model}`;
+    let settings = this.known.get(key);
+    if (settings === undefined) {
+      if (this.known.size >= MAX_KEPT) this.known.clear();
+      settings = resolveSettings({ ...this.place, wire, model }, this.own);
+      this.known.set(key, settings);
+    }
+    return settings;
+  }
+}
