@@ -1,4 +1,5 @@
 import type { Chunk, ToolCallArgumentsChunk } from '../../../domain/chunks.ts';
+import { parseObject } from '../../../domain/parse-object.ts';
 import type { TextWire } from '../../text-wire.ts';
 import type { Reader } from '../../wire.ts';
 
@@ -112,13 +113,8 @@ function overlap(text: string, stop: string): number {
 
 /** Renames the properties of the outermost object. Other text stays as it is. */
 function renameProperties(json: string, names: ReadonlyMap<string, string>): string {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    return json;
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return json;
+  const value = parseObject(json);
+  if (!value) return json;
   return JSON.stringify(
     Object.fromEntries(Object.entries(value).map(([name, each]) => [names.get(name) ?? name, each])),
   );
