@@ -7,6 +7,7 @@ import { listEffectiveSecrets, listVaultSecrets } from '../management/vault/list
 import { checkCopySecrets, checkPutSecret, checkSecretName } from '../management/vault/schema.ts';
 import { writeEffectiveSecret, writeSecret } from '../management/vault/write-secret.ts';
 import { rewrapVaultKeys, rotateAllVaults } from '../vault/rotate.ts';
+import { readLocations } from '../vault/secrets.ts';
 import { formatDay } from './format-time.ts';
 import { withStore } from './open-store.ts';
 import { operator, resolveWorkspace } from './operate.ts';
@@ -70,10 +71,11 @@ export async function printSecrets(
     terminal.stdout.write('The vault has no secrets. "headgate vault set" adds one.\n');
     return;
   }
-  const columns = ['NAME', 'HOSTS', 'FINGERPRINT', 'CREATED'].map((title) => ({ title }));
-  const cells = rows.map(({ name, hosts, fingerprint, createdAtMs }) => [
+  const columns = ['NAME', 'HOSTS', 'IN', 'FINGERPRINT', 'CREATED'].map((title) => ({ title }));
+  const cells = rows.map(({ name, hosts, locations, fingerprint, createdAtMs }) => [
     name,
     hosts.join(' '),
+    readLocations({ locations }).join(' '),
     shorten(fingerprint),
     formatDay(createdAtMs),
   ]);
@@ -109,12 +111,15 @@ export async function setSecret(
   terminal: Terminal,
   config: LoadedConfig,
   wanted: string,
-  { hosts, ...options }: VaultOptions & { hosts: string[] },
+  { hosts, locations, ...options }: VaultOptions & { hosts: string[]; locations?: string[] | undefined },
 ): Promise<void> {
   if (!terminal.openInput) throw new CommandError('There is no standard input to read the value from.');
   const value = await readSecretValue(terminal.openInput(), terminal.stderr);
   const stored = await withVaults(terminal, config, options, async ({ parts, caller, place }) => {
-    const body = { ...checkPutSecret({ value, hosts }), ...checkSecretName({ name: wanted }) };
+    const body = {
+      ...checkPutSecret({ value, hosts, ...(locations && { locations }) }),
+      ...checkSecretName({ name: wanted }),
+    };
     return putSecret(parts, caller, place, body);
   });
   printJson(terminal, writeSecret(stored));

@@ -29,6 +29,7 @@ export function createEgress({ outbound, counts, log, openProxy }: EgressParts):
     const secrets = release && {
       release,
       authority: getAuthority(),
+      ownHost: ownHost?.name,
       onFailure: (err: unknown) => log('secret release failed', { sandbox: name, workspace_id: workspaceId, err }),
     };
     const proxy = await openProxy({

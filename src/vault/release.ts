@@ -1,6 +1,7 @@
 import type { ReleasedSecret, SecretRelease } from '../platform/egress/secret-release.ts';
-import { type EffectiveName, listEffectiveNames, type SecretHolder } from './effective.ts';
-import { openVaultKey, type SecretKeys, SecretReader } from './secrets.ts';
+import type { SecretName, SecretRecord } from '../platform/storage/ports/vaults.ts';
+import { listEffectiveNames, type SecretHolder } from './effective.ts';
+import { openVaultKey, readLocations, type SecretKeys, SecretReader } from './secrets.ts';
 import type { VaultKey } from './vault-keys.ts';
 
 /** The part of a secret that a sandbox may see. */
@@ -24,12 +25,12 @@ export function createSecretRelease(parts: SecretKeys, holder: SecretHolder): In
   const { vaults } = parts;
 
   /** Lists the secrets whose deciding vault binds them to the host. */
-  async function listBound(host: string): Promise<EffectiveName[]> {
+  async function listBound(host: string): Promise<SecretName[]> {
     const effective = await listEffectiveNames(vaults, holder);
     if (!effective || effective.length === 0) return [];
-    const bound = await vaults.listSecretNames([...new Set(effective.map(({ vaultId }) => vaultId))], host);
-    const isBound = new Set(bound.map(({ vaultId, name }) => `${vaultId} ${name}`));
-    return effective.filter(({ vaultId, name }) => isBound.has(`${vaultId} ${name}`));
+    const deciding = new Map(effective.map(({ name, vaultId }) => [name, vaultId]));
+    const bound = await vaults.listSecretNames([...new Set(deciding.values())], host);
+    return bound.filter(({ vaultId, name }) => deciding.get(name) === vaultId);
   }
   async function openOwnKey(): Promise<VaultKey | undefined> {
     const vault = await vaults.findVault(holder.vaultId);
@@ -44,26 +45,59 @@ export function createSecretRelease(parts: SecretKeys, holder: SecretHolder): In
       return effective.map(({ name }) => ({ name, placeholder: key.createPlaceholder(holder.internId, name) }));
     },
     isBound: async (host) => (await listBound(host)).length > 0,
+    async list(host) {
+      const bound = await listBound(host);
+      if (bound.length === 0) return [];
+      using key = await openOwnKey();
+      if (!key) return [];
+      return bound.map((found) => ({
+        placeholder: key.createPlaceholder(holder.internId, found.name),
+        version: writeVersion(found),
+      }));
+    },
     async release(host, placeholders) {
       const wanted = new Set(placeholders);
       const bound = await listBound(host);
       using key = await openOwnKey();
       if (!key) return [];
       const released: ReleasedSecret[] = [];
-      for (const { name, vaultId } of bound) {
-        const placeholder = key.createPlaceholder(holder.internId, name);
-        if (!wanted.has(placeholder)) continue;
-        const [row] = await vaults.findSecrets(vaultId, [name]);
+      const names = Map.groupBy(
+        bound.filter(({ name }) => wanted.has(key.createPlaceholder(holder.internId, name))),
+        ({ vaultId }) => vaultId,
+      );
+      for (const [vaultId, found] of names) {
         using reader = new SecretReader(parts);
-        const read = row && (await reader.read(row));
-        // The row that was decrypted decides: its hosts are part of the check.
-        if (read?.secret.hosts.includes(host)) released.push({ name, placeholder, value: read.value });
-        else read?.value.fill(0);
+        const rows = await vaults.findSecrets(
+          vaultId,
+          found.map(({ name }) => name),
+        );
+        for (const row of rows) {
+          const read = await reader.read(row);
+          if (!read) continue;
+          const { secret, value } = read;
+          // The row that was decrypted decides: its hosts are part of the check.
+          if (!secret.hosts.includes(host)) value.fill(0);
+          else {
+            const placeholder = key.createPlaceholder(holder.internId, secret.name);
+            const { name } = secret;
+            released.push({
+              name,
+              placeholder,
+              version: writeVersion(secret),
+              locations: readLocations(secret),
+              value,
+            });
+          }
+        }
       }
       return released;
     },
   };
 }
+
+/** A name that was deleted and is used again has another time. */
+const writeVersion = ({ vaultId, name, version, createdAtMs }: SecretName | SecretRecord): string =>
+  `${vaultId} ${name} ${version} ${createdAtMs}`;
 
 /** Returns the variable of each placeholder for the environment of a sandbox: `HEADGATE_SECRET_GITHUB_TOKEN`. */
 export const writeSecretVariables = (placeholders: readonly SecretPlaceholder[]): Record<string, string> =>

@@ -2,11 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createMasterKeys } from './master-keys.ts';
 import { SealError, seal, unseal } from './seal.ts';
-import { sealSecret, unsealSecret } from './secrets.ts';
+import { readLocations, sealSecret, unsealSecret } from './secrets.ts';
 import { createVaultKey, unwrapVaultKey } from './vault-keys.ts';
 
 const masterKeys = createMasterKeys(Buffer.from('a master key of the tests'));
-const secret = { name: 'github_token', version: 3, hosts: ['api.github.com'], createdAtMs: 1_790_000_000_000 };
+const secret = {
+  name: 'github_token',
+  version: 3,
+  hosts: ['api.github.com'],
+  locations: ['header' as const],
+  createdAtMs: 1_790_000_000_000,
+};
 const value = Buffer.from('ghp_ ÄÖ 📦');
 
 describe('sealed bytes', () => {
@@ -55,10 +61,21 @@ describe('the row of a secret', () => {
     ['version', { version: 2 }],
     ['generation', { generation: 2 }],
     ['hosts', { hosts: ['api.github.com', 'evil.example'] }],
+    ['location', { locations: ['header', 'path'] }],
+    ['default of its locations', { locations: null }],
     ['fingerprint', { fingerprint: `sha256:${'0'.repeat(64)}` }],
     ['creation time', { createdAtMs: 1 }],
   ])('does not open with another %s', (_, changed) => {
     expect(() => unsealSecret(key, { ...row, ...changed })).toThrow('damaged');
+  });
+
+  it('that an earlier build wrote has no locations, and opens', () => {
+    const { vaultId, name, version, generation, hosts, fingerprint, createdAtMs } = row;
+    const place = ['vault secret', vaultId, name, version, generation, hosts, fingerprint, createdAtMs];
+    const earlier = { ...row, locations: null, sealed: seal(key.data, value, place) };
+    expect(unsealSecret(key, earlier)).toEqual(value);
+    expect(readLocations(earlier)).toEqual(['header']);
+    expect(() => unsealSecret(key, { ...earlier, locations: ['header'] })).toThrow('damaged');
   });
 
   it('does not open with the key of another vault', () => {

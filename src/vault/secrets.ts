@@ -1,4 +1,5 @@
 import { GatewayError } from '../domain/errors.ts';
+import { defaultLocations, type SecretLocation } from '../domain/secret-location.ts';
 import type { SealedSecret, SecretRecord, VaultRecord, VaultStore } from '../platform/storage/ports/vaults.ts';
 import type { MasterKeys } from './master-keys.ts';
 import { SealError, seal, unseal } from './seal.ts';
@@ -74,7 +75,12 @@ const placeOf = (row: Omit<SealedSecret, 'sealed'>): unknown[] => [
   row.hosts,
   row.fingerprint,
   row.createdAtMs,
+  ...(row.locations === null ? [] : [row.locations]), // rows of earlier builds have none
 ];
+
+/** Returns the parts of a request that a secret may be put into. */
+export const readLocations = ({ locations }: Pick<SecretRecord, 'locations'>): readonly SecretLocation[] =>
+  locations ?? defaultLocations;
 
 /** More rotations than this do not end while a row is read. */
 const MAX_TRIES = 5;

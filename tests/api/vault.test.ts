@@ -9,6 +9,8 @@ import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { createInternVaults } from '../../src/vault/intern-vaults.ts';
 import { createMasterKeys } from '../../src/vault/master-keys.ts';
 import { createSecretRelease, writeSecretVariables } from '../../src/vault/release.ts';
+import { seal } from '../../src/vault/seal.ts';
+import { openVaultKey } from '../../src/vault/secrets.ts';
 import { auditOf, expectIssues, type Json, main, manage, other } from './manage.ts';
 import { patient } from '../../src/testing/patience.ts';
 
@@ -91,13 +93,20 @@ describe('a secret of the workspace', () => {
       data: {
         name,
         hosts: ['api.example.com', 'b.example'],
+        locations: ['header'],
         fingerprint: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       },
     });
     const { fingerprint, created_at } = created.body.data;
     const same = await put(`/secrets/${name}`, 'value-1');
-    expect(same.body.data).toEqual({ name, hosts: ['api.example.com'], fingerprint, created_at });
+    expect(same.body.data).toEqual({
+      name,
+      hosts: ['api.example.com'],
+      locations: ['header'],
+      fingerprint,
+      created_at,
+    });
     const replaced = await put(`/secrets/${name}`, 'value-2');
     expect(replaced.body.data.created_at).toBe(created_at);
     expect(replaced.body.data.fingerprint).not.toBe(fingerprint);
@@ -165,6 +174,53 @@ describe('a secret of the workspace', () => {
     const longest = 'a'.repeat(255);
     expect((await put(`/secrets/${longest}`, 'v')).status).toBe(200);
     expect((await call('DELETE', `/secrets/${longest}`)).status).toBe(204);
+  });
+
+  it('says which parts of a request may have it: headers, if it is written without', async () => {
+    const name = unique();
+    const write = (locations?: unknown) =>
+      call('PUT', `/secrets/${name}`, { value: 'value-1', hosts: ['a.example'], locations });
+    const written = async (locations?: unknown) => (await write(locations)).body.data.locations;
+    expect(await written()).toEqual(['header']);
+    expect(await written(['body', 'path', 'header', 'body'])).toEqual(['header', 'path', 'body']);
+    expect((await auditOf(ask, 1))[0].changes.locations).toEqual({
+      before: ['header'],
+      after: ['header', 'path', 'body'],
+    });
+    const intern = await addIntern();
+    const copied = await call('POST', `/interns/${intern.id}/secrets/copy`, { names: [name] });
+    expect(copied.body.data[0].locations).toEqual(['header', 'path', 'body']);
+    expect(await written(['query'])).toEqual(['query']);
+    expect(await written(null)).toEqual(['header']);
+    for (const [wrong, path] of [
+      [[], 'locations'],
+      [['cookie'], 'locations[0]'],
+      ['header', 'locations'],
+    ] as const) {
+      const answer = await write(wrong);
+      expect([answer.status, answer.body.error?.metadata.issues[0].path]).toEqual([400, path]);
+    }
+  });
+
+  it('of an earlier build has none, may be in headers, and is copied with that', async () => {
+    const name = unique();
+    await put(`/secrets/${name}`, 'value-1', ['earlier.example']);
+    const { vaults } = gateway.gateway.storage;
+    const vault = (await vaults.findWorkspaceVault(main))!;
+    const [row] = await vaults.findSecrets(vault.id, [name]);
+    using key = await openVaultKey(vaultParts(), vault);
+    const { hosts, version, generation, fingerprint, createdAtMs } = row!;
+    const place = ['vault secret', vault.id, name, version, generation, hosts, fingerprint, createdAtMs];
+    using db = new DatabaseSync(`${gateway.dataDir}/headgate.db`, { timeout: 10_000 });
+    const sealed = seal(key.data, Buffer.from('value-1'), place);
+    db.prepare('update vault_secrets set locations = null, sealed = ? where name = ?').run(sealed, name);
+    const listed = (await call('GET', '/secrets')).body.data;
+    expect(listed.find((secret: Json) => secret.name === name).locations).toEqual(['header']);
+    const intern = await addIntern();
+    expect(await release(intern.id, 'earlier.example')).toEqual(['value-1']);
+    const copied = await call('POST', `/interns/${intern.id}/secrets/copy`, { names: [name] });
+    expect(copied.body.data[0].locations).toEqual(['header']);
+    expect(await release(intern.id, 'earlier.example')).toEqual(['value-1']);
   });
 
   it('is bound to 1 to 100 exact DNS names', async () => {
@@ -344,6 +400,8 @@ async function release(internId: string, host: string, fields: Partial<Intern> =
   const placeholders = (await opened.listPlaceholders()).map(({ placeholder }) => placeholder);
   const released = await opened.release(host, placeholders);
   expect(await opened.isBound(host)).toBe(released.length > 0);
+  const listed = (await opened.list(host)).map(({ placeholder, version }) => `${placeholder} ${version}`);
+  expect(listed.toSorted()).toEqual(released.map(({ placeholder, version }) => `${placeholder} ${version}`).toSorted());
   return released.map(({ value }) => value.toString());
 }
 
@@ -365,7 +423,7 @@ describe('the secrets that an intern receives', () => {
       [lent, 'attached', ['l.example']],
       [shared, 'workspace', ['w.example', 'x.example']],
     ]);
-    expect(Object.keys(found[0])).toEqual(['name', 'hosts', 'fingerprint', 'created_at', 'scope']);
+    expect(Object.keys(found[0])).toEqual(['name', 'hosts', 'locations', 'fingerprint', 'created_at', 'scope']);
     expect(await effective('?limit=1')).toMatchObject({ has_more: true, data: [{}] });
 
     // The deciding entry is chosen first. If it is not bound to the host, nothing else takes its place.

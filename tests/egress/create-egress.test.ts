@@ -56,7 +56,7 @@ it('gives a sandbox with secrets the certificates to trust, and logs a vault tha
   const open = createEgress({ outbound: lab.outbound, counts: { ...noTraffic }, log, openProxy });
   const err = new Error('the store is down');
   const fail = () => Promise.reject(err);
-  const release = { isBound: fail, release: fail };
+  const release = { isBound: fail, list: fail, release: fail };
   const [a, b, plain] = [
     await open({ ...sandbox('a'), release }),
     await open({ ...sandbox('b'), release }),

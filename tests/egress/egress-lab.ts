@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { openEgressProxy } from '../../src/platform/egress/egress-proxy.ts';
 import type { EgressLimits } from '../../src/platform/egress/proxy-server.ts';
 import type { EgressCounts } from '../../src/platform/egress/sandbox-egress.ts';
-import type { EgressSecrets } from '../../src/platform/egress/egress-secrets.ts';
+import type { EgressSecrets } from '../../src/platform/egress/bound-hosts.ts';
 import { createOutbound, type Outbound } from '../../src/platform/outbound/outbound.ts';
 import { patient } from '../../src/testing/patience.ts';
 

@@ -126,7 +126,10 @@ describe('the listener of egress proxies', () => {
         onFailure: () => {},
         release: {
           isBound: async (host) => host === 'api.example.org',
-          release: async () => [{ name: 'token', placeholder, value: Buffer.from(value) }],
+          list: async () => [{ placeholder, version: '1' }],
+          release: async () => [
+            { name: 'token', placeholder, version: '1', locations: ['header'], value: Buffer.from(value) },
+          ],
         },
       },
     });

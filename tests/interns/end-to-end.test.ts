@@ -240,6 +240,15 @@ describe.skipIf(problem !== undefined)('an intern', () => {
     expect(findCopies(value, { processes: agents, memory })).toEqual([]);
     expect(readFileSync(`/proc/${gate.running.child.pid}/coredump_filter`, 'utf8').trim()).toBe('00000000');
     expect(await say('[[call read_file {"path": "env.txt"}]]')).toContain('HEADGATE_SECRET_API_TOKEN=');
+    // The service shows later what it stored.
+    answer = (done) => done(`Notes: ${value}, ${value.slice(0, -1)}, ${Buffer.from(value).toString('base64')}.`);
+    const notes = await say(
+      `[[call shell ${JSON.stringify({ command: 'curl -sS --noproxy "" http://localhost/notes' })}]]`,
+    );
+    expect(notes).toContain(`Notes: ${'*'.repeat(value.length)}`);
+    expect(notes).not.toContain(value.slice(0, 12));
+    const path = { command: 'curl -sS --noproxy "" http://localhost/note/$HEADGATE_SECRET_API_TOKEN' };
+    expect(await say(`[[call shell ${JSON.stringify(path)}]]`)).toContain('must not be in the path');
     answer = (done) => done('The service works.');
   });
 

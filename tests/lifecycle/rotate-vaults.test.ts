@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createWorkspaceDetails, happening, change } from '../../src/platform/storage/contract/samples.ts';
 import { openSqliteStorage } from '../../src/platform/storage/sqlite/open.ts';
+import type { SealedSecret } from '../../src/platform/storage/ports/vaults.ts';
 import { createVault } from '../../src/vault/create-vault.ts';
 import { createMasterKeys } from '../../src/vault/master-keys.ts';
 import { rewrapVaultKeys, rotateAllVaults, rotateVault } from '../../src/vault/rotate.ts';
@@ -53,7 +54,8 @@ async function put({ id, name, version, ...parts }: VaultParts & { id: string; n
   const vault = (await parts.vaults.findVault(id))!;
   using key = await openVaultKey(parts, vault);
   const value = Buffer.from(`${planted} ${name} ${version}`);
-  const secret = sealSecret(key, { name, version, hosts: ['a.example'], createdAtMs: 5 }, value);
+  const locations: SealedSecret['locations'] = version === 1 ? null : ['header', 'path'];
+  const secret = sealSecret(key, { name, version, hosts: ['a.example'], locations, createdAtMs: 5 }, value);
   return parts.vaults.putSecrets(
     { vaultId: id, generation: key.generation, secrets: [secret], maxSecrets: 1000 },
     change,

@@ -20,9 +20,11 @@ export function addVaultCommands(program: Command, { terminal, loadForStore, add
   addWithPlace('set', 'store a secret; its value is read from the standard input, or typed without echo')
     .argument(...nameArgument)
     .requiredOption('--host <host...>', 'exact names of the hosts that may receive the secret')
-    .action(async (name: string, { host: hosts, ...options }: SourceOptions & VaultOptions & { host: string[] }) => {
+    .option('--in <location...>', 'parts of a request that may have it: header, path, query, body (header)')
+    .action(async (name: string, given: SourceOptions & VaultOptions & { host: string[]; in?: string[] }) => {
+      const { host: hosts, in: locations, ...options } = given;
       const { setSecret } = await import('../vault.ts');
-      await setSecret(terminal, load(options), name, { ...options, hosts }); // `host` would be `server.host`
+      await setSecret(terminal, load(options), name, { ...options, hosts, locations }); // `host` would be `server.host`
     });
   addWithPlace('delete', 'delete a secret')
     .argument(...nameArgument)

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../domain/errors.ts';
+import { defaultLocations, type SecretLocation, secretLocations } from '../../domain/secret-location.ts';
 import type { SealedSecret, SecretRecord, VaultRecord } from '../../platform/storage/ports/vaults.ts';
-import { openVaultKey, SecretReader, sealSecret } from '../../vault/secrets.ts';
+import { openVaultKey, readLocations, SecretReader, sealSecret } from '../../vault/secrets.ts';
 import type { VaultKey } from '../../vault/vault-keys.ts';
 import {
   findReadableVault,
@@ -16,15 +17,16 @@ export const MAX_SECRETS = 1000;
 /** A write is repeated when another one, or a rotation, came first. */
 const MAX_TRIES = 10;
 
-/** The stored fields of a secret: its value with its hosts. */
+/** The stored fields of a secret: its value with its hosts and locations. */
 interface NewSecret {
   name: string;
   hosts: string[];
+  locations: SecretLocation[];
   value: Buffer;
 }
 
 /**
- * Creates a secret, or replaces its value and its hosts.
+ * Creates a secret, or replaces its value, its hosts and its locations.
  *
  * @throws {GatewayError} `not_found`; `conflict` if the vault is full
  */
@@ -32,12 +34,14 @@ export async function putSecret(
   parts: VaultManagementParts,
   caller: VaultCaller,
   place: VaultPlace,
-  { name, value, hosts }: PutSecretBody & { name: string },
+  { name, value, hosts, locations }: PutSecretBody & { name: string },
 ): Promise<SecretRecord> {
   const bytes = Buffer.from(value, 'utf8');
   try {
     const vault = await getWritableVault(parts, caller, place);
-    const secret = { name, hosts: normalizeHosts(hosts), value: bytes };
+    const wanted = locations ?? defaultLocations;
+    const sorted = secretLocations.filter((location) => wanted.includes(location));
+    const secret = { name, hosts: normalizeHosts(hosts), locations: sorted, value: bytes };
     return (await writeSecrets(parts, caller, vault, [secret]))[0]!; // one for each
   } finally {
     bytes.fill(0);
@@ -64,7 +68,9 @@ export async function copySecrets(
     using reader = new SecretReader(parts);
     for (const row of found) {
       const read = await reader.read(row);
-      if (read) secrets.push({ name: row.name, hosts: read.secret.hosts, value: read.value });
+      if (!read) continue;
+      const { hosts } = read.secret;
+      secrets.push({ name: row.name, hosts, locations: [...readLocations(read.secret)], value: read.value });
     }
     const missing = names.find((name) => !secrets.some((secret) => secret.name === name));
     if (missing !== undefined) {
@@ -124,11 +130,11 @@ async function writeSecrets(
 /** Encrypts the next version of a secret. It keeps the time of its first version. */
 function sealNext(
   key: VaultKey,
-  { name, hosts, value }: NewSecret,
+  { name, hosts, locations, value }: NewSecret,
   before: readonly SealedSecret[],
   nowMs: number,
 ): SealedSecret {
   const known = before.find((secret) => secret.name === name);
   const createdAtMs = known?.createdAtMs ?? Math.round(nowMs);
-  return sealSecret(key, { name, hosts, version: (known?.version ?? 0) + 1, createdAtMs }, value);
+  return sealSecret(key, { name, hosts, locations, version: (known?.version ?? 0) + 1, createdAtMs }, value);
 }

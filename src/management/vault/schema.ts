@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { Type } from 'typebox';
 import { invalidRequest } from '../../domain/errors.ts';
+import { secretLocations } from '../../domain/secret-location.ts';
 import { isObject } from '../../schema/by-kind.ts';
-import { characterCount } from '../../schema/shapes.ts';
+import { characterCount, maybe, oneOf } from '../../schema/shapes.ts';
 import { type CheckedBody, createBodyCheck, strictBody } from '../check-body.ts';
 
 const MAX_VALUE_CHARACTERS = 65_536;
@@ -23,6 +24,13 @@ const host = Type.Refine(
 const putSecret = strictBody({
   value: Type.String({ minLength: 1, maxLength: MAX_VALUE_CHARACTERS }),
   hosts: Type.Array(host, { minItems: 1, maxItems: 100 }),
+  locations: maybe(
+    Type.Array(oneOf(...secretLocations), {
+      minItems: 1,
+      maxItems: secretLocations.length,
+      description: 'The parts of a request that the secret may be put into. `["header"]` by default.',
+    }),
+  ),
 });
 const copySecrets = strictBody({ names: Type.Array(name, { minItems: 1, maxItems: 100 }) });
 

@@ -1,9 +1,16 @@
 import { Type } from 'typebox';
+import { secretLocations } from '../../domain/secret-location.ts';
 import { oneOf } from '../../schema/shapes.ts';
 import { secretScopes } from '../../vault/effective.ts';
 import { flag, inData, text, time } from './shapes.ts';
 
-const fields = { name: text, hosts: Type.Array(text), fingerprint: text, created_at: time };
+const fields = {
+  name: text,
+  hosts: Type.Array(text),
+  locations: Type.Array(oneOf(...secretLocations)),
+  fingerprint: text,
+  created_at: time,
+};
 const secret = Type.Object(fields);
 const list = (schema: Parameters<typeof Type.Array>[0]) => Type.Object({ data: Type.Array(schema), has_more: flag });
 

@@ -10,7 +10,7 @@ const query = {
 };
 const put: Omit<Operation, 'summary'> = {
   tag,
-  description: 'Creates it, or replaces its value and its hosts. No response has the value.',
+  description: 'Creates it, or replaces its value, its hosts and its locations. No response has the value.',
   body: { schema: checkPutSecret.schema, example: { value: 'ghp_…', hosts: ['api.github.com'] } },
   response: { description: 'The secret without its value.', schema: oneSecret },
   statuses: [409],

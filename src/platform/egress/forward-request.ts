@@ -3,7 +3,9 @@ import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { EgressRefusal } from './egress-refusal.ts';
 import { removeHopHeaders } from './hop-headers.ts';
-import { maskTexts, TextMask } from './mask-texts.ts';
+import { listCodings, maskBody } from './mask-response.ts';
+import type { ReadBody } from './request-body.ts';
+import type { EgressMask } from './egress-mask.ts';
 
 export interface ForwardOptions {
   /** Connected to the host, for this request alone. */
@@ -13,8 +15,10 @@ export interface ForwardOptions {
   path: string;
   /** Those of the request that are not for one connection. */
   headers: Map<string, string[]>;
-  /** Texts that the response must not have. */
-  masked: readonly Buffer[];
+  /** The beginning of the body. Undefined: none of it was read. */
+  body: ReadBody | undefined;
+  /** Finds the values that the response must not have. Undefined: the host has no secrets. */
+  mask: (() => EgressMask) | undefined;
   idleMs: number;
   headerBytes: number;
 }
@@ -27,12 +31,13 @@ export interface ForwardOptions {
 export async function forwardRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  { upstream, host, path, headers, masked, idleMs, headerBytes }: ForwardOptions,
+  { upstream, host, path, headers, body, mask, idleMs, headerBytes }: ForwardOptions,
 ): Promise<void> {
   headers.set('host', [host]);
   headers.delete('expect'); // the server of the proxy has sent 100
-  const hasBody = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
-  if (hasBody && !headers.has('content-length')) headers.set('transfer-encoding', ['chunked']);
+  const hasBody = hasRequestBody(request);
+  if (body?.isWhole) headers.set('content-length', [String(body.bytes.length)]);
+  else if (hasBody && !headers.has('content-length')) headers.set('transfer-encoding', ['chunked']);
   const outgoing = httpRequest({
     createConnection: () => upstream,
     method: request.method,
@@ -50,25 +55,29 @@ export async function forwardRequest(
   });
   received.catch(() => {}); // awaited below, after the body was begun
   outgoing.on('error', () => {}); // a response ends by itself
-  if (hasBody) request.pipe(outgoing);
+  if (body) outgoing.write(body.bytes);
+  if (hasBody && !body?.isWhole) request.pipe(outgoing);
   else outgoing.end();
   const incoming = await received;
-  const encoding = incoming.headers['content-encoding'] ?? 'identity';
-  if (masked.length > 0 && encoding.toLowerCase() !== 'identity') {
-    throw new EgressRefusal(
-      502,
-      `${host} compressed its response to a request with a secret. A compressed response cannot be checked.`,
-    );
-  }
-  const mask = (text: string): string => maskTexts(Buffer.from(text, 'latin1'), masked).toString('latin1');
+  const { statusCode = 0, statusMessage = '', headersDistinct } = incoming;
+  const hasNoBody = request.method === 'HEAD' || statusCode === 204 || statusCode === 304;
+  const steps = !mask || hasNoBody ? [] : maskBody(incoming, host, mask);
+  const shown = removeHopHeaders(headersDistinct);
+  if (mask && listCodings(incoming).length > 0) for (const name of codedHeaders) shown.delete(name);
+  const maskText = (text: string): string => (mask ? mask().maskText(text) : text);
   response.sendDate = false;
   response.writeHead(
-    incoming.statusCode!,
-    mask(incoming.statusMessage ?? ''),
-    [...removeHopHeaders(incoming.headersDistinct)].flatMap(([name, values]) =>
-      values.flatMap((value) => [name, mask(value)]),
-    ),
+    statusCode,
+    maskText(statusMessage),
+    [...shown].flatMap(([name, values]) => values.flatMap((value) => [maskText(name), maskText(value)])),
   );
-  await (masked.length === 0 ? pipeline(incoming, response) : pipeline(incoming, new TextMask(masked), response)); // choice 663
+  await pipeline([incoming, ...steps, response]);
   if (!request.complete) request.socket.destroySoon(); // the host has not waited for the rest of the body
 }
+
+/** Those of a compressed body, which the client receives without compression. */
+const codedHeaders = ['content-encoding', 'content-length'];
+
+/** Whether a request has a body, which can be empty. */
+export const hasRequestBody = ({ headers }: IncomingMessage): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;

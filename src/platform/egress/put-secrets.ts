@@ -1,26 +1,32 @@
+import type { SecretLocation } from '../../domain/secret-location.ts';
 import { EgressRefusal } from './egress-refusal.ts';
 import { placeholderPattern, type ReleasedSecret } from './secret-release.ts';
 
-/** The parts of a request that may have placeholders: choice 662. */
+/** The parts of a request that may have placeholders. */
 export interface SecretPlaces {
   /** With the query. */
   path: string;
   headers: ReadonlyMap<string, readonly string[]>;
+  /** Undefined: it is sent as it is. */
+  body?: Buffer | undefined;
+}
+
+/** The same parts with values. */
+export interface PutPlaces extends SecretPlaces {
+  headers: Map<string, string[]>;
 }
 
 /** Each one is a search in the vault. */
 const MAX_PLACEHOLDERS = 20;
-/** Shorter texts occur by chance. */
-const MIN_MASKED_BYTES = 8;
 /** Longer values do not fit into headers of most hosts. They are not sent: choice 733. */
-const MAX_VALUE_BYTES = 8192;
+export const MAX_VALUE_BYTES = 8192;
 
 /**
- * Finds the placeholders in the path, the query and the headers of a request.
+ * Finds the placeholders of a request.
  *
  * @throws {EgressRefusal} if there are too many
  */
-export function findPlaceholders({ path, headers }: SecretPlaces): string[] {
+export function findPlaceholders({ path, headers, body }: SecretPlaces): string[] {
   const found = new Set<string>();
   const search = (text: string): void => {
     for (const [placeholder] of text.matchAll(placeholderPattern)) found.add(placeholder);
@@ -32,64 +38,62 @@ export function findPlaceholders({ path, headers }: SecretPlaces): string[] {
       search(readBasic(name, value) ?? '');
     }
   }
+  if (body) search(body.toString('latin1'));
   if (found.size <= MAX_PLACEHOLDERS) return [...found];
   throw new EgressRefusal(400, `A request can have at most ${MAX_PLACEHOLDERS} different secrets.`);
 }
 
-export interface PutSecrets {
-  path: string;
-  headers: Map<string, string[]>;
-  /** Texts that the response must not have. */
-  masked: Buffer[];
-}
-
 /**
  * Replaces placeholders by their values: percent-encoded in the path and the query, unchanged in headers, and also within
- * the credentials of `Authorization: Basic`.
+ * the credentials of `Authorization: Basic`. In a body, the encoding follows the type of its content.
  *
- * @throws {EgressRefusal} if a value cannot be in a header, or is too long
+ * @throws {EgressRefusal} if a value is too long, or cannot be in a header, or must not be where its placeholder is. A
+ * placeholder stays in a body that its secret must not be in
  */
-export function putSecrets({ path, headers }: SecretPlaces, secrets: readonly ReleasedSecret[]): PutSecrets {
-  const masked: Buffer[] = [];
-  const mask = (bytes: Buffer): void => {
-    if (bytes.length >= MIN_MASKED_BYTES) masked.push(bytes);
-  };
-  const forPath = new Map<string, string>();
-  const forHeaders = new Map<string, { name: string; text: string }>();
-  for (const { name, placeholder, value } of secrets) {
-    if (value.length > MAX_VALUE_BYTES) {
-      const text = `The secret ${name} has more than ${MAX_VALUE_BYTES} bytes, so it cannot be put into a request.`;
-      throw new EgressRefusal(400, text);
-    }
-    const encoded = encodeURIComponent(value.toString('utf8'));
-    const escaped = JSON.stringify(value.toString('utf8')).slice(1, -1);
-    forPath.set(placeholder, encoded);
-    forHeaders.set(placeholder, { name, text: value.toString('latin1') }); // headers are bytes
-    mask(Buffer.from(value));
-    if (encoded.length !== value.length) mask(Buffer.from(encoded));
-    if (Buffer.byteLength(escaped) !== value.length) mask(Buffer.from(escaped));
+export function putSecrets({ path, headers, body }: SecretPlaces, secrets: readonly ReleasedSecret[]): PutPlaces {
+  const known = new Map(secrets.map((secret) => [secret.placeholder, secret]));
+  for (const { name, value } of secrets) {
+    if (value.length <= MAX_VALUE_BYTES) continue;
+    const text = `The secret ${name} has more than ${MAX_VALUE_BYTES} bytes, so it cannot be put into a request.`;
+    throw new EgressRefusal(400, text);
   }
-  const replace = (text: string): string =>
-    text.replaceAll(placeholderPattern, (placeholder) => forHeaders.get(placeholder)?.text ?? placeholder);
+  const replace = (text: string, location: SecretLocation, write: (secret: ReleasedSecret) => string): string =>
+    text.replaceAll(placeholderPattern, (placeholder) => {
+      const secret = known.get(placeholder);
+      if (!secret) return placeholder;
+      if (secret.locations.includes(location)) return write(secret);
+      if (location === 'body') return placeholder;
+      const remedy = 'The field `locations` of the secret permits it.';
+      throw new EgressRefusal(403, `The secret ${secret.name} must not be in the ${location} of a request. ${remedy}`);
+    });
   const replaceInHeader = (name: string, text: string): string => {
     const basic = readBasic(name, text);
-    if (basic !== undefined && replace(basic) !== basic) {
-      const credentials = Buffer.from(replace(basic), 'latin1').toString('base64');
-      mask(Buffer.from(credentials));
-      return `Basic ${credentials}`;
-    }
-    return text.replaceAll(placeholderPattern, (placeholder) => {
-      const secret = forHeaders.get(placeholder);
-      if (!secret) return placeholder;
-      if (!hasControls(secret.text)) return secret.text;
+    const put = basic === undefined ? undefined : replace(basic, 'header', writeBytes);
+    if (put !== undefined && put !== basic) return `Basic ${Buffer.from(put, 'latin1').toString('base64')}`;
+    return replace(text, 'header', (secret) => {
+      const written = writeBytes(secret);
+      if (!hasControls(written)) return written;
       throw new EgressRefusal(400, `The secret ${secret.name} has control characters, so it cannot be in a header.`);
     });
   };
+  const queryAt = path.includes('?') ? path.indexOf('?') : path.length;
+  const type = headers.get('content-type')?.[0] ?? '';
   return {
-    path: path.replaceAll(placeholderPattern, (placeholder) => forPath.get(placeholder) ?? placeholder),
+    path: replace(path.slice(0, queryAt), 'path', writePercent) + replace(path.slice(queryAt), 'query', writePercent),
     headers: new Map([...headers].map(([name, values]) => [name, values.map((value) => replaceInHeader(name, value))])),
-    masked: masked.sort((a, b) => b.length - a.length), // one can be a part of another
+    body: body && Buffer.from(replace(body.toString('latin1'), 'body', chooseBodyWriter(type)), 'latin1'),
   };
+}
+
+/** One character for each byte, as headers have them. */
+const writeBytes = ({ value }: ReleasedSecret): string => value.toString('latin1');
+const writePercent = ({ value }: ReleasedSecret): string => encodeURIComponent(value.toString('utf8'));
+const writeJson = ({ value }: ReleasedSecret): string =>
+  Buffer.from(JSON.stringify(value.toString('utf8')).slice(1, -1)).toString('latin1');
+
+function chooseBodyWriter(type: string): (secret: ReleasedSecret) => string {
+  if (/^application\/x-www-form-urlencoded *(;|$)/i.test(type)) return writePercent;
+  return /^[a-z-]+\/([a-z0-9.-]+\+)?json *(;|$)/i.test(type) ? writeJson : writeBytes;
 }
 
 /** Returns the decoded credentials, one character for each byte. Undefined: the header has none. */

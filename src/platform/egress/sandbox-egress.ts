@@ -2,14 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { OutboundError } from '../outbound/outbound-error.ts';
+import { type BoundHost, BoundHosts, type EgressSecrets } from './bound-hosts.ts';
 import { EgressRefusal, explainOutboundError, writeRefusal } from './egress-refusal.ts';
-import { type EgressSecrets, isBoundHost, releaseInto } from './egress-secrets.ts';
-import { forwardRequest } from './forward-request.ts';
+import { forwardRequest, hasRequestBody } from './forward-request.ts';
 import { removeHopHeaders } from './hop-headers.ts';
 import { compileHostList } from './host-list.ts';
 import { type EgressLimits, egressLimits } from './proxy-server.ts';
 import { readRequestTarget } from './read-request-target.ts';
 import { readTarget, type EgressTarget } from './read-target.ts';
+import { readRequestBody } from './request-body.ts';
 import { secureUpstream, terminateTls } from './terminate-tls.ts';
 import { beginTunnel, joinTunnel } from './tunnel.ts';
 
@@ -53,6 +54,7 @@ export class SandboxEgress {
   private readonly limits: EgressLimits;
   private readonly enter: (connection: Duplex) => void;
   private readonly isAllowed: (host: string) => boolean;
+  private readonly bound: BoundHosts | undefined;
   /** Connections of the sandbox. */
   private readonly sockets = new Set<Socket>();
   /** Tunnels to port 80, and those whose TLS ends here. Their requests come to the same server. */
@@ -66,6 +68,7 @@ export class SandboxEgress {
     this.enter = enter;
     this.limits = { ...egressLimits, ...options.limits };
     this.isAllowed = compileHostList(options.allowedDomains);
+    this.bound = options.secrets && new BoundHosts(options.secrets);
   }
 
   /** Counts a connection of the sandbox. @returns false: it has too many, so this one must be closed */
@@ -102,10 +105,9 @@ export class SandboxEgress {
         return;
       }
       const { secrets } = this.options;
-      if (secrets && isIP(target.host) === 0 && (await isBoundHost(secrets, target.host))) {
-        return await this.terminate(secrets, target, socket, head);
-      }
+      if (secrets && (await this.isBound(target.host))) return await this.terminate(secrets, target, socket, head);
       const { idleMs, beginMs } = this.limits;
+      this.bound?.addUnmasked(target.host, socket);
       const upstream = await this.dial(connect, target, socket);
       this.count(upstream);
       socket.write(ESTABLISHED);
@@ -154,15 +156,18 @@ export class SandboxEgress {
       target = await this.check(named);
       const { host, authority, port } = target;
       const isSecure = tunnel?.port === 443;
-      const places = { path, headers: removeHopHeaders(request.headersDistinct) };
+      const bound = isIP(host) === 0 ? await this.bound?.open(host, tunnel ? request.socket : response) : undefined;
+      if (!bound) this.bound?.addUnmasked(host, request.socket, response);
       const mayHave = isNamed && (isSecure || port === 80);
-      const put = secrets && mayHave ? await releaseInto(secrets, host, places) : { ...places, masked: [] };
+      const headers = removeHopHeaders(request.headersDistinct);
+      const sent = bound ? await prepareMasked(request, bound, { path, headers, mayHave }) : { path, headers };
       upstream = await this.dial(connect, target, request.socket);
       this.count(upstream);
       const { idleMs, headerBytes, beginMs } = this.limits;
       const authorities = secrets?.hostAuthorities;
       if (isSecure) upstream = await secureUpstream(upstream, { host, beginMs, authorities });
-      await forwardRequest(request, response, { ...put, upstream, host: authority, idleMs, headerBytes });
+      const options = { body: undefined, ...sent, upstream, host: authority, idleMs, headerBytes };
+      await forwardRequest(request, response, { ...options, mask: bound && (() => bound.mask) });
       counts.served++;
     } catch (error) {
       const { status, message } = this.explain(error, target);
@@ -180,9 +185,13 @@ export class SandboxEgress {
       throw new EgressRefusal(403, `Port ${port} is closed. Only the ports 80 and 443 are open.`);
     }
     if (this.isAllowed(host)) return target;
-    const { secrets } = this.options;
-    if (secrets && isIP(host) === 0 && (await isBoundHost(secrets, host))) return target;
+    if (await this.isBound(host)) return target;
     throw new EgressRefusal(403, `${host} is not among the allowed_domains of this container.`, target);
+  }
+
+  /** @throws {EgressRefusal} if the vault cannot be read */
+  private async isBound(host: string): Promise<boolean> {
+    return isIP(host) === 0 && ((await this.bound?.isBound(host)) ?? false);
   }
 
   private async dial(
@@ -237,6 +246,21 @@ export class SandboxEgress {
     this.reported.add(key);
     report?.({ host, port, reason });
   }
+}
+
+/** Puts secrets into a request whose response is masked. */
+async function prepareMasked(
+  request: IncomingMessage,
+  bound: BoundHost,
+  { path, headers, mayHave }: { path: string; headers: Map<string, string[]>; mayHave: boolean },
+) {
+  const read = mayHave && bound.takesBodies && hasRequestBody(request) ? await readRequestBody(request) : undefined;
+  const places = { path, headers, body: read?.isWhole ? read.bytes : undefined };
+  const put = mayHave ? await bound.put(places) : { ...places, headers };
+  put.headers.set('accept-encoding', ['identity']); // the proxy would decompress the response
+  // Pieces that the client chooses could be too short to be masked.
+  for (const name of ['range', 'if-range']) put.headers.delete(name);
+  return { ...put, body: read && { ...read, bytes: put.body ?? read.bytes } };
 }
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n';

@@ -1,3 +1,5 @@
+import type { SecretLocation } from '../../domain/secret-location.ts';
+
 /** The secrets that the proxy of one sandbox puts into requests. Processes of the sandbox have only placeholders. */
 export interface SecretRelease {
   /**
@@ -8,6 +10,12 @@ export interface SecretRelease {
    */
   isBound(host: string): Promise<boolean>;
   /**
+   * Lists the secrets that are bound to the host, without their values.
+   *
+   * @throws {GatewayError} if the vault is unavailable
+   */
+  list(host: string): Promise<BoundSecret[]>;
+  /**
    * Opens secrets for a request to a host. Unknown placeholders, and those of secrets that are not bound to the host, are
    * left out.
    *
@@ -16,10 +24,16 @@ export interface SecretRelease {
   release(host: string, placeholders: readonly string[]): Promise<ReleasedSecret[]>;
 }
 
-/** A secret for one request. */
-export interface ReleasedSecret {
-  name: string;
+export interface BoundSecret {
   placeholder: string;
+  /** Differs for each value that the secret had. */
+  version: string;
+}
+
+/** A secret for one request. */
+export interface ReleasedSecret extends BoundSecret {
+  name: string;
+  locations: readonly SecretLocation[];
   /** UTF-8. The proxy overwrites it with zeros after use. */
   value: Buffer;
 }

@@ -33,6 +33,7 @@ export function testVaults(pair: () => StoragePair): void {
     version: 1,
     generation: 1,
     hosts: ['api.example.com'],
+    locations: ['header'],
     fingerprint: 'sha256:a',
     createdAtMs: now,
     sealed: `sealed ${name}`,
@@ -102,7 +103,13 @@ export function testVaults(pair: () => StoragePair): void {
       const revision = await other.access.readRevision();
       const first = createSecret(id, 'b');
       expect(await put(id, [first, createSecret(id, 'a')])).toBeUndefined();
-      const second = { ...first, version: 2, hosts: ['x.example', 'y.example'], sealed: 'sealed again' };
+      const second: SealedSecret = {
+        ...first,
+        version: 2,
+        hosts: ['x.example', 'y.example'],
+        locations: ['header', 'body'],
+        sealed: 'sealed again',
+      };
       expect(await put(id, [second], {}, other)).toBeUndefined();
 
       const { vaults } = other;
@@ -121,15 +128,24 @@ export function testVaults(pair: () => StoragePair): void {
       const { rows } = await storage.management.listAudit(allRows);
       const told = rows.filter(({ objectId }) => objectId === `${id}/b`).reverse();
       const hosts = { before: first.hosts, after: second.hosts };
+      const locations = { before: first.locations, after: second.locations };
       expect(told.map(({ action, changes }) => [action, changes])).toEqual([
         [
           'vault_secret.create',
-          { hosts: { before: null, after: first.hosts }, fingerprint: { before: null, after: 'sha256:a' } },
+          {
+            hosts: { before: null, after: first.hosts },
+            locations: { before: null, after: first.locations },
+            fingerprint: { before: null, after: 'sha256:a' },
+          },
         ],
-        ['vault_secret.update', { hosts }],
+        ['vault_secret.update', { hosts, locations }],
         [
           'vault_secret.delete',
-          { hosts: { before: second.hosts, after: null }, fingerprint: { before: 'sha256:a', after: null } },
+          {
+            hosts: { before: second.hosts, after: null },
+            locations: { before: second.locations, after: null },
+            fingerprint: { before: 'sha256:a', after: null },
+          },
         ],
       ]);
       expect(told[0]).toMatchObject({ ...change, objectKind: 'vault_secret', workspaceId });
@@ -181,7 +197,7 @@ export function testVaults(pair: () => StoragePair): void {
     it('rotate their data keys while secrets are written', async () => {
       const { storage, other } = pair();
       const { id } = await open();
-      const [a, b] = [createSecret(id, 'a'), createSecret(id, 'b')];
+      const [a, b] = [createSecret(id, 'a', { locations: null }), createSecret(id, 'b')];
       await put(id, [a, b]);
       const next = createKey(id, { generation: 2 });
       const added = await Promise.all([storage.vaults.addVaultKey(next), other.vaults.addVaultKey(next)]);

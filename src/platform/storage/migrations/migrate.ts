@@ -24,6 +24,7 @@ import { vaults } from './0020-vaults.ts';
 import { interns } from './0021-interns.ts';
 import { internSchedules } from './0023-intern-schedules.ts';
 import { provisionedInterns } from './0024-provisioned-interns.ts';
+import { secretLocationColumn } from './0025-secret-locations.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
 const migrations: Record<string, Migration> = {
@@ -50,6 +51,7 @@ const migrations: Record<string, Migration> = {
   '0021-interns': interns,
   '0023-intern-schedules': internSchedules,
   '0024-provisioned-interns': provisionedInterns,
+  '0025-secret-locations': secretLocationColumn,
 };
 
 const migrationTable = 'headgate_migrations';

@@ -1,3 +1,4 @@
+import type { SecretLocation } from '../../../domain/secret-location.ts';
 import type { Change } from './management.ts';
 import type { Page } from './page.ts';
 
@@ -29,9 +30,14 @@ export interface SecretRecord {
   version: number;
   /** Exact host names, lower-case, at least one. */
   hosts: string[];
+  /** The parts of a request that it may be put into. Null: the default, in a row that an earlier build wrote. */
+  locations: SecretLocation[] | null;
   fingerprint: string;
   createdAtMs: number;
 }
+
+/** Enough to know whether a secret was written again. */
+export type SecretName = Pick<SecretRecord, 'vaultId' | 'name' | 'version' | 'createdAtMs'>;
 
 export interface SealedSecret extends SecretRecord {
   /** Generation of the key that encrypted the value. */
@@ -85,7 +91,7 @@ export interface VaultStore {
   /** Lists by name. */
   listSecrets(query: { vaultId: string } & Page): Promise<SecretRecord[]>;
   /** Lists the vaults that have a secret of each name. @param host only secrets that are bound to it */
-  listSecretNames(vaultIds: readonly string[], host?: string): Promise<Pick<SecretRecord, 'vaultId' | 'name'>[]>;
+  listSecretNames(vaultIds: readonly string[], host?: string): Promise<SecretName[]>;
   /** Finds those that exist, by name. */
   findSecrets(vaultId: string, names: readonly string[]): Promise<SealedSecret[]>;
   /** Adds or replaces all of them, or none. Records an audit entry for each. @returns why not; undefined: it did */

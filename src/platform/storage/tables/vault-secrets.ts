@@ -1,8 +1,9 @@
 import { type Selectable, sql } from 'kysely';
+import type { SecretLocation } from '../../../domain/secret-location.ts';
 import type { AuditEvent } from '../ports/audit.ts';
 import type { Change } from '../ports/management.ts';
 import type { Page } from '../ports/page.ts';
-import type { PutRefusal, SealedSecret, SecretPut, SecretRecord, VaultRecord } from '../ports/vaults.ts';
+import type { PutRefusal, SealedSecret, SecretName, SecretPut, SecretRecord, VaultRecord } from '../ports/vaults.ts';
 import { appendNextAudit } from './audit.ts';
 import { type Integer, readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
@@ -16,12 +17,14 @@ export interface VaultSecretTable {
   generation: Integer;
   /** JSON list. */
   hosts: string;
+  /** JSON list. Null: an earlier build wrote the row. */
+  locations: string | null;
   fingerprint: string;
   sealed: string;
   created_at_ms: Integer;
 }
 
-const shown = ['vault_id', 'name', 'version', 'hosts', 'fingerprint', 'created_at_ms'] as const;
+const shown = ['vault_id', 'name', 'version', 'hosts', 'locations', 'fingerprint', 'created_at_ms'] as const;
 
 /** Lists by name. */
 export async function listSecretRows(
@@ -40,20 +43,21 @@ export async function listSecretRows(
 }
 
 /** Lists the vaults that have a secret of each name. @param host only secrets that are bound to it */
-export async function listSecretNames(
-  db: Database,
-  vaultIds: readonly string[],
-  host?: string,
-): Promise<Pick<SecretRecord, 'vaultId' | 'name'>[]> {
+export async function listSecretNames(db: Database, vaultIds: readonly string[], host?: string): Promise<SecretName[]> {
   if (vaultIds.length === 0 || (host !== undefined && !/^[a-z0-9.-]+$/.test(host))) return [];
   let query = db
     .selectFrom('vault_secrets')
-    .select(['vault_id', 'name'])
+    .select(['vault_id', 'name', 'version', 'created_at_ms'])
     .where('vault_id', 'in', vaultIds.map(writeTextColumn));
   // A quoted host of the JSON list.
   if (host !== undefined) query = query.where('hosts', 'like', `%"${host}"%`);
   const rows = await query.orderBy('name').execute();
-  return rows.map(({ vault_id: vaultId, name }) => ({ vaultId, name }));
+  return rows.map((row) => ({
+    vaultId: row.vault_id,
+    name: row.name,
+    version: readNumber(row.version),
+    createdAtMs: readNumber(row.created_at_ms),
+  }));
 }
 
 /** Finds those that exist, by name. */
@@ -91,8 +95,10 @@ export function putSecretRows(
       .executeTakeFirstOrThrow();
     if (readNumber(count) + secrets.length - before.size > maxSecrets) return 'limit';
     for (const secret of secrets) {
-      const { version, hosts, fingerprint, sealed } = secret;
-      const changing = { version, generation, hosts: JSON.stringify(hosts), fingerprint, sealed };
+      const { version, fingerprint, sealed } = secret;
+      const hosts = JSON.stringify(secret.hosts);
+      const locations = secret.locations && JSON.stringify(secret.locations);
+      const changing = { version, generation, hosts, locations, fingerprint, sealed };
       await trx
         .insertInto('vault_secrets')
         .values({ ...changing, vault_id: vaultId, name: secret.name, created_at_ms: secret.createdAtMs })
@@ -152,10 +158,10 @@ export function resealSecretRow(
   });
 }
 
-/** The audit log has the hosts and the fingerprint, never the value. */
+/** The audit log has the hosts, the locations and the fingerprint, never the value. */
 function describe(vault: VaultRecord, before: SecretRecord | undefined, after: SecretRecord | undefined): AuditEvent {
   const action = !before ? 'vault_secret.create' : after ? 'vault_secret.update' : 'vault_secret.delete';
-  const fields = ['hosts', 'fingerprint'] as const;
+  const fields = ['hosts', 'locations', 'fingerprint'] as const;
   const changed = fields.filter((field) => JSON.stringify(before?.[field]) !== JSON.stringify(after?.[field]));
   return {
     action,
@@ -173,6 +179,7 @@ const readSecret = (row: Omit<Selectable<VaultSecretTable>, 'sealed' | 'generati
   name: row.name,
   version: readNumber(row.version),
   hosts: JSON.parse(row.hosts) as string[], // written by this build
+  locations: row.locations === null ? null : (JSON.parse(row.locations) as SecretLocation[]), // the same
   fingerprint: row.fingerprint,
   createdAtMs: readNumber(row.created_at_ms),
 });
