@@ -270,6 +270,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       }),
     }),
     identify,
+    isAgent: (connection) => parts.own.findKey(connection) !== undefined,
     isDraining,
     hosts,
     open,

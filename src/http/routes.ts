@@ -56,6 +56,8 @@ export interface RouteSetting {
   watch?: WatchResponse;
   bodyLimit?: BodyLimit | undefined;
   errors?: ErrorDialect | undefined;
+  /** Whether the key of an intern can use it. Absent: no. */
+  takesInterns?: boolean;
 }
 
 /** One row of the table of routes. */

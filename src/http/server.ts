@@ -14,6 +14,7 @@ import { readEdgeError, writeErrorEnvelope } from './error-envelope.ts';
 import { checkExpectation, isAwaitingContinue, routeExpectations } from './expect.ts';
 import { describeRequest, type FailedRequest } from './failed-request.ts';
 import { drainBody, isBodyDrained } from './drain-body.ts';
+import { internRoutes } from './intern-routes.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { BodyShare, readBody } from './read-body.ts';
 import { readJson } from './read-json.ts';
@@ -39,6 +40,8 @@ export interface EdgeOptions {
   identify: (authorization: string | undefined, connection: object) => Caller | Promise<Caller>;
   /** Whether the gateway is shutting down. New requests then get a 503. */
   isDraining: () => boolean;
+  /** Whether a connection belongs to the agent of an intern, whose requests have its key. */
+  isAgent?: (connection: object) => boolean;
   /** Registers requests with a key, until the response is sent or the client has disconnected. */
   open: OpenRequests;
   /** Host names that other servers have. */
@@ -80,7 +83,10 @@ function noSchemas(): never {
 
 /** The HTTP server: ids, keys, limits and the error envelope around the table of routes. */
 export async function createServer(options: EdgeOptions): Promise<FastifyInstance> {
-  const { hosts } = options;
+  const { hosts, isAgent = () => false } = options;
+  /** Whether a request is for the host name of an intern. Agents reach no other intern in this way. */
+  const isForHost = ({ headers, socket }: IncomingMessage): boolean =>
+    hosts?.isOwn(headers.host) === true && !isAgent(socket);
   const app = fastify({
     logger: false,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
@@ -91,7 +97,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       // interval in which Node checks for slow requests
       connectionsCheckingInterval: Math.min(1000, Math.max(50, options.receiveMs / 4)),
       // Other requests with this header stay requests. Node before 24.9 does not ask: they are closed then.
-      shouldUpgradeCallback: (request) => hosts?.isOwn(request.headers.host) ?? false,
+      shouldUpgradeCallback: isForHost,
     },
     keepAliveTimeout: 72_000, // longer than that of load balancers, so that they close first
     return503OnClosing: false, // `isDraining` responds with our envelope
@@ -130,14 +136,14 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   const findMethods = createMethodFinder(options.routes);
   if (hosts) {
     app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      if (hosts.isOwn(request.headers.host)) void hosts.upgrade(request, socket, head);
+      if (isForHost(request)) void hosts.upgrade(request, socket, head);
       else socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
     });
   }
   app.addHook('onRequest', (request, reply, done) => {
-    if (hosts?.isOwn(request.headers.host)) {
+    if (isForHost(request.raw)) {
       reply.hijack();
-      void hosts.serve(request.raw, reply.raw);
+      void hosts!.serve(request.raw, reply.raw);
       return;
     }
     request.receivedAt = options.receivedAt();
@@ -158,6 +164,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
         if (permission !== 'none') {
           request.caller = caller!;
           checkPermission(permission, caller!);
+          if (caller!.internId !== undefined) checkInternRoute(request);
           checkRoute();
           if (options.isDraining()) {
             reply.header('connection', 'close');
@@ -166,7 +173,10 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
             });
           }
           presence.end = options.open.begin();
-        } else checkRoute();
+        } else {
+          if (isAgent(request.raw.socket)) checkInternRoute(request);
+          checkRoute();
+        }
         if (request.is404) throw notFound(request, reply, findMethods); // before the body is read
         checkExpectation(request.raw);
         done();
@@ -239,6 +249,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
         watch: options.watchRoute(route.method, route.path),
         bodyLimit: route.bodyLimit,
         errors: route.errors,
+        takesInterns: internRoutes.has(`${route.method} ${route.path}`),
       },
       handler: route.handler,
     });
@@ -312,6 +323,15 @@ function checkPermission(permission: Permission, caller: Caller): void {
     permission === 'management'
       ? 'Only management keys can perform this operation.'
       : 'A management key cannot call inference endpoints; use an inference key (headgate keys create).',
+  );
+}
+
+/** @throws {GatewayError} `permission_denied` for a route that the key of an intern cannot use */
+function checkInternRoute({ routeSetting, is404, method }: FastifyRequest): void {
+  if (routeSetting.takesInterns || is404) return;
+  throw new GatewayError(
+    'permission_denied',
+    `The key of an intern cannot use ${method} on this path. It calls models and reads what belongs to the intern.`,
   );
 }
 

@@ -291,11 +291,16 @@ describe('the key of an intern', () => {
       ['GET', ''],
       ['POST', ''],
       ['GET', `/${other.id}`],
-      ['DELETE', `/${id}`],
-      ['POST', `/${id}/suspend`],
     ] as const) {
       const body = method === 'POST' && path === '' ? { name: createName(), workspace_id: workspace } : undefined;
       expect(await send(method, path, body, { key }), `${method} ${path}`).toEqual(failure(404, 'not_found'));
+    }
+    for (const [method, path] of [
+      ['DELETE', `/${id}`],
+      ['POST', `/${id}/suspend`],
+      ['PATCH', `/${other.id}`],
+    ] as const) {
+      expect((await send(method, path, undefined, { key })).body.error, `${method} ${path}`).toMatchObject({ code: 403 });
     }
     const message = { stream: true, messages: [{ role: 'user', content: 'a' }] };
     for (const [method, path, body] of [
@@ -304,7 +309,7 @@ describe('the key of an intern', () => {
       ['GET', 'daemon', undefined],
       ['GET', 'logs', undefined],
     ] as const) {
-      expect((await send(method, `/${id}/${path}`, body, { key })).status, path).toBe(404);
+      expect((await send(method, `/${id}/${path}`, body, { key })).status, path).toBe(403);
     }
     await send('POST', `/${id}/suspend`);
     expect((await send('GET', `/${id}`, undefined, { key })).status).toBe(401);

@@ -5,6 +5,7 @@ import { writeGeneration } from '../../management/generations/write-generation.t
 
 /**
  * `GET /generation?id=`: usage and cost of one response, for inference keys of its workspace and for management keys.
+ * The key of an intern finds its own responses.
  *
  * @see docs/reference/management.md
  */
@@ -16,10 +17,10 @@ export function createGenerationHandler(
     if (typeof id !== 'string' || id === '') {
       throw new GatewayError('invalid_request', 'id: the query names no generation; send ?id=gen-….');
     }
-    const { kind, workspaceId } = request.caller!;
+    const { kind, workspaceId, internId, keyHash } = request.caller!;
     const seesAll = kind === 'management';
     const entry = await find(seesAll ? undefined : workspaceId, id);
-    if (!entry) {
+    if (!entry || (internId !== undefined && entry.keyHash !== keyHash)) {
       const where = seesAll ? '' : ' in this workspace';
       throw new GatewayError('not_found', `There is no generation ${id.slice(0, 100)}${where}.`);
     }

@@ -43,9 +43,17 @@ export function createListGenerationsHandler({ ledger, flushLedger }: ListGenera
         'An inference key can list only the generations of its own workspace.',
       );
     }
+    const isIntern = caller.internId !== undefined; // it sees its own
+    if (isIntern && query.keyHash !== undefined && query.keyHash !== caller.keyHash) {
+      throw new GatewayError('permission_denied', 'The key of an intern can list only its own generations.');
+    }
     const { entries, next } = await callStore(async () => {
       await flushLedger();
-      return ledger.listRecent(seesAll ? query : { ...query, workspaceId: caller.workspaceId });
+      return ledger.listRecent({
+        ...query,
+        ...(!seesAll && { workspaceId: caller.workspaceId }),
+        ...(isIntern && { keyHash: caller.keyHash }),
+      });
     });
     return { data: entries.map((entry) => writeListed(entry, seesAll)), next_cursor: next ?? null };
   };
