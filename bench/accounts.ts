@@ -54,7 +54,10 @@ for (const [index, text] of keys.entries()) {
     createdAtMs: 1,
   });
 }
-const access = await openAccess(storage.access, { onTrouble: never });
+const access = await openAccess(storage.access, {
+  onTrouble: never,
+  internReach: { mayUse: never, mayOpen: never },
+});
 
 const plenty = { requests_per_minute: 1e9, tokens_per_minute: 1e12, concurrent_streams: 1e6 };
 const counters = new MemoryCounters();

@@ -14,6 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const internReach = { mayUse: () => false, mayOpen: () => false };
 const noGuardrails = { guardrails: [], assignments: [] };
 const text = 'a-test-key-of-ours';
 const key = (fields: Partial<KnownKey> = {}) => createKeyRecord({ hash: hashKey(text), ...fields });
@@ -70,6 +71,7 @@ async function openWith(...keys: KnownKey[]) {
       onTrouble: (error) => troubles.push(error),
       onRefused: (key) => refused.push(key),
       onChange: async () => store.limits,
+      internReach,
     },
   );
   open.push(access);
@@ -360,7 +362,7 @@ describe('the keys', () => {
       listMembers: none,
       listAppliedGuardrails: async () => noGuardrails,
     };
-    await expect(openAccess(source, { onTrouble: () => {} })).rejects.toThrow('gone');
+    await expect(openAccess(source, { onTrouble: () => {}, internReach })).rejects.toThrow('gone');
   });
 });
 

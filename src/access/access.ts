@@ -3,6 +3,7 @@ import { currentTimeMs } from '../domain/clock.ts';
 import type { FilterSource } from '../domain/content-filter.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { type CallerRateLimits, isRateLimited, type RateLimits } from '../domain/rate-limits.ts';
+import type { Reach } from '../domain/reach.ts';
 import { type RequestDefaults, sortKeys } from '../domain/request-defaults.ts';
 import type { Topic } from '../platform/bus/bus.ts';
 import type { KeyRecord } from '../platform/storage/ports/keys.ts';
@@ -77,6 +78,8 @@ export interface AccessOptions {
   onChange?: () => Promise<void>;
   /** Called with the content filters of all callers before they take effect. Awaited: no request compiles them. */
   prepareFilters?: (sources: readonly (readonly FilterSource[])[]) => Promise<void>;
+  /** The limits of callers that are interns. */
+  internReach: Reach;
 }
 
 /** How often the store is polled for changed keys: a revoked key is rejected everywhere within a second. */
@@ -89,7 +92,7 @@ const READ_GAP_FACTOR = 4;
 /** Reads all keys and keeps them in step with the store. @throws the store's error if the first read fails */
 export async function openAccess(
   source: KeySource,
-  { onTrouble, onRecovery, onRefused = () => {}, onChange, prepareFilters }: AccessOptions,
+  { onTrouble, onRecovery, onRefused = () => {}, onChange, prepareFilters, internReach }: AccessOptions,
 ): Promise<Access> {
   const refused = new RefusedKeys(onRefused);
   const memory = new PresetMemory();
@@ -138,6 +141,7 @@ export async function openAccess(
             workspaceId: key.workspaceId,
             memberId: key.memberId,
             internId: key.internId ?? undefined,
+            reach: key.internId ? internReach : undefined,
             contentSampling: samplingOf(key, logging.get(key.workspaceId)),
             ...applied[at],
             rateLimits: collectRates({

@@ -108,7 +108,7 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
   return (request, reply) => {
     let accepted: AcceptedText | undefined;
     const served = serveRun(parts, request, reply, () => {
-      const { defaults, presets } = request.caller!; // the route needs a key
+      const { defaults, presets, reach } = request.caller!; // the route needs a key
       accepted = api(request, {
         sessionId: findSessionHeader(request.headers),
         defaultModel: defaults?.textModel,
@@ -116,6 +116,7 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
         presets,
         modules: parts.modules,
         disabledTools: defaults?.disabledTools,
+        reach,
       });
       return accept(request, reply, accepted);
     });

@@ -16,6 +16,7 @@ import { findTask } from '../pipeline/steps/find-task.ts';
 import type { MediaSource } from '../pipeline/attempts/inline-urls.ts';
 import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
 import { createSearchedFilesInspector } from '../pipeline/run/check-searched-files.ts';
+import { createReachInspector } from '../pipeline/run/inspect-reach.ts';
 import { createStoredFileInspector } from '../pipeline/run/insert-stored-files.ts';
 import type { ImageRun } from '../pipeline/run/image-run.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
@@ -165,6 +166,7 @@ export function assemblePipelines(
     inspectors: [
       createInputFilter(contentGuardrails),
       createStoredFileInspector(namedFiles),
+      createReachInspector(media),
       createSearchedFilesInspector(createSearchedFiles(parts.files.files)),
     ],
     guardOutput: createOutputGuard(contentGuardrails.sets),

@@ -10,6 +10,7 @@ import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
 import type { Accounting } from './open-accounting.ts';
+import { createInternReach } from './create-intern-reach.ts';
 import { openCounters } from './open-counters.ts';
 import { SHUTDOWN_GRACE_MS, longestRequestMs } from './time-limits.ts';
 
@@ -93,6 +94,7 @@ export async function openAccounts(parts: AccountsParts, resources: AsyncDisposa
     onRefused: (refused) => reportRefused(log, refused),
     onChange: () => spending.refreshLimits(),
     prepareFilters,
+    internReach: createInternReach(config),
   });
   resources.defer(access.close);
   return {

@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import type { Caller } from '../domain/caller.ts';
+import { checkNetwork, mayReadFiles } from '../domain/reach.ts';
 import {
   decodePath,
   encodePath,
@@ -114,7 +115,9 @@ export function createContainers(parts: ContainersParts): RunningContainers {
     get running() {
       return sandboxes.running;
     },
-    async findUnknownFiles({ workspaceId }, fileIds) {
+    async findUnknownFiles(caller, fileIds) {
+      if (!mayReadFiles(caller)) return fileIds;
+      const { workspaceId } = caller;
       const found = await Promise.all(
         fileIds.map(async (id) => ((await callStore(() => files.files.findFile(workspaceId, id))) ? [] : [id])),
       );
@@ -132,9 +135,12 @@ export function createContainers(parts: ContainersParts): RunningContainers {
       return running && running.policy !== writePolicy(network) ? describeConflict(id) : undefined;
     },
     async open(caller, request) {
+      checkNetwork(caller.reach, request.network?.allowedDomains ?? [], 'network_policy.allowed_domains');
       const warm = await findWarm(caller, request);
       const { fileIds = [], signal } = request;
       if (fileIds.length > 0) {
+        if (!mayReadFiles(caller))
+          throw new ToolError('Interns cannot use the files of the workspace here (interns.tools).');
         await warm.useHome(
           (home, sandbox) => attachFiles(files, caller.workspaceId, fileIds, home, sandbox, now),
           signal,

@@ -2,6 +2,7 @@ import type { FilterSource } from './content-filter.ts';
 import type { Guardrail } from './guardrail.ts';
 import type { PresetTable } from './preset.ts';
 import type { CallerRateLimits } from './rate-limits.ts';
+import type { Reach } from './reach.ts';
 import type { RequestDefaults } from './request-defaults.ts';
 
 /**
@@ -17,6 +18,8 @@ export interface Caller {
   memberId: string | null;
   /** The intern that the key belongs to. Undefined: any client uses it. */
   internId?: string | undefined;
+  /** What the gateway runs and opens for it. Set for interns. Undefined: it has no such limits. */
+  reach?: Reach | undefined;
   /** The share of its sessions whose inputs and outputs the workspace keeps. Undefined: none. */
   contentSampling?: number | undefined;
   /** The guardrails of its workspace, its member and itself that forbid anything. Undefined: there are none. */

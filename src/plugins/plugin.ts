@@ -18,7 +18,7 @@ export type { Sink } from '../domain/sink.ts';
 /** The parts of a run that a plugin gets. */
 export interface PluginRun {
   readonly generationId: string;
-  readonly caller: Pick<Caller, 'workspaceId' | 'memberId' | 'keyHash'>;
+  readonly caller: Pick<Caller, 'workspaceId' | 'memberId' | 'keyHash' | 'reach'>;
   /** Its fields may be changed before the route is planned. */
   readonly request: RequestSettings;
   readonly input: {

@@ -1,4 +1,5 @@
 import type { PresetTable } from '../domain/preset.ts';
+import type { Reach } from '../domain/reach.ts';
 import type { SavedPlugin } from '../domain/request-defaults.ts';
 import type { ModulePlugins } from './module-plugins.ts';
 
@@ -16,4 +17,6 @@ export interface RequestHints {
   presets?: PresetTable | undefined;
   /** Types of server tools that the workspace has disabled. */
   disabledTools?: readonly string[] | undefined;
+  /** The limits of the caller, if it is an intern. */
+  reach?: Reach | undefined;
 }

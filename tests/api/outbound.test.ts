@@ -207,7 +207,7 @@ describe('an endpoint that accepts no addresses', () => {
       {
         type: 'media',
         name: 'fetch_urls',
-        summary: `Fetched 2 addresses for endpoints that take none, ${png.length * 2} bytes in all.`,
+        summary: `Fetched 2 addresses that no provider may open, ${png.length * 2} bytes in all.`,
         data: { urls: 2, bytes: png.length * 2 },
       },
     ]);

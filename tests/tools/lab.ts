@@ -49,6 +49,8 @@ export interface ToolLab {
   respond(wire: WireName, mode: Mode, request?: object, options?: RequestOptions): Promise<Served>;
   /** Returns the requests at the first server since the last call. */
   takeRequests(): ScriptedRequest[];
+  /** Applies other parts of the configuration. Its providers stay. */
+  reload(parts: Record<string, unknown>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -120,6 +122,7 @@ export async function openToolLab(
       taken += fresh.length;
       return fresh;
     },
+    reload: (next) => gateway.reload({ ...next, providers: [...providers, ...others] }),
     async close() {
       await gateway.close();
       for (const upstream of upstreams) await upstream.close();

@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isDataUrl } from '../../domain/data-url.ts';
 import type { EmbeddingFinish, EmbeddingRequest } from '../../domain/embeddings.ts';
+import { refuseReach } from '../../domain/reach.ts';
 import type { Route } from '../../http/routes.ts';
 import { createRetrieval } from '../../pipeline/create-retrieval.ts';
 import { embeddingTask } from '../../pipeline/retrieval/embedding-task.ts';
@@ -28,6 +30,7 @@ export function createEmbeddingsHandler(parts: EmbeddingsParts): Route['handler'
       maxItems: parts.maxInputs(),
       setting: 'embeddings.max_inputs',
     });
+    if (request.caller!.reach) rejectAddresses(wanted.input);
     request.body = undefined; // `wanted` has the input, which may be large
     request.rawBody = undefined;
     const { model } = wanted;
@@ -53,4 +56,16 @@ export function createEmbeddingsHandler(parts: EmbeddingsParts): Route['handler'
   }
 
   return (request, reply) => serveRun(parts, request, reply, () => accept(request, reply));
+}
+
+/** @throws {GatewayError} `permission_denied` for an address that a provider would open for an intern */
+function rejectAddresses({ kind, items }: EmbeddingRequest['input']): void {
+  if (kind !== 'parts') return;
+  for (const [index, parts] of items.entries()) {
+    for (const [at, part] of parts.entries()) {
+      if (part.type === 'text' || isDataUrl(part.image_url.url)) continue;
+      const path = `input[${index}].content[${at}].image_url.url`;
+      throw refuseReach(path, 'is an address, which a provider would open. Interns send the data itself.');
+    }
+  }
 }

@@ -19,13 +19,14 @@ export const createCountTokensHandler =
   (parts: TextParts): Route['handler'] =>
   async (request, reply) => {
     reply.header('request-id', request.id);
-    const { defaults, presets } = request.caller!; // the route needs a key
+    const { defaults, presets, reach } = request.caller!; // the route needs a key
     const { read, rename } = acceptMessage(request, {
       sessionId: findSessionHeader(request.headers),
       defaultModel: defaults?.textModel,
       presets,
       modules: parts.modules,
       disabledTools: defaults?.disabledTools,
+      reach,
     });
     const { max_output_tokens: _, ...input } = read.request;
     const estimate = new Needs(input).requiredTokens;

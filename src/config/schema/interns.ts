@@ -40,6 +40,18 @@ export const internsSection = Type.Object({
     default: [],
     maxItems: 1000,
   }),
+  tools: Type.Array(
+    Type.String({
+      pattern: '^(router:[a-z][a-z0-9_]*|mcp(:.{1,64})?|[a-z0-9]+(-[a-z0-9]+)*)$',
+      says: 'must be a server tool (`router:web_search`), `mcp`, `mcp:<label>`, or the id of a plugin',
+    }),
+    {
+      description:
+        'Server tools and plugins that the requests of interns can use: `router:web_search`, the id of a plugin, `mcp` for servers of the hosts in `allowed_domains`, `mcp:<label>` for one of `mcp.servers`. All others are a 403.',
+      default: [],
+      maxItems: 1000,
+    },
+  ),
   max_per_member: Type.Integer({
     description: 'Maximum number of interns of a member.',
     default: 200,

@@ -2,22 +2,26 @@ import type { EndpointFacts } from '../../domain/endpoint.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { fitRequest } from './fit-request.ts';
 import { leaveOutNative } from './leave-out-native.ts';
+import { checkSent } from './limit-reach.ts';
 import { supports } from '../../routing/needs.ts';
 
 /**
  * Fits a request to an endpoint and its wire: leaves out what only the format of the client can say, then what the
  * endpoint does not accept.
  *
+ * @param wire undefined: an intern sends the request, and the provider gets nothing that the gateway does not know
  * @param isAlias whether an alias named the model
  * @returns the request, and the names of the omitted and changed fields
- * @throws {GatewayError} `invalid_request` if reasoning is turned off on a model that always reasons
+ * @throws {GatewayError} `invalid_request` if reasoning is turned off on a model that always reasons;
+ *   `permission_denied` for what an intern cannot send
  */
 export function fitToWire(
   given: ResponseRequest,
   endpoint: EndpointFacts,
-  wire: string,
+  wire: string | undefined,
   isAlias: boolean,
 ): { request: ResponseRequest; changed: readonly string[] } {
+  if (wire === undefined) checkSent(given);
   const { request: own, dropped } = leaveOutNative(given, wire);
   // A client of another format does not know which models can turn their reasoning off.
   const { request, changed } = fitRequest(own, endpoint, isAlias || given.native !== undefined);
@@ -29,3 +33,9 @@ export function mayReason(endpoint: EndpointFacts, { reasoning }: ResponseReques
   const isOn = reasoning !== undefined && reasoning !== null && reasoning.enabled !== false;
   return supports(endpoint, 'reasoning') ?? (isOn && reasoning.effort !== 'none' && reasoning.max_tokens !== 0);
 }
+
+/** Returns an endpoint whose provider runs no tools, so that the gateway runs those of an intern itself. */
+export const withoutProviderTools = <Facts extends EndpointFacts>(endpoint: Facts): Facts => ({
+  ...endpoint,
+  carries: () => false,
+});

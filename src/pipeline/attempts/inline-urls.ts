@@ -1,6 +1,7 @@
 import { keepPlaces, placesOf } from '../../domain/input-places.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { type InputItem, isKnownItem, isKnownPart, partHolders } from '../../domain/items.ts';
+import { createUrlCheck } from '../../domain/reach.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { Media, MediaOptions } from '../../platform/outbound/fetch-media.ts';
 import { isDataUrl, typeOfName } from '../../domain/data-url.ts';
@@ -20,6 +21,23 @@ export interface MediaSource {
   maxBytes: number;
   maxUrls: number;
 }
+
+/** Why a request must have no addresses. */
+export interface Why {
+  /** Begins a sentence. */
+  says: string;
+  /** Follows "For". */
+  whom: string;
+}
+
+/** An endpoint that takes no addresses. @param name of the model and the provider */
+export const forEndpoint = (name: string): Why => ({
+  says: `${name} takes no addresses`,
+  whom: 'an endpoint that takes no addresses (urls: fetch)',
+});
+
+/** An intern: a provider would open any address for it. @see docs/reference/interns.md#reach */
+export const forIntern: Why = { says: 'No provider opens addresses for an intern', whom: 'an intern' };
 
 export const noMediaSource: MediaSource = { fetch: undefined, maxBytes: 0, maxUrls: 0 };
 
@@ -45,24 +63,24 @@ const PARALLEL = 4;
  * URL counts as an address, because a model server may parse text leniently that this gateway would not fetch
  * (choice 151). The run keeps the fetched data, because the next endpoint may need it.
  *
- * @param endpoint for messages
+ * @param why no address may remain, for messages
  * @returns `request` itself if it has no address
  * @throws {GatewayError} that names the part
  */
 export async function inlineUrls(
   run: Run,
   request: ResponseRequest,
-  endpoint: string,
+  why: Why,
   source: MediaSource,
 ): Promise<ResponseRequest> {
-  const settled = mapParts(request, settleFileData);
-  const addresses = findAddresses(settled);
+  const settled = mapParts(request, why, settleFileData);
+  const addresses = findAddresses(settled, why);
   const [first] = addresses;
   if (!first) return settled;
   if (!source.fetch) {
     throw refuseBecause(
       first.path,
-      `${endpoint} takes no addresses, and this gateway fetches none (outbound.fetch): send the data itself.`,
+      `${why.says}, and this gateway fetches none (outbound.fetch): send the data itself.`,
     );
   }
   const different = new Map(addresses.map((address) => [keyOf(address), address]));
@@ -77,7 +95,7 @@ export async function inlineUrls(
     run.media,
     source.fetch,
   );
-  return mapParts(settled, (part) => replaceAddress(part, found));
+  return mapParts(settled, why, (part) => replaceAddress(part, found));
 }
 
 /** A part with a URL. */
@@ -95,7 +113,7 @@ async function fetchMissing(
   { budget, found }: RunMedia,
   fetch: NonNullable<MediaSource['fetch']>,
 ): Promise<void> {
-  const { cancellation } = run;
+  const { cancellation, caller } = run;
   const queue = addresses.values();
   let count = 0;
   let bytes = 0;
@@ -105,13 +123,13 @@ async function fetchMissing(
       if (isOver) return; // one failure fails the request at this endpoint
       const { url, kind, path } = address;
       try {
-        const media = await fetch(url, { kind, path, budget, cancellation });
+        const media = await fetch(url, { kind, path, budget, cancellation, check: createUrlCheck(caller.reach, path) });
         found.set(keyOf(address), media);
         count++;
         bytes += media.bytes.length;
       } catch (error) {
         isOver = true;
-        if (!(error instanceof GatewayError) || cancellation.reason) throw error;
+        if (!(error instanceof GatewayError) || error.kind === 'permission_denied' || cancellation.reason) throw error;
         // Another endpoint may accept the URL unchanged.
         found.set(keyOf(address), copyError(error, error.message, { retryable: true }));
       }
@@ -122,7 +140,7 @@ async function fetchMissing(
   run.stages.push({
     type: 'media',
     name: 'fetch_urls',
-    summary: `Fetched ${count} ${count === 1 ? 'address' : 'addresses'} for endpoints that take none, ${bytes} bytes in all.`,
+    summary: `Fetched ${count} ${count === 1 ? 'address' : 'addresses'} that no provider may open, ${bytes} bytes in all.`,
     data: { urls: count, bytes },
   });
 }
@@ -138,12 +156,13 @@ type OpenPart = { type: string } & Record<string, unknown>;
  */
 function mapParts(
   request: ResponseRequest,
+  why: Why,
   change: (part: OpenPart, place: () => string) => OpenPart,
 ): ResponseRequest {
   let isChanged = false;
   const changeAny = (part: unknown, place: () => string): unknown => {
     if (typeof part !== 'object' || part === null) return part; // the text of a prompt variable
-    if (!isKnownPart(part as OpenPart)) throw refuseOpaque(place(), `the part ${(part as OpenPart).type}`);
+    if (!isKnownPart(part as OpenPart)) throw refuseOpaque(place(), why, `the part ${(part as OpenPart).type}`);
     const after = change(part as OpenPart, place); // the checks of `api/responses/` demand a type
     if (after !== part) isChanged = true;
     return after;
@@ -151,7 +170,7 @@ function mapParts(
   const places = placesOf(request.input);
   const input = request.input.map((item, index) => {
     const at = places?.[index] ?? index;
-    if (!isKnownItem(item)) throw refuseOpaque(`input[${at}]`, `the item ${item.type}`);
+    if (!isKnownItem(item)) throw refuseOpaque(`input[${at}]`, why, `the item ${item.type}`);
     const holder = partHolders.get(item.type);
     const parts: unknown = holder && item[holder as keyof InputItem];
     if (!holder || !Array.isArray(parts)) return item;
@@ -167,10 +186,10 @@ function mapParts(
   return { ...request, input, prompt: { ...request.prompt, variables: Object.fromEntries(variables) } };
 }
 
-const refuseOpaque = (path: string, what: string): GatewayError =>
+const refuseOpaque = (path: string, { whom }: Why, what: string): GatewayError =>
   refuseBecause(
     path,
-    `For an endpoint that takes no addresses (urls: fetch), the gateway looks at each of them, and it does not know where ${what.slice(0, 100)} may have one.`,
+    `For ${whom}, the gateway looks at each address, and it does not know where ${what.slice(0, 100)} may have one.`,
   );
 
 /**
@@ -189,9 +208,9 @@ function settleFileData(part: OpenPart, place: () => string): OpenPart {
 
 const notBase64 = /[^A-Za-z0-9+/=]/;
 
-function findAddresses(request: ResponseRequest): Address[] {
+function findAddresses(request: ResponseRequest, why: Why): Address[] {
   const addresses: Address[] = [];
-  mapParts(request, (part, place) => {
+  mapParts(request, why, (part, place) => {
     const field = findField(part);
     if (field) addresses.push({ url: String(part[field]), kind: kindOf(part), path: `${place()}.${field}` });
     return part;

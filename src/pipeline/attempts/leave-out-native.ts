@@ -13,7 +13,7 @@ const nothing: readonly string[] = [];
  */
 export function leaveOutNative(
   request: ResponseRequest,
-  wire: string,
+  wire: string | undefined,
 ): { request: ResponseRequest; dropped: readonly string[] } {
   if (!request.native || request.native.format === wire) return { request, dropped: nothing };
   const { native, ...rest } = request;

@@ -4,8 +4,8 @@ import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import { Needs } from '../../routing/needs.ts';
 import type { TextAttempt } from '../run/attempt.ts';
-import { fitToWire, mayReason } from './fit-to-wire.ts';
-import { inlineUrls, type MediaSource, noMediaSource } from './inline-urls.ts';
+import { fitToWire, mayReason, withoutProviderTools } from './fit-to-wire.ts';
+import { forEndpoint, forIntern, inlineUrls, type MediaSource, noMediaSource } from './inline-urls.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import { inspectNew } from '../run/inspect-input.ts';
 import { buildRequest, type Run } from '../run/run.ts';
@@ -23,9 +23,10 @@ export function translateRequest(
   attempt: TextAttempt,
   { media = () => noMediaSource, tools, inspectors }: Pick<ResponsePipeline, 'media' | 'tools' | 'inspectors'>,
 ): MaybePromise<UpstreamRequest> {
-  const { endpoint } = attempt;
+  const { reach } = run.caller;
+  const endpoint = reach ? withoutProviderTools(attempt.endpoint) : attempt.endpoint;
   const step = run.steps.at(-1);
-  const choice = step?.plan.choiceOf(endpoint);
+  const choice = step?.plan.choiceOf(attempt.endpoint);
   const isAlias = choice?.isAlias === true;
   const built = buildRequest(run);
   if (tools && new Needs(built).hasServerItems) built.input = tools.replay(run, built.input, endpoint);
@@ -53,10 +54,11 @@ function writeFitted(
   media: () => MediaSource,
 ): MaybePromise<UpstreamRequest> {
   const { endpoint, wire } = attempt;
+  const { reach } = run.caller;
   const text = getTextWire(wire);
   const { provider, upstreamModel } = endpoint;
   const name = `${endpoint.model} at ${provider.name}`;
-  const { request: fitted, changed } = fitToWire(given, endpoint, wire.id, isAlias);
+  const { request: fitted, changed } = fitToWire(given, endpoint, reach ? undefined : wire.id, isAlias);
   const { tools, input } = given;
   attempt.hasLateTools = tools !== undefined && input.some(({ type }) => type === 'additional_tools');
   const keepsReasoning = run.returnsReasoning || run.toolLoop !== undefined;
@@ -75,5 +77,6 @@ function writeFitted(
     attempt.sent = { tokens: inputTokens, images };
     return written;
   };
-  return endpoint.needsData ? inlineUrls(run, fitted, name, media()).then(translate) : translate(fitted);
+  if (!endpoint.needsData && !reach) return translate(fitted);
+  return inlineUrls(run, fitted, reach ? forIntern : forEndpoint(name), media()).then(translate);
 }

@@ -2,6 +2,7 @@ import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { ImageDigest } from '../../domain/image-digest.ts';
 import type { EncodedImage } from '../../domain/images.ts';
+import { createUrlCheck, findAddress, refuseReach } from '../../domain/reach.ts';
 import type { ImageRun } from '../run/image-run.ts';
 import { isLogged } from '../run/run.ts';
 
@@ -21,7 +22,12 @@ export interface ReferenceParts {
    * @param limits `budget` is reduced by the bytes read
    * @throws {GatewayError} `image_download_failed`, `image_not_found`, `image_too_large`
    */
-  fetchReference: (url: string, path: string, limits: FetchLimits, cancellation: Cancellation) => Promise<Buffer>;
+  fetchReference: (
+    url: string,
+    path: string,
+    limits: FetchLimits,
+    options: { cancellation: Cancellation; check: ((url: URL) => void) | undefined },
+  ) => Promise<Buffer>;
   /**
    * Checks the content.
    *
@@ -38,10 +44,13 @@ export interface ReferenceParts {
 /**
  * Loads the references of a run, in order, and detects their types by their content.
  *
- * @throws {GatewayError} that names the reference, with the `error_type` of docs/reference/images.md#errors
+ * @throws {GatewayError} `permission_denied` if an intern has an address in the options of a provider; that names the reference, with the `error_type` of docs/reference/images.md#errors
  */
 export async function loadReferences(run: ImageRun, parts: ReferenceParts): Promise<void> {
-  const { input_references: urls = [] } = run.request;
+  const { input_references: urls = [], provider } = run.request;
+  if (run.caller.reach && findAddress(provider?.options) !== undefined) {
+    throw refuseReach('provider.options', 'has an address, which a provider would open. Interns send the data itself.');
+  }
   const loaded: EncodedImage[] = [];
   const limits: FetchLimits = { maxBytes: parts.reference, budget: { left: parts.fetched } };
   for (const [index, url] of urls.entries()) loaded.push(await loadReference(run, url, index, parts, limits));
@@ -49,7 +58,7 @@ export async function loadReferences(run: ImageRun, parts: ReferenceParts): Prom
 }
 
 async function loadReference(
-  { cancellation }: ImageRun,
+  { cancellation, caller: { reach } }: ImageRun,
   url: string,
   index: number,
   { reference, fetchReference, checkReference }: ReferenceParts,
@@ -57,7 +66,8 @@ async function loadReference(
 ): Promise<EncodedImage> {
   const path = `input_references[${index}].image_url.url`;
   const isInline = /^data:/i.test(url);
-  const bytes = isInline ? decode(url, path) : await fetchReference(url, path, limits, cancellation);
+  const options = { cancellation, check: createUrlCheck(reach, path) };
+  const bytes = isInline ? decode(url, path) : await fetchReference(url, path, limits, options);
   const image = await checkReference(bytes, path, reference, cancellation);
   if (cancellation.reason) throw cancellation.reason;
   return image;

@@ -3,6 +3,7 @@ import type { GatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { PluginPart, RunPlugin } from '../../domain/plugin.ts';
 import { findSetting, type PluginSetting, type ResponseRequest } from '../../domain/request.ts';
+import { mayUsePlugin, refuseUse } from '../../domain/reach.ts';
 import type { Reviser } from '../../domain/reviser.ts';
 import { copyError } from '../copy-error.ts';
 import type { Run } from './run.ts';
@@ -22,7 +23,13 @@ export interface ActivePlugin {
  * @throws {GatewayError} of the plugin that rejects the request
  */
 export const preparePlugins = (run: Run, plugins: readonly RunPlugin<Run>[]): MaybePromise<void> =>
-  prepareFrom(run, plugins, 0, ({ id }) => findSetting(run.request, id));
+  prepareFrom(run, plugins, 0, ({ id }) => {
+    const setting = findSetting(run.request, id);
+    if (setting && !mayUsePlugin(run.caller.reach, id)) {
+      throw refuseUse(`plugins[${run.request.plugins!.lastIndexOf(setting)}].id`, id);
+    }
+    return setting;
+  });
 
 /**
  * Prepares the plugins that endpoints of the plan need, although the request does not name them.

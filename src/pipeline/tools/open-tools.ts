@@ -1,11 +1,10 @@
 import { citeSources, type CitableSource } from '../../domain/cite-sources.ts';
-import { isServerTool, type Tool } from '../../domain/items.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
-import type { Run } from '../run/run.ts';
 import type { OpenMcp, ServerTools } from '../run/server-tools.ts';
 import { DeferredTools } from './deferred-tools.ts';
 import { useNativeTools } from './native-tools.ts';
 import { replayItems } from './replay-items.ts';
+import { hideTools, namesTool } from './named-tools.ts';
 import { offerTools } from './offer-tools.ts';
 import type { CallPorts } from './planned-call.ts';
 import { showTools } from './show-server-tools.ts';
@@ -27,7 +26,7 @@ export function createServerTools({ tools, openMcp, ownsMcp, ...ports }: ServerT
   return {
     open(run) {
       const { tools: all } = run.request;
-      if (!all || !namesTool(all, replacing)) return undefined;
+      if (!all || !namesTool(run, all, replacing)) return undefined;
       const named = run.servedTools ? hideTools(run, run.servedTools, all) : all;
       const deferred = new DeferredTools(run.request, run.input.read());
       const { offered, returned, clientNames, check } = offerTools(run, named, { tools, replacing, deferred });
@@ -59,21 +58,4 @@ export function createServerTools({ tools, openMcp, ownsMcp, ...ports }: ServerT
       return replayItems(input, tools, isOurs, (type) => carries?.({ what: 'item', type }) === true);
     },
   };
-}
-
-/** Removes the tools that the run itself serves, and lists them in the metadata. */
-function hideTools({ stages }: Run, served: readonly string[], all: readonly Tool[]): readonly Tool[] {
-  const hidden = all.filter(({ type }) => served.includes(type)).map(({ type }) => type);
-  if (hidden.length === 0) return all;
-  stages.push({ type: 'server_tools', name: 'depth-guard', data: { unavailable: hidden } });
-  return all.filter(({ type }) => !served.includes(type));
-}
-
-/** Whether some tool runs at the gateway. Every request with tools asks, and most have only functions. */
-function namesTool(named: readonly Tool[], replacing: ReadonlyMap<string, ServerTool>): boolean {
-  for (const tool of named) {
-    if (tool.type === 'function') continue;
-    if (isServerTool(tool) || replacing.has(tool.type) || tool.type === 'mcp') return true;
-  }
-  return false;
 }

@@ -11,6 +11,8 @@ export interface MediaOptions {
   /** Bytes that may still be read. Reduced while data arrives. */
   budget: { left: number };
   cancellation: Cancellation;
+  /** Called for each URL before it is requested, also after a redirect. @throws to end the fetch */
+  check?: ((url: URL) => void) | undefined;
 }
 
 export interface Media {
@@ -25,10 +27,10 @@ export interface Media {
  * @throws {GatewayError} that names the path
  */
 export async function fetchMedia(outbound: Outbound, url: string, options: MediaOptions): Promise<Media> {
-  const { kind, path, budget, cancellation } = options;
+  const { kind, path, budget, cancellation, check } = options;
   try {
     const accept = kind === 'image' ? 'image/*' : '*/*';
-    const { bytes, contentType } = await outbound.fetchUrl(url, { budget, accept, cancellation });
+    const { bytes, contentType } = await outbound.fetchUrl(url, { budget, accept, cancellation, check });
     if (kind === 'file') return { bytes, mediaType: nameFile(bytes, contentType) };
     return { bytes, mediaType: (await checkImage(bytes, { maxBytes: bytes.length }, cancellation.signal)).mediaType };
   } catch (error) {

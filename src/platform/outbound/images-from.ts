@@ -29,14 +29,14 @@ export function createImageFetchers(outbound: Outbound, settings: () => { fetch:
         url: string,
         path: string,
         limits: { maxBytes: number; budget: { left: number } },
-        cancellation: Cancellation,
+        { cancellation, check }: { cancellation: Cancellation; check?: ((url: URL) => void) | undefined },
       ): Promise<Buffer> {
         if (!settings().fetch) {
           const message = 'This gateway fetches no URLs (outbound.fetch). Send the image as a data URL.';
           throw new GatewayError('invalid_request', `${path}: ${message}`, { errorType: 'image_download_failed' });
         }
         try {
-          return (await outbound.fetchUrl(url, { ...limits, accept: 'image/*', cancellation })).bytes;
+          return (await outbound.fetchUrl(url, { ...limits, accept: 'image/*', cancellation, check })).bytes;
         } catch (error) {
           throw explainFetchFailure(error, path, 'image');
         }

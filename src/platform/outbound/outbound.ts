@@ -48,7 +48,7 @@ export interface FetchOptions {
   accept?: string;
   cancellation?: CancellationOfFetch;
   /** Called for each URL before it is requested, also after a redirect. @throws to end the fetch */
-  check?: (url: URL) => void;
+  check?: ((url: URL) => void) | undefined;
 }
 
 type CancellationOfFetch = Pick<Cancellation, 'reason' | 'add' | 'remove'>;

@@ -9,6 +9,7 @@ import { canSearchNatively } from '../../domain/native-search.ts';
 import type { PluginPart } from '../../domain/plugin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { RevisingSink } from '../../domain/reviser.ts';
+import { stripUrls } from '../../domain/reach.ts';
 import { ServiceError } from '../../domain/service.ts';
 import type { Chunk } from '../../domain/chunks.ts';
 import type { Sink } from '../../domain/sink.ts';
@@ -42,7 +43,8 @@ export const createWeb = (ports: WebPorts): Plugin => ({
       const message = `The search engine ${engine} is not configured: set tools.web_search.engines.${engine}.`;
       throw invalidRequest([{ path: `plugins[${run.request.plugins?.indexOf(setting) ?? 0}].engine`, message }]);
     }
-    return new WebPart(run, settings, ports, findQuery(run.input.read()));
+    const query = stripUrls(run.caller.reach, findQuery(run.input.read())).trim();
+    return new WebPart(run, settings, ports, query);
   },
 });
 

@@ -2,7 +2,7 @@ import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { maxIssues, show } from '../../schema/report.ts';
-import { toolsOfPlugins } from './disabled-tools.ts';
+import { toolsOfPlugins } from '../../domain/server-tool-of.ts';
 
 /**
  * Rejects a request whose body has the right shape but contradicts itself.

@@ -1,33 +1,10 @@
 import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { serverToolOf, toolsOfPlugins } from '../../domain/server-tool-of.ts';
 import { maxIssues, show } from '../../schema/report.ts';
 import { type AnyTool, findTools } from './find-tools.ts';
 import { findFusion } from './fusion.ts';
 import { findOnline } from './online.ts';
-
-/** Kinds of tools that do the same as a server tool, where the provider does not run them. */
-const sameAs: ReadonlyMap<string, string> = new Map([
-  ['web_search', 'router:web_search'],
-  ['web_search_2025_08_26', 'router:web_search'],
-  ['web_search_preview', 'router:web_search'],
-  ['web_search_preview_2025_03_11', 'router:web_search'],
-  ['shell', 'router:shell'],
-  ['local_shell', 'router:shell'],
-  ['code_interpreter', 'router:code_interpreter'],
-  ['apply_patch', 'router:apply_patch'],
-  ['file_search', 'router:file_search'],
-  ['image_generation', 'router:image_generation'],
-  ['tool_search', 'router:tool_search'],
-]);
-
-const serverToolOf = (type: string): string => sameAs.get(type) ?? type;
-
-/** Plugins that work by a server tool, or do the same (docs/reference/plugins.md, docs/reference/routers.md). */
-export const toolsOfPlugins: ReadonlyMap<string, string> = new Map([
-  ['web', 'router:web_search'],
-  ['web-fetch', 'router:web_fetch'],
-  ['fusion', 'router:fusion'],
-]);
 
 /**
  * Rejects a request that uses a server tool which its workspace has disabled, as a tool or as a plugin.

@@ -1,6 +1,7 @@
 import { invalidRequest } from '../../domain/errors.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { OtherSettings, ResponseRequest } from '../../domain/request.ts';
+import { mayUsePlugin, type Reach, refuseUse } from '../../domain/reach.ts';
 import type { UsedPreset } from '../../domain/preset.ts';
 import type { SavedPlugin } from '../../domain/request-defaults.ts';
 import { isObject } from '../../schema/by-kind.ts';
@@ -13,6 +14,7 @@ import { checkSessionId } from '../session-header.ts';
 import { lacksModel } from './check-conversation.ts';
 import { mayNamePreset, mergePreset } from './merge-preset.ts';
 import { addSavedPlugins } from './saved-plugins.ts';
+import { isModuleSetting } from './check-plugins.ts';
 import { checkRequest, checkRules } from './check-request.ts';
 import { readFusion } from './fusion.ts';
 import { withoutLateTools } from './late-tools.ts';
@@ -99,7 +101,7 @@ function nameModel(body: Record<string, unknown>, { presets, defaultModel }: Req
 function settleRequest(
   checked: RequestBody,
   ignored: IgnoredFields,
-  { sessionId, savedPlugins, modules }: RequestHints,
+  { sessionId, savedPlugins, modules, reach }: RequestHints,
 ): Omit<ParsedRequest, keyof NamedModel> {
   dropUnknownSettings(checked, ignored, modules);
   settleRoute(checked, ignored);
@@ -111,9 +113,22 @@ function settleRequest(
   const request = checked as ResponseRequest; // the input and the tier are normalized above
   readOnline(request);
   readFusion(request);
-  const pluginDefaults = savedPlugins && saveInto(request, savedPlugins);
-  if (savedPlugins) readFusion(request);
+  if (reach) rejectModules(request, reach);
+  const saved = reach ? savedPlugins?.filter(({ id }) => mayUsePlugin(reach, id)) : savedPlugins;
+  const pluginDefaults = saved && saveInto(request, saved);
+  if (saved) readFusion(request);
   return { request, ignoredFields: ignored.list(), clamped, pluginDefaults, hasLateTools: false };
+}
+
+/**
+ * Rejects the operator's plugins that an intern names: they may open what it says. Those that its workspace saves work.
+ *
+ * @throws {GatewayError} `permission_denied`
+ */
+function rejectModules({ plugins = [] }: ResponseRequest, reach: Reach): void {
+  for (const [index, setting] of plugins.entries()) {
+    if (isModuleSetting(setting) && !reach.mayUse(setting.id)) throw refuseUse(`plugins[${index}].id`, setting.id);
+  }
 }
 
 /** Adds the saved plugins. @returns the ids of those that apply; undefined: none */

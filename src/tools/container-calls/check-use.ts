@@ -1,4 +1,5 @@
 import type { Issue } from '../../domain/errors.ts';
+import { checkNetwork } from '../../domain/reach.ts';
 import { show } from '../../schema/report.ts';
 import { isStoredFileId } from '../../domain/stored-file.ts';
 import type { ContainerCompute, Containers } from '../containers.ts';
@@ -18,6 +19,8 @@ export async function checkContainerUse(
   context: ToolPreparation,
 ): Promise<Issue[]> {
   const { caller } = context;
+  const network = readNetwork(environment);
+  checkNetwork(caller.reach, network?.allowedDomains ?? [], 'network_policy.allowed_domains');
   if (containers.problem !== undefined) return []; // the calls fail
   const fileIds = environment?.file_ids ?? [];
   const unknown = new Set<string>(fileIds.filter((id) => !isStoredFileId(id)));
@@ -30,7 +33,6 @@ export async function checkContainerUse(
     });
   }
   const id = chooseContainerId(environment, context);
-  const network = readNetwork(environment);
   const conflict = await containers.findConflict(caller, { id, compute, ...(network && { network }) });
   // choice 524
   return conflict === undefined ? [] : [{ path: 'parameters.environment.network_policy', message: conflict }];

@@ -34,14 +34,15 @@ export function checkPanelTools(tools: readonly unknown[], findTool: FindTool, c
 /** Returns the tools of a panel whose request names none: search and fetch, where they are available. */
 export function listDefaultTools(
   { findSearchEngine, mayFetch }: PanelToolPorts,
-  { defaults }: Caller,
+  { defaults, reach }: Caller,
   endpoints: readonly EndpointFacts[],
 ): GatewayTool[] {
-  const isEnabled = (type: string) => defaults?.disabledTools?.includes(type) !== true;
+  const isEnabled = (type: string) =>
+    defaults?.disabledTools?.includes(type) !== true && (reach === undefined || reach.mayUse(type));
   const noFilters = { include: [], exclude: [] };
   const searches =
     findSearchEngine(undefined) !== undefined ||
-    (endpoints.length > 0 && endpoints.every((endpoint) => canSearchNatively(endpoint, noFilters)));
+    (!reach && endpoints.length > 0 && endpoints.every((endpoint) => canSearchNatively(endpoint, noFilters)));
   return [
     ...(searches && isEnabled('router:web_search') ? [{ type: 'router:web_search' as const }] : []),
     ...(mayFetch() && isEnabled('router:web_fetch') ? [{ type: 'router:web_fetch' as const }] : []),

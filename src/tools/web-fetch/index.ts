@@ -1,5 +1,6 @@
 import type { Issue } from '../../domain/errors.ts';
 import { type DomainFilter, parseDomainFilter, passesFilters } from '../../domain/domain-filter.ts';
+import { createUrlCheck } from '../../domain/reach.ts';
 import { defineServerTool, type ServerTool, type ToolOutcome } from '../server-tool.ts';
 import { cutContent } from './cut-content.ts';
 import { type WebPage, PageError, type ReadPage } from './page.ts';
@@ -23,13 +24,15 @@ export const createWebFetch = (readPage: ReadPage): ServerTool =>
     timeoutMs: 30_000,
     check: checkParameters,
     item: ({ url }) => ({ url }),
-    async execute({ url }, parameters, { cancellation, now, earlierCalls }) {
+    async execute({ url }, parameters, { cancellation, now, earlierCalls, caller }) {
       const limit = Math.min(parameters.max_uses ?? MAX_FETCHES, MAX_FETCHES);
       if (earlierCalls >= limit) {
         return fail(url, new PageError(`The limit of ${limit} fetches is reached (max_uses). Continue without it.`));
       }
       const filters = { include: read(parameters.allowed_domains), exclude: read(parameters.blocked_domains) };
+      const checkReach = createUrlCheck(caller.reach, '');
       const check = (target: URL): void => {
+        checkReach?.(target);
         if (passesFilters(target, filters)) return;
         throw new PageError(`The host ${target.hostname} is not allowed for this request.`);
       };

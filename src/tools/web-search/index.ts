@@ -4,6 +4,7 @@ import { type DomainFilters, parseDomainFilter } from '../../domain/domain-filte
 import { GatewayError, invalidRequest, type Issue } from '../../domain/errors.ts';
 import { type HostedTool, type OutputItem, searchTypes, type Tool } from '../../domain/items.ts';
 import { canSearchNatively } from '../../domain/native-search.ts';
+import { stripUrls } from '../../domain/reach.ts';
 import { ServiceError } from '../../domain/service.ts';
 import type { FindSearchEngine, SearchEngineName, WebSearchEngine } from '../../domain/web-search.ts';
 import {
@@ -50,7 +51,12 @@ export const createWebSearch = (findSearchEngine: FindSearchEngine): ServerTool 
       ...checkEngine(parameters, findSearchEngine),
     ],
     item: ({ query }) => ({ action: { type: 'search', query } }),
-    async execute({ query }, parameters, { earlierCalls, memory, signal, charge }) {
+    async execute({ query }, parameters, { earlierCalls, memory, signal, charge, caller }) {
+      if (stripUrls(caller.reach, query) !== query) {
+        throw new ToolError(
+          'The query has a URL that interns cannot open (interns.allowed_domains). Search without it.',
+        );
+      }
       const { max_uses: maxUses, max_total_results: maxTotal = DEFAULT_TOTAL_RESULTS, mode } = parameters;
       if (maxUses !== undefined && earlierCalls >= maxUses) {
         throw new ToolError(`No search is left: max_uses is ${maxUses}. Respond with the results so far.`);

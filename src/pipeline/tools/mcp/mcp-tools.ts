@@ -43,7 +43,8 @@ class McpTools implements McpPart {
   }
 
   choose({ endpoints }: ResponseStep['plan']): boolean {
-    const isNative = endpoints.some(({ carries }) => carries?.({ what: 'tool', type: 'mcp' }) === true);
+    const { reach } = this.parts.run.caller;
+    const isNative = !reach && endpoints.some(({ carries }) => carries?.({ what: 'tool', type: 'mcp' }) === true);
     this.chosen = this.entries.filter(({ isConfigured }) => isConfigured || !isNative);
     return this.chosen.length > 0;
   }
