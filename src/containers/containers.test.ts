@@ -292,6 +292,20 @@ describe('containers', () => {
     expect(await list('c', bob)).toEqual({}); // it has its own files now, although there are none
   });
 
+  it.each(['member', 'workspace'] as const)('of an intern are its own if others belong to the %s', async (owner) => {
+    const { openProcess, list, createCaller } = await openHost();
+    const before = openProcess({ owner: 'workspace' });
+    await run(await before.open('c'), { write: { secret: 'of the workspace' } });
+    await before.containers.close();
+    const { open } = openProcess({ owner });
+    const intern = createCaller({ internId: 'scout' });
+    const own = await open('c', {}, intern);
+    expect(await own.read('secret', 100)).toBeUndefined();
+    await run(own, { write: { note: 'mine' } });
+    expect(await list('c', intern)).toEqual({ note: 4 });
+    expect(await list('c')).toEqual({ secret: 16 });
+  });
+
   it('save changes of failed, timed-out and cancelled commands', async () => {
     const { openProcess, list } = await openHost();
     const { open, driver } = openProcess();

@@ -35,6 +35,9 @@ export const internRoutes: ReadonlySet<string> = new Set([
   'GET /api/v1/interns/:intern_id/schedules/:schedule_id',
   'GET /api/v1/vault/interns/:internId/secrets',
   'GET /api/v1/vault/interns/:internId/effective-secrets',
+  'GET /api/v1/containers/:container_id/files',
+  'GET /api/v1/containers/:container_id/files/:file_id',
+  'GET /api/v1/containers/:container_id/files/:file_id/content',
   // The interface has a 404 for the collection, so the handlers reject the key.
   'GET /api/v1/interns',
   'POST /api/v1/interns',

@@ -300,7 +300,9 @@ describe('the key of an intern', () => {
       ['POST', `/${id}/suspend`],
       ['PATCH', `/${other.id}`],
     ] as const) {
-      expect((await send(method, path, undefined, { key })).body.error, `${method} ${path}`).toMatchObject({ code: 403 });
+      expect((await send(method, path, undefined, { key })).body.error, `${method} ${path}`).toMatchObject({
+        code: 403,
+      });
     }
     const message = { stream: true, messages: [{ role: 'user', content: 'a' }] };
     for (const [method, path, body] of [

@@ -479,7 +479,6 @@ describe('the key of an intern', () => {
       '/files/file_x',
       '/presets',
       '/presets/surfer',
-      '/containers/sess_x/files',
       '/vault/secrets',
       `/interns/${internId}/daemon`,
       `/interns/${internId}/logs`,

@@ -40,6 +40,7 @@ export function placeContainer(
   }
   const { workspaceId } = caller;
   const own = prefixRows(containerId) + nameOwner(caller);
+  if (caller.internId !== undefined) return { workspaceId, containerId, storedId: own }; // it reads nothing of others
   const [storedId, earlierId] = owner === 'workspace' ? [containerId, own] : [own, containerId];
   return { workspaceId, containerId, storedId, earlierId };
 }
