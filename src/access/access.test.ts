@@ -426,4 +426,47 @@ describe('a key that another process changed since the last poll', () => {
     expect(access.identify(sent)).toMatchObject({ keyName: 'app' });
     expect(refused).toEqual([]);
   });
+
+  it('cannot be checked within 1.5 s while the store hangs, and is valid once the store responds again', async () => {
+    const { access, store } = await openWith();
+    store.revision++;
+    store.wait = new Promise(() => {});
+    for (let at = 0; at < 3; at++) {
+      const failure = Promise.resolve(access.identify(sent)).catch((error: unknown) => error);
+      await vi.advanceTimersByTimeAsync(1500);
+      expect(await failure).toMatchObject({ kind: 'unavailable', retryAfterSeconds: 1 });
+    }
+    store.wait = undefined;
+    store.keys = [key({ name: 'new' })];
+    store.revision++;
+    await nextPoll();
+    expect(access.identify(sent)).toMatchObject({ keyName: 'new' });
+  });
+
+  it('waits at most a second after a slow read, and not at all after one that failed', async () => {
+    const { access, store } = await openWith();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.wait = promise;
+    store.revision++;
+    const slow = Promise.resolve(access.identify(sent)).catch((error: { kind: string }) => error.kind);
+    await vi.advanceTimersByTimeAsync(1400);
+    resolve();
+    expect(await slow).toBe('authentication');
+    const next = Promise.resolve(access.identify(sent)).catch((error: { kind: string }) => error.kind);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await next).toBe('authentication');
+
+    const { access: other, store: failing } = await openWith();
+    const late = Promise.withResolvers<void>();
+    failing.wait = late.promise;
+    failing.revision++;
+    const failed = Promise.resolve(other.identify(sent)).catch((error: { kind: string }) => error.kind);
+    await vi.advanceTimersByTimeAsync(1400);
+    late.reject(new Error('gone'));
+    expect(await failed).toBe('unavailable');
+    failing.wait = undefined;
+    const again = Promise.resolve(other.identify(sent)).catch((error: { kind: string }) => error.kind);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(await again).toBe('authentication');
+  });
 });

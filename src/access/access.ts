@@ -6,6 +6,7 @@ import { type CallerRateLimits, isRateLimited, type RateLimits } from '../domain
 import type { Reach } from '../domain/reach.ts';
 import { type RequestDefaults, sortKeys } from '../domain/request-defaults.ts';
 import type { Topic } from '../platform/bus/bus.ts';
+import { withTimeout } from '../platform/with-timeout.ts';
 import type { KeyRecord } from '../platform/storage/ports/keys.ts';
 import type { MemberRecord } from '../platform/storage/ports/members.ts';
 import type { AccessPresets } from '../platform/storage/ports/presets.ts';
@@ -86,8 +87,16 @@ export interface AccessOptions {
 const POLL_MS = 500;
 /** Invalid keys read the store at most this often, whatever their number. */
 const MIN_READ_GAP_MS = 20;
-/** The gap after a read is at least this many times as long as the read: a store with many keys has time for others. */
+/**
+ * The gap after a read is this many times as long as the read, so that a store with many keys has time for others. It has an
+ * upper limit, because a read may take long for another reason.
+ */
 const READ_GAP_FACTOR = 4;
+const MAX_READ_GAP_MS = 1000;
+/** A request with an unknown key waits at most this long. */
+const MAX_WAIT_MS = 1500;
+/** Reads for requests that run at the same time. A store that does not respond gets no more of them. */
+const MAX_READS = 2;
 
 /** Reads all keys and keeps them in step with the store. @throws the store's error if the first read fails */
 export async function openAccess(
@@ -204,21 +213,27 @@ export async function openAccess(
   let reading: Promise<void> = Promise.resolve();
   let nextRead: Promise<void> | undefined;
   let nextReadAt = 0;
+  let reads = 0;
+  async function readOnce(): Promise<void> {
+    if (reads >= MAX_READS) throw new Error(`${reads} reads of the keys have not ended.`);
+    reads++;
+    try {
+      const startedAt = performance.now();
+      if ((await source.readRevision()) !== revision) await refresh();
+      const endedAt = performance.now();
+      const gapMs = READ_GAP_FACTOR * (endedAt - startedAt);
+      nextReadAt = endedAt + Math.min(Math.max(gapMs, MIN_READ_GAP_MS), MAX_READ_GAP_MS);
+    } finally {
+      reads--;
+    }
+  }
   /** Reads what has changed in the store until now. All requests that wait share the next read. */
   async function readChanges(): Promise<void> {
     await reading.catch(() => {}); // it may have started before the change that the caller waits for
     const waitMs = nextReadAt - performance.now();
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     nextRead = undefined;
-    reading = (async () => {
-      const startedAt = performance.now();
-      try {
-        if ((await source.readRevision()) !== revision) await refresh();
-      } finally {
-        const endedAt = performance.now();
-        nextReadAt = endedAt + Math.max(MIN_READ_GAP_MS, READ_GAP_FACTOR * (endedAt - startedAt));
-      }
-    })();
+    reading = withTimeout(MAX_WAIT_MS, readOnce()); // a read that ends later still counts
     await reading;
   }
 
@@ -239,8 +254,9 @@ export async function openAccess(
   };
   const authenticateAfterChanges = async (authorization: string, connection?: object): Promise<Caller> => {
     nextRead ??= readChanges();
+    nextRead.catch(() => {}); // if no request waits for it any more
     try {
-      await nextRead;
+      await withTimeout(MAX_WAIT_MS, nextRead);
     } catch (cause) {
       const text = 'The store did not respond, so this key could not be checked; try again later.';
       throw new GatewayError('unavailable', text, { retryAfterSeconds: 1, cause });

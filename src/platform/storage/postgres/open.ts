@@ -4,6 +4,11 @@ import { migrate } from '../migrations/migrate.ts';
 import { createSqlStorage } from '../sql-storage.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
+import { listAppliedGuardrails } from '../tables/guardrails.ts';
+import { listKeyRows } from '../tables/keys.ts';
+import { listMembers } from '../tables/members.ts';
+import { listDesignatedPresets, readPresetSettings } from '../tables/presets.ts';
+import { listAppliedSettings } from '../tables/workspaces.ts';
 import { RenewablePool } from './renewable-pool.ts';
 
 const int8 = 20; // the type's oid, which is fixed in PostgreSQL's catalog
@@ -42,11 +47,11 @@ export async function openPostgresStorage(
     },
   } satisfies PoolConfig;
   const Client = createTimeoutClient(limitMs);
-  const createPool = () =>
+  const createPool = (max: number) =>
     listenForErrors(
       new pg.Pool({
         ...settings,
-        max: options.poolSize ?? 10,
+        max,
         Client,
         // Sent after connecting, because a pooler in between may not accept the parameter earlier.
         onConnect: async (client) => {
@@ -54,8 +59,13 @@ export async function openPostgresStorage(
         },
       }),
     );
-  const pool = new RenewablePool(createPool, limitMs);
-  const watch = new WatchConnection({ ...settings, application_name: 'headgate watch' }, () => pool.renew());
+  const pool = new RenewablePool(() => createPool(options.poolSize ?? 10), limitMs);
+  // Requests with new keys wait for these reads, which therefore wait for no others.
+  const keyPool = new RenewablePool(() => createPool(1), limitMs);
+  const watch = new WatchConnection({ ...settings, application_name: 'headgate watch' }, () => {
+    pool.renew();
+    keyPool.renew();
+  });
 
   try {
     const number = await readVersion(pool);
@@ -64,13 +74,14 @@ export async function openPostgresStorage(
       throw new Error(`it is PostgreSQL ${version}, and Headgate needs ${oldestVersion} or newer`);
     }
   } catch (error) {
-    await Promise.all([pool.end(), watch.close()]);
+    await Promise.all([pool.end(), keyPool.end(), watch.close()]);
     throw new Error(
       `PostgreSQL at ${describe(url)} cannot be used: ${reason(error)}. Check storage.url, and that the server runs and admits this user.`,
       { cause: error },
     );
   }
   const db = openDatabase(pool);
+  const keys = openDatabase(keyPool);
   const storage = await createSqlStorage(db);
   return {
     ...storage,
@@ -80,6 +91,12 @@ export async function openPostgresStorage(
         const { value } = await watch.query<{ value: bigint }>(`select value from revisions where name = 'access'`);
         return Number(value);
       },
+      listKeys: () => listKeyRows(keys),
+      listMembers: () => listMembers(keys),
+      listDesignatedPresets: () => listDesignatedPresets(keys),
+      readPresetSettings: (versionIds) => readPresetSettings(keys, versionIds),
+      listAppliedSettings: () => listAppliedSettings(keys),
+      listAppliedGuardrails: () => listAppliedGuardrails(keys),
     },
     async ping() {
       const { rows } = await sql<{
@@ -92,7 +109,7 @@ export async function openPostgresStorage(
       return (await watch.query<{ now_ms: number }>(question)).now_ms;
     },
     async close() {
-      await Promise.all([storage.close(), watch.close()]);
+      await Promise.all([storage.close(), keyPool.end(), watch.close()]);
     },
     /** Migrations have no time limit. */
     async migrate() {
