@@ -14,6 +14,7 @@ export class RenewablePool {
   private renewedAt = Number.NEGATIVE_INFINITY;
   /** Replaced pools that still have queries in flight. */
   private readonly old = new Set<Promise<void>>();
+  private ending: Promise<unknown> | undefined;
 
   /** @param pauseMs minimum time between two renewals, which bounds the number of connections */
   constructor(create: () => Pool, pauseMs: number) {
@@ -57,6 +58,7 @@ export class RenewablePool {
   }
 
   async end(): Promise<void> {
-    await Promise.all([this.pool.end(), ...this.old]);
+    this.ending ??= Promise.all([this.pool.end(), ...this.old]);
+    await this.ending;
   }
 }
