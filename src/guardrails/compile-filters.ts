@@ -3,6 +3,7 @@ import { builtinTexts, CUSTOM_PLACEHOLDER, patternDetectors } from './builtin-fi
 import { parseCustomPattern } from './custom-pattern.ts';
 import type { Detector } from './detector.ts';
 import { evasionChecks, injectionPatterns, prepareEvasionChecks } from './injection/detectors.ts';
+import { normalizeText } from './normalize/normalizer.ts';
 import { finishInSlices, finishSteps } from './regex/finish-steps.ts';
 import { type Node, parseInSlices, parsePattern } from './regex/parse-pattern.ts';
 import { PatternSet } from './regex/search.ts';
@@ -95,7 +96,8 @@ function* compile(
   }
   if (filters.some((filter) => filter.type === 'builtin' && filter.slug === INJECTION_SLUG)) {
     yield* prepareEvasionChecks();
-    for (const phrase of allowedPhrases) add({ type: 'phrase' }, parsePhrase(phrase), phrase.length);
+    const phrases = new Set(allowedPhrases.flatMap((phrase) => [phrase, normalizeText(phrase) || phrase]));
+    for (const phrase of phrases) add({ type: 'phrase' }, parsePhrase(phrase), phrase.length);
   }
   yield;
   const hasPhrases = entries.some(({ type }) => type === 'phrase');

@@ -1,4 +1,6 @@
 import type { CompiledFilters, Entry } from './compile-filters.ts';
+import { isPlain, Normalizer } from './normalize/normalizer.ts';
+import { OffsetMap } from './normalize/offset-map.ts';
 import { findMatches, Search } from './regex/search.ts';
 import { TextEdits } from './text-edits.ts';
 import type { TextScan } from './text-scan.ts';
@@ -20,6 +22,10 @@ export const SLICE_WORK = 300_000;
 
 /** Units of work of a match. */
 const MATCH_WORK = 100;
+/** Code units that are normalized at a time. */
+const MAX_RUN = 4096;
+/** Units of work of normalizing one of them. */
+const NORMALIZE_WORK = 8;
 
 type FilterEntry = Entry & { type: 'filter' };
 
@@ -43,17 +49,33 @@ export class Findings {
   }
 }
 
+/** A text that is searched: the text itself, or its normalized form. */
+interface View {
+  readonly search: Search;
+  /** Where its positions are in the text. Absent: at the same place. */
+  readonly map?: OffsetMap;
+  /** Allowed phrases in it. */
+  phrases: { start: number; end: number }[];
+}
+
 interface Match {
   readonly entry: FilterEntry;
   /** Its index in the entries: the first one of equal matches counts. */
   readonly pattern: number;
   readonly start: number;
   readonly end: number;
+  readonly view: View;
+  /** Its positions in the view. */
+  readonly from: number;
+  readonly to: number;
 }
 
 /**
  * Scans one text, which may arrive in pieces, and writes it again with placeholders. The result does not depend on where
  * the pieces end. Text is passed on as soon as no filter can still match in it, so a match that spans pieces is never passed on in part.
+ *
+ * From the first character on that normalization changes, the filters search two texts: the text itself and its normalized
+ * form. Matches in either count, at their place in the text.
  *
  * For a stream, call `push` for each piece and `finish` at the end. For a text that may be large, call `add` and `end`, then
  * `advance` until it returns true, with other work in between.
@@ -64,12 +86,22 @@ export class FilterScan implements TextScan {
   private readonly found: Findings;
   private readonly form: WrittenForm | undefined;
   private readonly filters: CompiledFilters;
-  private readonly search: Search;
   private readonly matches: Match[] = [];
-  private readonly phrases: { start: number; end: number }[] = [];
   private readonly hasPhrases: boolean;
   /** For each filter the end of its last finding: findings of a filter do not overlap. */
   private readonly ends: number[];
+  private readonly original: View;
+  /** Undefined as long as it is the same text. */
+  private normalized: (View & { readonly map: OffsetMap }) | undefined;
+  private readonly normalizer = new Normalizer();
+  /** Text that is not searched yet, from `pendingAt`: it may have to be normalized. */
+  private pending = '';
+  private pendingAt = 0;
+  /** Length of the text that the searches have. */
+  private length = 0;
+  private normalizeWork = 0;
+  private hasEnded = false;
+  private isFinished = false;
   private written: string[] = [];
   private writtenEnd = 0;
   private redactedBy = -1;
@@ -85,7 +117,8 @@ export class FilterScan implements TextScan {
     this.form = form;
     this.ends = filters.filters.map(() => 0);
     this.hasPhrases = filters.hasPhrases;
-    this.search = new Search(filters.set, (pattern, start, end) => this.note(pattern, start, end));
+    const search = new Search(filters.set, (pattern, start, end) => this.note(this.original, pattern, start, end));
+    this.original = { search, phrases: [] };
   }
 
   /** Whether a filter with the action `block` has matched. No text leaves from the start of that match on. */
@@ -110,36 +143,93 @@ export class FilterScan implements TextScan {
 
   /** Units of work so far. */
   get work(): number {
-    return this.search.work;
+    return this.original.search.work + (this.normalized?.search.work ?? 0) + this.normalizeWork;
   }
 
   /** @returns the text that leaves with this piece */
   push(piece: string): string {
-    this.search.add(piece);
+    this.add(piece);
     this.advance(Number.POSITIVE_INFINITY);
     return this.take();
   }
 
   /** @returns the rest of the text */
   finish(): string {
-    this.search.end();
+    this.end();
     this.advance(Number.POSITIVE_INFINITY);
     return this.take();
   }
 
   add(piece: string): void {
-    this.search.add(piece);
+    if (this.normalized === undefined && this.pendingAt === this.pending.length && isPlain(piece)) {
+      this.normalizer.skipPlain();
+      this.original.search.add(piece);
+      this.length += piece.length;
+      return;
+    }
+    this.pending = this.pending.slice(this.pendingAt) + piece;
+    this.pendingAt = 0;
   }
 
   end(): void {
-    this.search.end();
+    this.hasEnded = true;
   }
 
   /** Scans on for one slice. @returns whether all that was added is scanned */
   advance(work = SLICE_WORK): boolean {
-    const isDone = this.search.advance(work);
-    this.settle();
-    return isDone;
+    const stopAt = this.work + work;
+    do {
+      const isDone = this.search(stopAt);
+      this.settle();
+      if (!isDone) return false;
+      if (!this.read()) return true;
+    } while (this.work < stopAt);
+    return false;
+  }
+
+  private search(stopAt: number): boolean {
+    const { original, normalized } = this;
+    if (!original.search.advance(Math.max(1, stopAt - this.work))) return false;
+    return normalized === undefined || normalized.search.advance(Math.max(1, stopAt - this.work));
+  }
+
+  /** Gives the next characters to the searches. @returns false if there are none for now */
+  private read(): boolean {
+    const end = this.findRunEnd();
+    if (end === this.pendingAt) {
+      if (!this.hasEnded || this.isFinished) return false;
+      this.isFinished = true;
+      this.original.search.end();
+      this.normalized?.search.end();
+      return true;
+    }
+    const run = this.pending.slice(this.pendingAt, end);
+    this.pendingAt = end;
+    this.normalizeWork += run.length * NORMALIZE_WORK;
+    const same = this.normalized ? 0 : this.normalizer.skip(run);
+    if (same < run.length) {
+      this.normalized ??= this.fork(same);
+      const { search, map } = this.normalized;
+      search.add(run.slice(0, same) + this.normalizer.write(run.slice(same), map));
+    }
+    this.original.search.add(run);
+    this.length += run.length;
+    return true;
+  }
+
+  /** Where the next run ends: a high surrogate waits for its other half. */
+  private findRunEnd(): number {
+    const { pending, pendingAt } = this;
+    const end = Math.min(pending.length, pendingAt + MAX_RUN);
+    if (end === pendingAt || (this.hasEnded && end === pending.length)) return end;
+    return (pending.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
+  }
+
+  /** Begins to search the normalized text. It is the same so far. @param length of the equal text that follows */
+  private fork(length: number): View & { map: OffsetMap } {
+    const search = this.original.search.fork((pattern, start, end) => this.note(forked, pattern, start, end));
+    const forked = { search, map: new OffsetMap(this.length + length), phrases: [...this.original.phrases] };
+    return forked;
   }
 
   /** Returns what is ready of the text, with placeholders, once. */
@@ -149,17 +239,25 @@ export class FilterScan implements TextScan {
     return text;
   }
 
-  private note(pattern: number, start: number, end: number): void {
+  private note(view: View, pattern: number, from: number, to: number): void {
+    const { search, map, phrases } = view;
     const entry = this.filters.entries[pattern]!;
-    this.search.extraWork += MATCH_WORK + (entry.type === 'filter' ? (end - start) * entry.checkWork : 0);
-    if (entry.type === 'phrase') this.phrases.push({ start, end });
-    else if (!entry.check || entry.check(this.search.read(start, end)))
-      this.matches.push({ entry, pattern, start, end });
+    search.extraWork += MATCH_WORK + (entry.type === 'filter' ? (to - from) * entry.checkWork : 0);
+    if (entry.type === 'phrase') phrases.push({ start: from, end: to });
+    else if (!entry.check || entry.check(search.read(from, to))) {
+      const start = map ? map.startOf(from) : from;
+      const end = map ? map.endOf(to) : to;
+      this.matches.push({ entry, pattern, start, end, view, from, to });
+    }
   }
 
   /** Decides the matches that no later text can change, and writes the text up to them. */
   private settle(): void {
-    const { settled } = this.search;
+    const { original, normalized } = this;
+    const settled = Math.min(
+      original.search.settled,
+      normalized ? normalized.map.startOf(normalized.search.settled) : Number.POSITIVE_INFINITY,
+    );
     let end = settled;
     if (this.matches.length > 0) {
       this.matches.sort((a, b) => a.start - b.start || b.end - a.end || a.pattern - b.pattern);
@@ -176,16 +274,23 @@ export class FilterScan implements TextScan {
       this.matches.splice(0, count);
     }
     this.write(end);
-    if (this.phrases.length > 0) {
-      const first = this.matches[0]?.start ?? settled;
-      const kept = this.phrases.filter((phrase) => phrase.end > first);
-      this.phrases.splice(0, this.phrases.length, ...kept);
+    this.release(original, end);
+    if (normalized) {
+      const first = normalized.map.normalAt(end);
+      this.release(normalized, first);
+      normalized.map.release(first);
     }
-    this.search.release(end);
   }
 
-  private decide({ entry, start, end }: Match): void {
-    if (entry.alone && this.hasPhrases && this.isHidden(entry.alone, start, end)) return;
+  /** Frees the text of a view before a position. */
+  private release(view: View, before: number): void {
+    view.search.release(before);
+    if (view.phrases.length > 0) view.phrases = view.phrases.filter((phrase) => phrase.end > before);
+  }
+
+  private decide(match: Match): void {
+    const { entry, start, end } = match;
+    if (entry.alone && this.hasPhrases && this.isHidden(entry.alone, match)) return;
     const filter = this.filters.filters[entry.filter]!;
     if (filter.action === 'redact') this.redact(entry, start, end);
     if (filter.action === 'block' && !this.isBlocked) {
@@ -201,13 +306,13 @@ export class FilterScan implements TextScan {
   }
 
   /** Whether the match no longer matches after the allowed phrases in it are masked. */
-  private isHidden(alone: () => ReturnType<NonNullable<FilterEntry['alone']>>, start: number, end: number): boolean {
-    const text = this.search.read(start, end);
+  private isHidden(alone: () => ReturnType<NonNullable<FilterEntry['alone']>>, { view, from, to }: Match): boolean {
+    const text = view.search.read(from, to);
     let masked = text;
-    for (const phrase of this.phrases) {
-      const from = Math.max(0, phrase.start - start);
-      const to = Math.min(text.length, phrase.end - start);
-      if (from < to) masked = masked.slice(0, from) + '\ufffc'.repeat(to - from) + masked.slice(to);
+    for (const phrase of view.phrases) {
+      const start = Math.max(0, phrase.start - from);
+      const end = Math.min(text.length, phrase.end - from);
+      if (start < end) masked = masked.slice(0, start) + '\ufffc'.repeat(end - start) + masked.slice(end);
     }
     return masked !== text && findMatches(alone(), masked).length === 0;
   }
@@ -235,7 +340,7 @@ export class FilterScan implements TextScan {
   private write(end: number): void {
     if (end <= this.writtenEnd) return;
     const { form, writtenEnd } = this;
-    this.append(form ? form.read(writtenEnd, end) : this.search.read(writtenEnd, end));
+    this.append(form ? form.read(writtenEnd, end) : this.original.search.read(writtenEnd, end));
     this.writtenEnd = end;
     this.redactedBy = -1;
   }

@@ -266,6 +266,24 @@ describe.each(modes)('a filter with the action redact, %s', (mode) => {
     ]);
   });
 
+  it('replaces what is disguised, and keeps the rest of the text as it is', async () => {
+    const { key } = await createKey(builtins('redact', 'email'));
+    const address = 'j\u0332ane\u200b＠ｅxample\u00ad．com';
+    const call = { type: 'function_call', call_id: 'c1', name: 'mail' };
+    const input = [
+      { role: 'user', content: `Ａ… ${address}\u2060, é` },
+      { ...call, arguments: '{"to":"jane\\u200b\\uff20example.com", "n":"\\uff21"}' },
+      { type: 'function_call_output', call_id: 'c1', output: `Sent\u00a0to ${address}.` },
+    ];
+    const { response, text } = await request(key, mode, input);
+    expect(response?.status, text).toBe('completed');
+    expect(sent()[0].input).toMatchObject([
+      { content: 'Ａ… [EMAIL]\u2060, é' },
+      { arguments: '{"to":"[EMAIL]", "n":"\\uff21"}' },
+      { output: 'Sent\u00a0to [EMAIL].' },
+    ]);
+  });
+
   it('replaces matches in the variables of a prompt', async () => {
     const { key } = await createKey(builtins('redact', 'email'));
     const variables = { who: 'a@b.co', note: { type: 'input_text', text: 'Ask c@d.co' } };
@@ -456,7 +474,7 @@ describe.each(modes)('the stored input, %s', (mode) => {
     await keep(true);
     try {
       const { key } = await createKey({ ...builtins('redact', 'email'), ...custom('apollo', 'block') });
-      const redacted = await request(key, mode, 'Mail a@b.co', { instructions: 'For c@d.co' });
+      const redacted = await request(key, mode, 'Mail a\u200b＠b.co', { instructions: 'For c@d.co' });
       expect((await contentOf(redacted)).input).toMatchObject({
         instructions: 'For [EMAIL]',
         items: [{ content: 'Mail [EMAIL]' }],

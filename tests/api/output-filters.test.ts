@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ScriptedUpstream, startUpstream, type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { isFull } from '../../src/testing/full.ts';
+import { sse } from '../../src/testing/scripted-responses.ts';
 import { chatResponse } from '../clients/chat-responses.ts';
 import { geminiResponse } from '../clients/gemini-responses.ts';
 import { messagesResponse } from '../clients/messages-responses.ts';
@@ -120,6 +121,27 @@ describe.each(cases)('a filter of the output with the action redact, $wire, $mod
     expect(content).not.toContain('example.');
   });
 
+  it('redacts disguised text, and keeps the rest as it is, also in the record', async () => {
+    const { key } = await createKey(builtins('redact', 'email', 'ssn'));
+    const address = 'j\u0332ane\u200b＠𝐞xample\u00ad．com';
+    const turn: Turn = {
+      reasoning: 'É… １２３\u2011４５\u2011６７８９ ｂ',
+      text: `Ａ ${address} 한국어…`,
+      calls: [{ name: 'send', input: { to: address, note: 'ｘ\u200b' } }],
+    };
+    script(first, how.wire, turn);
+    const tools = [{ type: 'function', name: 'send', parameters: { type: 'object', properties: {} } }];
+    const outcome = await request(key, how, { tools });
+    for (const output of [outcome.response!.output as Json[], (await contentOf(outcome)).output as Json]) {
+      const text = JSON.stringify(output);
+      expect(text).toContain('Ａ [EMAIL] 한국어…');
+      expect(text).not.toMatch(/xample|６７８９/);
+    }
+    expect(JSON.stringify(outcome.response!.output)).toContain('É… [SSN] ｂ');
+    const call = (outcome.response!.output as Json[]).find((item) => item.type === 'function_call');
+    expect(JSON.parse(call.arguments)).toEqual({ to: '[EMAIL]', note: 'ｘ\u200b' });
+  });
+
   it('keeps encrypted reasoning byte for byte', async () => {
     const { key } = await createKey(builtins('redact', 'email'));
     const encrypted = Buffer.from('of jane@example.com, twice').toString('base64');
@@ -132,6 +154,19 @@ describe.each(cases)('a filter of the output with the action redact, $wire, $mod
     const opaque = (items: string) => items.match(/"(?:encrypted_content|signature)":"[^"]+"/g);
     expect(opaque(given)).toEqual(opaque(JSON.stringify(plain.response!.output)));
   });
+});
+
+it('disguised text is redacted if it arrives in pieces of one code unit', async () => {
+  const { key } = await createKey(builtins('redact', 'email'));
+  const text = 'Ａ 😀 j\u0332ane\u200b＠𝐞xample\u00ad．com 한국어…';
+  const write = (delta: object, finish: string | null = null) => {
+    const chunk = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm' };
+    return { ...chunk, choices: [{ index: 0, delta, finish_reason: finish }] };
+  };
+  first.respond(() => sse([...text.split('').map((content) => write({ content })), write({}, 'stop'), '[DONE]']));
+  const outcome = await request(key, { wire: 'openai-chat', mode: 'streamed' });
+  expect(outcome.response).toMatchObject({ output: [{ content: [{ text: 'Ａ 😀 [EMAIL] 한국어…' }] }] });
+  expect(outcome.text).not.toMatch(/xample|[＠𝐞]/u);
 });
 
 describe.each(cases)('a filter of the output with the action block, $wire, $mode', (how) => {

@@ -40,6 +40,7 @@ export class Pursuit {
   /** Where the last match ends that the automaton has reported. */
   private reported = 0;
   private repeated = 0;
+  private readonly automaton: Automaton;
   private readonly program: Program;
   private readonly pattern: number;
   private readonly maxLength: number;
@@ -48,12 +49,30 @@ export class Pursuit {
   private readonly offset: number;
   private readonly stack: number[] = [];
 
-  constructor({ program }: Automaton, pattern: number, maxLength: number) {
+  constructor(automaton: Automaton, pattern: number, maxLength: number) {
+    const { program } = automaton;
+    this.automaton = automaton;
     this.program = program;
     this.pattern = pattern;
     this.maxLength = maxLength;
     this.offset = program.starts[pattern]!;
     this.marks = new Uint32Array((program.starts[pattern + 1] ?? program.operations.length) - this.offset);
+  }
+
+  /** Creates one that goes on from here with another text. */
+  fork(): Pursuit {
+    const copy = new Pursuit(this.automaton, this.pattern, this.maxLength);
+    copy.matchStart = this.matchStart;
+    copy.matchEnd = this.matchEnd;
+    copy.from = this.from;
+    copy.at = this.at;
+    copy.kind = this.kind;
+    copy.threads = this.threads.slice(0, this.count);
+    copy.threadStarts = this.threadStarts.slice(0, this.count);
+    copy.count = this.count;
+    copy.reported = this.reported;
+    copy.repeated = this.repeated;
+    return copy;
   }
 
   /** Whether a match waits for the end of preferred attempts. */

@@ -100,6 +100,25 @@ export class Search implements PursuedText {
     return this.held.slice(start - this.base, end - this.base);
   }
 
+  /** Creates a search that goes on from here with another text. All that was added must be searched. */
+  fork(onMatch: OnMatch): Search {
+    const copy = new Search(this.set, onMatch);
+    copy.settled = this.settled;
+    copy.held = this.held;
+    copy.base = this.base;
+    copy.position = this.position;
+    copy.idleAt = this.idleAt;
+    copy.row = this.row;
+    copy.state = this.state;
+    copy.generation = this.generation;
+    for (const [pattern, pursuit] of this.pursuits.entries()) {
+      const forked = pursuit?.fork();
+      copy.pursuits[pattern] = forked;
+      if (forked?.isOpen) copy.open.push(forked);
+    }
+    return copy;
+  }
+
   /** Frees the text before a position, except for the part that the search still needs. */
   release(before: number): void {
     const keep = Math.min(before, this.settled) - 2; // 2: the character before is needed for boundaries
