@@ -563,7 +563,7 @@ describe('cache marks', () => {
   it('are four at most; the first ones are left out by name', () => {
     const mark = { cache_control: { type: 'ephemeral' } };
     const input = [message(...['a', 'b', 'c', 'd', 'e', 'f'].map((text) => part(text, mark)))];
-    const { body, dropped } = write({ input });
+    const { body, dropped } = write({ input }, { dialect: { cache: { max: 4 } } });
     const [{ content }] = body.messages as [{ content: { cache_control?: object }[] }];
     expect(content.map((block) => block.cache_control !== undefined)).toEqual([false, false, true, true, true, true]);
     expect(dropped).toEqual(['cache_control (2 of 6; the first ones)']);

@@ -1,15 +1,16 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropRest, isSet, refuse } from '../kit/draft.ts';
+import { dropRest, isSet, listChanges, refuse } from '../kit/draft.ts';
 import { effortShare, planEffort } from '../kit/effort.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { readDialect, readTraits } from './dialect.ts';
+import { fitBody, type MessagesBody } from './fit.ts';
 import { writeGivenSampling, writeNative } from './native.ts';
 import { type WireConversation, writeMessages } from './messages.ts';
 import type { ModelTraits } from './models.ts';
 import type { MessagesDraft } from './parts.ts';
 import { writeTools } from './tools.ts';
-import type { Block, ReaderContext, Turn } from './wire.ts';
+import type { Block, ReaderContext } from './wire.ts';
 
 /** Fields that are written below. Every other field that reaches the wire is added to `dropped`. */
 const writtenFields = new Set([
@@ -72,14 +73,20 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     else draft.dropped.push('cache_control');
   }
   if (native) writeNative(draft, body, request, native, traits);
-  else limitMarks(draft, conversation.system, conversation.turns, body.cache_control === undefined ? 4 : 3);
   if (request.modalities?.includes('image')) throw refuse(draft, 'modalities', 'A wish for images');
   dropRest(draft, request, writtenFields);
+  fitBody(draft, body as MessagesBody, box); // written above
 
   const readerContext: ReaderContext = { summarizes: traits.summarizes };
   if (native) readerContext.keepsBlocks = true;
   if (box.offered) readerContext.tools = box.offered;
-  const written: UpstreamRequest<ReaderContext> = { path: '/messages', body, dropped: draft.dropped, readerContext };
+  const written: UpstreamRequest<ReaderContext> = {
+    path: '/messages',
+    body,
+    dropped: draft.dropped,
+    ...listChanges(draft),
+    readerContext,
+  };
   const headers: Record<string, string> = {};
   if (draft.betas.size > 0) headers['anthropic-beta'] = [...draft.betas].join(',');
   if (native?.version !== undefined) headers['anthropic-version'] = native.version;
@@ -218,12 +225,4 @@ function writeTier(draft: MessagesDraft, body: Body, tier: ResponseRequest['serv
   if (tier === 'auto') body.service_tier = 'auto';
   else if (tier === 'default') body.service_tier = 'standard_only';
   else if (tier) draft.dropped.push(`service_tier (${tier})`);
-}
-
-/** Keeps the last four cache marks, the maximum of the provider. Each mark covers the text before it. */
-function limitMarks(draft: MessagesDraft, system: Block[], turns: readonly Turn[], limit: number): void {
-  const marked = [...system, ...turns.flatMap(({ content }) => content)].filter((block) => block.cache_control);
-  const extra = marked.slice(0, Math.max(0, marked.length - limit));
-  for (const block of extra) delete block.cache_control;
-  if (extra.length > 0) draft.dropped.push(`cache_control (${extra.length} of ${marked.length}; the first ones)`);
 }

@@ -164,7 +164,11 @@ export const facets = {
       json_word: bool('Whether the word JSON must occur in the input.'),
       with_tools: bool('False: a format together with tools is rejected. The prompt then describes the format.'),
       with_stream: bool('False: a format is rejected in a streamed request.'),
-      loose: bool('Whether the server needs no closed objects in strict schemas.'),
+      drop: Type.Optional(
+        Type.Array(Type.String(), {
+          description: 'Keywords that the schema of a format must not have. Its description says what they demand.',
+        }),
+      ),
     },
     'JSON formats of the output.',
   ),

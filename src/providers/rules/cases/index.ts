@@ -1,4 +1,5 @@
+import { anthropicCases } from './anthropic.ts';
 import { mistralCases } from './mistral.ts';
 import { openaiCases } from './openai.ts';
 
-export const ruleCases = [...mistralCases, ...openaiCases];
+export const ruleCases = [...anthropicCases, ...mistralCases, ...openaiCases];

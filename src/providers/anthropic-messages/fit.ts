@@ -1,0 +1,313 @@
+import { findMediaType } from '../../domain/parse-image.ts';
+import { refuseBecause } from '../kit/draft.ts';
+import type { ToolBox } from '../kit/tool-box.ts';
+import { createIdFitter } from '../rules/fit/call-ids.ts';
+import { addFields, fitFields, type Situation } from '../rules/fit/fields.ts';
+import { createNameFitter } from '../rules/fit/names.ts';
+import { fitProperties } from '../rules/fit/properties.ts';
+import { fitSchema } from '../rules/fit/schemas.ts';
+import type { ReasoningEffort } from '../../domain/items.ts';
+import type { MessagesDraft } from './parts.ts';
+import { fitTurns } from './fit-turns.ts';
+import type { Block, CacheMark, Turn } from './wire.ts';
+
+/** A body of `/messages` before and after it is fitted. */
+export type MessagesBody = Record<string, unknown> & {
+  system?: Block[] | string;
+  messages: Turn[];
+  tools?: MessagesTool[];
+  tool_choice?: { type: string; name?: string };
+};
+
+interface MessagesTool {
+  type?: string;
+  name: string;
+  description?: string;
+  input_schema?: Record<string, unknown>;
+  cache_control?: CacheMark;
+  [field: string]: unknown;
+}
+
+/**
+ * Fits a body to the rules of its endpoint, in a fixed order: turns, ids, tools, format, single fields, stops, limits,
+ * images, marks.
+ *
+ * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
+ * @see docs/reference/provider-rules.md
+ */
+export function fitBody(draft: MessagesDraft, body: MessagesBody, box: ToolBox): void {
+  const { dialect } = draft;
+  if (dialect.turns) fitTurns(draft, body, dialect.turns);
+  if (dialect.ids) fitIds(draft, body);
+  if (dialect.tools || dialect.schemas) fitTools(draft, body, box);
+  if (dialect.format || dialect.schemas) fitFormat(draft, body);
+  if (dialect.fields)
+    fitFields(body, dialect.fields, situationOf(draft, body), draft, (field) => names[field] ?? field);
+  if (dialect.stops) fitStops(draft, body);
+  if (dialect.output) fitOutput(draft, body);
+  if (dialect.parts?.image_types) mapBlocks(body, (block) => fitImage(draft, block));
+  if (dialect.cache) fitMarks(draft, body);
+  if (dialect.body) addFields(body, dialect.body);
+}
+
+/** Names in the request of the client, for fields that have another name in this format. */
+const names: Readonly<Record<string, string>> = { max_tokens: 'max_output_tokens', stop_sequences: 'stop' };
+
+function situationOf({ target }: MessagesDraft, body: MessagesBody): Situation {
+  const { type } = (body.thinking ?? {}) as { type?: string };
+  const output = (body.output_config ?? {}) as { effort?: ReasoningEffort; format?: unknown };
+  return {
+    tools: (body.tools?.length ?? 0) > 0,
+    forced: body.tool_choice?.type === 'any' || body.tool_choice?.type === 'tool',
+    thinking: type === 'enabled' || type === 'adaptive',
+    stream: target.stream,
+    format: output.format !== undefined,
+    effort: output.effort,
+  };
+}
+
+/** Lists the blocks of the system prompt, the turns and the results in them, in the order of the prompt. */
+function* listBlocks(body: MessagesBody): Generator<Block> {
+  if (Array.isArray(body.system)) yield* body.system;
+  for (const { content } of body.messages) {
+    if (!Array.isArray(content)) continue;
+    for (const block of content) {
+      yield block;
+      if (block.type === 'tool_result' && Array.isArray(block.content)) yield* block.content;
+    }
+  }
+}
+
+/** Replaces blocks. Those of the client are shared by all attempts, so they are never changed in place. */
+function mapBlocks(body: MessagesBody, change: (block: Block) => Block): void {
+  const mapAll = (blocks: Block[]): Block[] => {
+    const mapped = blocks.map((block) => {
+      const changed = change(block);
+      if (changed.type !== 'tool_result' || !Array.isArray(changed.content)) return changed;
+      const content = mapAll(changed.content);
+      return content === changed.content ? changed : { ...changed, content };
+    });
+    return mapped.some((block, index) => block !== blocks[index]) ? mapped : blocks;
+  };
+  if (Array.isArray(body.system)) body.system = mapAll(body.system);
+  body.messages = body.messages.map((turn) => {
+    if (!Array.isArray(turn.content)) return turn;
+    const content = mapAll(turn.content);
+    return content === turn.content ? turn : { ...turn, content };
+  });
+}
+
+/**
+ * Gives every call an id that the server accepts. With `unique`, a later call with a known id gets another one, and so
+ * does its result: both get the number of the repetition.
+ */
+function fitIds(draft: MessagesDraft, body: MessagesBody): void {
+  const rule = draft.dialect.ids!;
+  const toFitted = createIdFitter(rule);
+  const calls = new Map<string, number>();
+  const results = new Map<string, number>();
+  const count = (seen: Map<string, number>, id: string): string => {
+    const repetition = seen.get(id) ?? 0;
+    seen.set(id, repetition + 1);
+    return toFitted(repetition === 0 || !rule.unique ? id : `${id}#${repetition}`);
+  };
+  const change = (turn: Turn, index: number, block: Block): void => {
+    draft.adapted.add('call ids');
+    turn.content[index] = block;
+  };
+  for (const turn of body.messages) {
+    if (!Array.isArray(turn.content)) continue;
+    turn.content.forEach((block, index) => {
+      if (block.type === 'tool_use') {
+        const id = count(calls, block.id);
+        if (id !== block.id) change(turn, index, { ...block, id });
+      } else if (block.type === 'tool_result') {
+        const id = count(results, block.tool_use_id);
+        if (id !== block.tool_use_id) change(turn, index, { ...block, tool_use_id: id });
+      }
+    });
+  }
+}
+
+function fitTools(draft: MessagesDraft, body: MessagesBody, box: ToolBox): void {
+  const { tools: rules = {}, schemas } = draft.dialect;
+  const { endpoint } = draft.target;
+  if (body.tools && rules.max !== undefined && body.tools.length > rules.max) {
+    throw refuseBecause(
+      'tools',
+      `${endpoint} takes at most ${rules.max} tools, and the request has ${body.tools.length}.`,
+    );
+  }
+  const toFitted = createNameFitter(rules);
+  const fitName = (name: string): string => {
+    const fitted = toFitted(name);
+    if (fitted === name) return name;
+    draft.adapted.add('names of tools');
+    const offered = box.offered?.get(name) ?? { name, kind: 'function' as const };
+    box.offered ??= new Map();
+    box.offered.set(fitted, offered);
+    return fitted;
+  };
+  const renamed = new Map<string, ReadonlyMap<string, string>>(); // tool of the client → property of the client → sent
+  body.tools = body.tools?.map((tool) => {
+    if (tool.type !== undefined && tool.type !== 'custom') return tool; // it runs at the provider
+    const fitted = { ...tool, name: fitName(tool.name) };
+    if (!tool.input_schema || !schemas) return fitted;
+    const schema = fitSchema(tool.input_schema, schemas, { closes: schemas.closed === 'always' });
+    const { schema: sent, names: properties } =
+      schemas.property_names === 'word' ? fitProperties(schema) : { schema, names: undefined };
+    if (properties) {
+      draft.adapted.add('names of properties');
+      renamed.set(tool.name, properties);
+      const back = new Map([...properties].map(([client, server]) => [server, client]));
+      (draft.properties ??= new Map()).set(box.offered?.get(fitted.name)?.name ?? tool.name, back);
+    }
+    if (sent !== tool.input_schema) draft.adapted.add('schemas of tools');
+    return { ...fitted, input_schema: sent };
+  });
+  if (body.tools === undefined) delete body.tools;
+  if (body.tool_choice?.name !== undefined)
+    body.tool_choice = { ...body.tool_choice, name: fitName(body.tool_choice.name) };
+  for (const turn of body.messages) {
+    if (!Array.isArray(turn.content)) continue;
+    turn.content.forEach((block, index) => {
+      if (block.type !== 'tool_use') return;
+      const name = fitName(block.name);
+      const properties = renamed.get(block.name);
+      if (name === block.name && !properties) return;
+      const input = properties
+        ? Object.fromEntries(Object.entries(block.input).map(([key, value]) => [properties.get(key) ?? key, value]))
+        : block.input;
+      turn.content[index] = { ...block, name, input };
+    });
+  }
+  if (rules.keep_for_calls && body.tools === undefined) addCalledTools(draft, body);
+}
+
+/** Servers that need tools for the calls of the conversation get one for each name, without a description. */
+function addCalledTools(draft: MessagesDraft, body: MessagesBody): void {
+  const called = new Set<string>();
+  for (const block of listBlocks(body)) if (block.type === 'tool_use') called.add(block.name);
+  if (called.size === 0) return;
+  draft.adapted.add('tools of earlier calls');
+  body.tools = [...called].map((name) => ({ name, input_schema: { type: 'object', properties: {} } }));
+  body.tool_choice ??= { type: 'none' };
+}
+
+/** Closes the schema of a format and drops keywords that it must not have, or moves the format into the prompt. */
+function fitFormat(draft: MessagesDraft, body: MessagesBody): void {
+  const output = body.output_config as { format?: { type: string; schema?: Record<string, unknown> } } | undefined;
+  const format = output?.format;
+  if (!output || !format) return;
+  const { format: rules, schemas = {} } = draft.dialect;
+  if (rules?.json_schema === 'describe' || rules?.json_schema === 'object') {
+    const { format: _, ...rest } = output;
+    if (Object.keys(rest).length > 0) body.output_config = rest;
+    else delete body.output_config;
+    draft.betas.delete('structured-outputs-2025-11-13');
+    const text = `Respond with one JSON object and nothing else. It must match this JSON schema: ${JSON.stringify(format.schema)}`;
+    body.system = [...asBlocks(body.system), { type: 'text', text }];
+    draft.dropped.push('text.format (requested in the prompt)');
+    return;
+  }
+  if (!format.schema) return;
+  const schema = fitSchema(
+    format.schema,
+    { ...schemas, ...(rules?.drop && { drop: rules.drop }) },
+    {
+      closes: schemas.closed !== undefined && schemas.closed !== 'never',
+      onDropped: (keyword) => void draft.dropped.push(`text.format.schema (${keyword}, in the description)`),
+    },
+  );
+  if (schema === format.schema) return;
+  draft.adapted.add('the schema of the format');
+  body.output_config = { ...output, format: { ...format, schema } };
+}
+
+export const asBlocks = (system: Block[] | string | undefined): Block[] =>
+  typeof system === 'string' ? [{ type: 'text', text: system }] : (system ?? []);
+
+function fitStops(draft: MessagesDraft, body: MessagesBody): void {
+  const { max, blank } = draft.dialect.stops!;
+  const stops = body.stop_sequences as string[] | undefined;
+  if (!stops) return;
+  const sendable = blank === false ? stops.filter((text) => text.trim() !== '') : stops;
+  const sent = max === undefined ? sendable : sendable.slice(0, max);
+  if (sent.length === stops.length) return;
+  if (sent.length === 0) delete body.stop_sequences;
+  else body.stop_sequences = sent;
+  draft.appliedStops = stops.filter((text) => !sent.includes(text));
+  draft.adapted.add('stop');
+}
+
+function fitOutput(draft: MessagesDraft, body: MessagesBody): void {
+  const { min = 1, max = Number.POSITIVE_INFINITY } = draft.dialect.output!;
+  const asked = body.max_tokens;
+  if (typeof asked !== 'number') return;
+  const bounded = Math.max(Math.min(asked, max), min);
+  if (bounded === asked) return;
+  body.max_tokens = bounded;
+  draft.dropped.push(`max_output_tokens (${asked} → ${bounded})`);
+  const thinking = body.thinking as { budget_tokens?: number } | undefined;
+  if (thinking?.budget_tokens !== undefined && thinking.budget_tokens >= bounded) {
+    body.thinking = { ...thinking, budget_tokens: bounded - 1 };
+  }
+}
+
+/** Corrects the type of an image whose bytes are of another one. */
+function fitImage(draft: MessagesDraft, block: Block): Block {
+  if (block.type !== 'image' || block.source.type !== 'base64') return block;
+  const type = findMediaType(Buffer.from(block.source.data.slice(0, HEAD_LENGTH), 'base64'));
+  if (type === undefined || type === block.source.media_type) return block;
+  draft.adapted.add('types of images');
+  return { ...block, source: { ...block.source, media_type: type } };
+}
+
+/** Characters of base64 that contain the first bytes of every format. */
+const HEAD_LENGTH = 64;
+
+const isLong = (mark: CacheMark): boolean => mark.ttl === '1h';
+
+/** Bounds the marks of the cache: the last ones stay. A mark of five minutes before one of an hour becomes longer. */
+function fitMarks(draft: MessagesDraft, body: MessagesBody): void {
+  const { max, longest_first: isOrdered, scope, ttl } = draft.dialect.cache!;
+  const marks: CacheMark[] = [];
+  for (const { cache_control: mark } of [...(body.tools ?? []), ...listBlocks(body)]) if (mark) marks.push(mark);
+  if (marks.length === 0) return;
+  const limit = max === undefined ? marks.length : max - (body.cache_control === undefined ? 0 : 1);
+  const first = Math.max(0, marks.length - limit);
+  const lastLong = isOrdered ? marks.findLastIndex(isLong) : -1;
+  const lost = new Set<string>();
+  const fitted = marks.map((mark, index): CacheMark | undefined => {
+    if (index < first) {
+      lost.add(`cache_control (${first} of ${marks.length}; the first ones)`);
+      return undefined;
+    }
+    const kept: Record<string, unknown> = { ...mark };
+    for (const [name, isSent] of [
+      ['scope', scope],
+      ['ttl', ttl],
+    ] as const) {
+      if (isSent !== false || !(name in kept)) continue;
+      delete kept[name];
+      lost.add(`cache_control.${name}`);
+    }
+    // The longer time never makes the prompt of the caller more expensive than what an hour costs for the rest of it.
+    if (index < lastLong && !isLong(mark) && ttl !== false) {
+      kept['ttl'] = '1h';
+      lost.add('cache_control.ttl (5m → 1h before a mark of an hour)');
+    }
+    return kept as CacheMark; // the fields of a mark, without some
+  });
+  if (lost.size === 0) return;
+  draft.dropped.push(...lost);
+  let next = 0;
+  const replace = <Marked extends { cache_control?: CacheMark }>(block: Marked): Marked => {
+    if (!block.cache_control) return block;
+    const { cache_control: _, ...rest } = block;
+    const mark = fitted[next++];
+    return (mark ? { ...rest, cache_control: mark } : rest) as Marked; // the same block with another mark
+  };
+  if (body.tools) body.tools = body.tools.map(replace);
+  mapBlocks(body, replace);
+}

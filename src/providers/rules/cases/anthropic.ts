@@ -1,0 +1,152 @@
+import { expect } from 'vitest';
+import type { ResponseRequest } from '../../../domain/request.ts';
+import type { RuleCase } from './case.ts';
+
+const user = { type: 'message', role: 'user', content: 'Hi' } as const;
+const said = (content: string) => ({ type: 'message', role: 'assistant', content }) as const;
+const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' }) as const;
+const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'x' }) as const;
+const marked = (ttl?: '5m' | '1h'): ResponseRequest['input'][number] => ({
+  type: 'message',
+  role: 'user',
+  content: [{ type: 'input_text', text: 'a', cache_control: { type: 'ephemeral', ...(ttl && { ttl }) } }],
+});
+const word = expect.stringMatching(/^[\w-]+$/);
+const tool = (parameters: Record<string, unknown>): ResponseRequest['tools'] => [
+  { type: 'function', name: 'f', parameters, strict: null },
+];
+const format = (schema: Record<string, unknown>): Pick<ResponseRequest, 'text'> => ({
+  text: { format: { type: 'json_schema', name: 'a', schema } },
+});
+const png =
+  'data:image/jpeg;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+export const anthropicCases: RuleCase[] = [
+  {
+    rules: 'messages/call-ids',
+    request: { input: [user, call('functions.f:0'), output('functions.f:0')] },
+    body: { messages: [{}, { content: [{ id: word }] }, { content: [{ tool_use_id: word }] }] },
+  },
+  {
+    rules: 'messages/unique-ids',
+    request: { input: [user, call('a'), output('a'), call('a'), output('a')] },
+    body: {
+      messages: [{}, { content: [{ id: 'a' }] }, {}, { content: [{ id: expect.not.stringMatching(/^a$/) }] }, {}],
+    },
+  },
+  {
+    rules: 'messages/blank-text',
+    request: { input: [user, said(' \n'), user] },
+    body: { messages: [{ role: 'user', content: [{ text: 'Hi' }, { text: 'Hi' }] }] },
+  },
+  {
+    rules: 'messages/one-message',
+    request: { input: [], instructions: 'Be brief.' },
+    body: { messages: [{ role: 'user', content: [{ text: 'Be brief.' }] }] },
+    without: ['system'],
+  },
+  {
+    rules: 'messages/results',
+    request: { input: [user, call('a'), user] },
+    body: {
+      messages: [{}, {}, { content: [{ type: 'tool_result', tool_use_id: 'a', is_error: true }, { text: 'Hi' }] }],
+    },
+  },
+  {
+    rules: 'messages/trailing-space',
+    request: { input: [user, said('It is ')] },
+    body: { messages: [{}, { content: [{ text: 'It is' }] }] },
+  },
+  {
+    rules: 'messages/schema-root',
+    request: {
+      tools: tool({
+        type: 'object',
+        anyOf: [
+          { properties: { a: { type: 'string' } }, required: ['a'] },
+          { properties: { b: { type: 'number' } }, required: ['b'] },
+        ],
+      }),
+    },
+    body: {
+      tools: [
+        {
+          input_schema: {
+            type: 'object',
+            properties: { a: { type: 'string' }, b: { type: 'number' } },
+            description: 'Give one of: a; b.',
+          },
+        },
+      ],
+    },
+  },
+  {
+    rules: ['messages/property-names', 'messages/property-names-brackets'],
+    request: { tools: tool({ type: 'object', properties: { 'filter[name]': {}, $top: {} }, required: ['$top'] }) },
+    body: { tools: [{ input_schema: { properties: { filter_name: {}, top: {} }, required: ['top'] } }] },
+  },
+  {
+    rules: 'messages/modern-schemas',
+    request: {
+      tools: tool({ type: 'object', properties: { a: { type: 'number', minimum: 0, exclusiveMinimum: true } } }),
+    },
+    body: { tools: [{ input_schema: { properties: { a: { type: 'number', exclusiveMinimum: 0 } } } }] },
+  },
+  {
+    rules: 'messages/closed-format',
+    request: format({ type: 'object', properties: { a: { type: 'object', properties: {} } } }),
+    body: {
+      output_config: {
+        format: { schema: { additionalProperties: false, properties: { a: { additionalProperties: false } } } },
+      },
+    },
+  },
+  {
+    rules: 'messages/format-bounds',
+    request: format({ type: 'object', properties: { a: { type: 'number', minimum: 1 } } }),
+    body: {
+      output_config: { format: { schema: { properties: { a: { type: 'number', description: '(minimum: 1)' } } } } },
+    },
+    dropped: ['text.format.schema (minimum'],
+  },
+  {
+    rules: 'messages/marks',
+    request: { input: [marked(), marked(), marked(), marked(), marked()] },
+    dropped: ['cache_control (1 of 5'],
+  },
+  {
+    rules: 'messages/mark-order',
+    request: { input: [marked('5m'), marked('1h')] },
+    body: { messages: [{ content: [{ cache_control: { ttl: '1h' } }, { cache_control: { ttl: '1h' } }] }] },
+    dropped: ['cache_control.ttl'],
+  },
+  {
+    rules: 'messages/image-type',
+    request: {
+      input: [{ type: 'message', role: 'user', content: [{ type: 'input_image', image_url: png, detail: 'auto' }] }],
+    },
+    body: { messages: [{ content: [{ source: { media_type: 'image/png' } }] }] },
+  },
+  { rules: 'messages/blank-stop', request: { stop: ['\n\n', 'END'] }, body: { stop_sequences: ['END'] } },
+  {
+    rules: 'claude-4-6/last-turn',
+    request: { input: [user, said('It is')] },
+    body: { messages: [{}, {}, { role: 'user', content: [{ text: 'Continue.' }] }] },
+  },
+  {
+    rules: 'claude-4-7/sampling',
+    request: { temperature: 0.7, top_p: 0.5, top_k: 4 },
+    without: ['temperature', 'top_p', 'top_k'],
+    dropped: ['temperature', 'top_p', 'top_k'],
+  },
+  {
+    rules: 'claude-4/format',
+    request: format({ type: 'object', properties: {} }),
+    body: { system: [{ text: expect.stringContaining('JSON schema') }] },
+    without: ['output_config'],
+    dropped: ['text.format'],
+  },
+  { rules: 'claude-haiku-4-5/output', request: { max_output_tokens: 200_000 }, body: { max_tokens: 64_000 } },
+  { rules: 'claude-3-5/output', request: { max_output_tokens: 32_000 }, body: { max_tokens: 8192 } },
+  { rules: 'claude-3/output', request: { max_output_tokens: 32_000 }, body: { max_tokens: 4096 } },
+];
