@@ -1,7 +1,10 @@
 import type { Rules } from '../rules/facets.ts';
-import { asBlocks, type MessagesBody } from './fit.ts';
+import type { MessagesBody } from './fit.ts';
 import type { MessagesDraft } from './parts.ts';
 import type { Block, Turn } from './wire.ts';
+
+export const asBlocks = (system: Block[] | string | undefined): Block[] =>
+  typeof system === 'string' ? [{ type: 'text', text: system }] : (system ?? []);
 
 const CONTINUE: Block = { type: 'text', text: 'Continue.' };
 /** The result of a call that was interrupted. */

@@ -8,7 +8,7 @@ import { fitProperties } from '../rules/fit/properties.ts';
 import { fitSchema } from '../rules/fit/schemas.ts';
 import type { ReasoningEffort } from '../../domain/items.ts';
 import type { MessagesDraft } from './parts.ts';
-import { fitTurns } from './fit-turns.ts';
+import { asBlocks, fitTurns } from './fit-turns.ts';
 import type { Block, CacheMark, Turn } from './wire.ts';
 
 /** A body of `/messages` before and after it is fitted. */
@@ -223,9 +223,6 @@ function fitFormat(draft: MessagesDraft, body: MessagesBody): void {
   draft.adapted.add('the schema of the format');
   body.output_config = { ...output, format: { ...format, schema } };
 }
-
-export const asBlocks = (system: Block[] | string | undefined): Block[] =>
-  typeof system === 'string' ? [{ type: 'text', text: system }] : (system ?? []);
 
 function fitStops(draft: MessagesDraft, body: MessagesBody): void {
   const { max, blank } = draft.dialect.stops!;
