@@ -1,3 +1,5 @@
+import type { Word } from './word.ts';
+
 /**
  * Items and content parts keep their wire shape everywhere (snake_case), because they may carry unknown fields. Only
  * fields that the gateway reads are typed. Every shape is open.
@@ -65,7 +67,7 @@ export type InputPart = InputTextPart | InputImagePart | InputFilePart | InputAu
 export type ToolOutputPart = InputTextPart | InputImagePart | InputFilePart;
 export type MessagePart = InputPart | OutputTextPart | RefusalPart;
 
-export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+export type ItemStatus = Word<'in_progress' | 'completed' | 'incomplete'>;
 
 export interface MessageItem {
   type: 'message';
@@ -74,7 +76,7 @@ export interface MessageItem {
   content?: string | MessagePart[] | null;
   /** The participant, where several have the same role. Only chat completions have it. */
   name?: string;
-  phase?: 'commentary' | 'final_answer' | null;
+  phase?: Word<'commentary' | 'final_answer'> | null;
   status?: ItemStatus;
 }
 export interface ReasoningItem {
@@ -153,7 +155,7 @@ export interface AgentMessageItem {
 }
 export interface ConfigurationUpdateItem {
   type: 'configuration_update';
-  reasoning: { effort: ReasoningEffort };
+  reasoning: { effort: Word<ReasoningEffort> };
   id?: string | null;
 }
 
@@ -251,13 +253,22 @@ export interface OutputItem {
   [field: string]: unknown;
 }
 
-export type ReasoningEffort = 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none';
+/** The known efforts, in ascending order. */
+export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export type ReasoningEffort = (typeof efforts)[number];
+
+/** Whether the gateway knows the effort. Only native wires send others. */
+export const isEffort = (word: string): word is ReasoningEffort => (efforts as readonly string[]).includes(word);
+
+/** Returns the effort, if the gateway knows it. */
+export const findEffort = (word: string | null | undefined): ReasoningEffort | undefined =>
+  typeof word === 'string' && isEffort(word) ? word : undefined;
 
 export interface FunctionTool {
   type: 'function';
   name: string;
   description?: string | null;
-  parameters: Record<string, unknown> | null;
+  parameters?: Record<string, unknown> | null;
   strict?: boolean | null;
   async?: boolean;
   defer_loading?: boolean;
@@ -273,9 +284,9 @@ export interface NamespaceTool {
   type: 'namespace';
   name: string;
   description: string;
-  tools: ((Omit<FunctionTool, 'parameters'> & { parameters?: Record<string, unknown> | null }) | CustomTool)[];
+  tools: (FunctionTool | CustomTool)[];
 }
-/** Kinds that run at the provider. */
+/** Kinds that run at the provider. Unknown kinds pass the checks as such a tool. Only native wires send them, unchanged. */
 export interface HostedTool {
   type:
     | 'web_search'
@@ -323,7 +334,11 @@ export const isHosted = (tool: { type: string }): boolean => !clientTools.has(to
 export const isGatewayMcp = (tool: { type: string; server_url?: unknown; connector_id?: unknown }): boolean =>
   tool.type === 'mcp' && tool.server_url === undefined && tool.connector_id === undefined;
 
-/** Returns an `mcp` tool without the headers for its server. */
+/** Whether the tool may name a server with its secrets: MCP, or a kind that only the provider knows. */
+export const mayNameServer = ({ type }: { type: string }): boolean =>
+  type === 'mcp' || !(toolTypes.has(type) || isServerTool({ type }));
+
+/** Returns a tool without the headers for its server. */
 export function hideMcpSecrets<T extends object>(tool: T): T {
   const { authorization: _, headers: __, ...shown } = tool as T & { authorization?: unknown; headers?: unknown };
   return shown as T; // both are optional
@@ -368,6 +383,7 @@ export type ToolChoice =
       mode: 'auto' | 'required';
       tools: { type: string; name?: string; [field: string]: unknown }[];
     }
+  | { type: 'mcp'; server_label: string; name?: string | null }
   | {
       type:
         | ('web_search_preview' | 'web_search_preview_2025_03_11')

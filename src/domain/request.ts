@@ -1,4 +1,5 @@
 import type { NativeRequest } from './native.ts';
+import type { Word } from './word.ts';
 import type { CacheControl, InputItem, ReasoningEffort, Tool, ToolChoice } from './items.ts';
 
 /**
@@ -102,12 +103,17 @@ export function switchOf({ plugins }: RequestSettings, id: string): boolean | un
   return last && last.enabled !== false;
 }
 
+/** The known words of settings that only hint at the output. Providers add others. */
+export const reasoningSummaries = ['auto', 'concise', 'detailed'] as const;
+export const reasoningContexts = ['auto', 'all_turns', 'current_turn'] as const;
+export const verbosities = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
+
 export interface ReasoningSetting {
-  effort?: ReasoningEffort | null;
+  effort?: Word<ReasoningEffort> | null;
   max_tokens?: number | null;
   enabled?: boolean | null;
-  summary?: 'auto' | 'concise' | 'detailed' | null;
-  context?: 'auto' | 'all_turns' | 'current_turn' | null;
+  summary?: Word<(typeof reasoningSummaries)[number]> | null;
+  context?: Word<(typeof reasoningContexts)[number]> | null;
   mode?: 'standard' | 'pro' | null;
 }
 
@@ -122,5 +128,5 @@ export interface TextSetting {
         description?: string;
         strict?: boolean | null;
       };
-  verbosity?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null;
+  verbosity?: Word<(typeof verbosities)[number]> | null;
 }

@@ -13,8 +13,14 @@ const sameAs: ReadonlyMap<string, string> = new Map([
   ['tool_search', 'router:tool_search'],
 ]);
 
-/** Returns the server tool that a kind of tool stands for; the kind itself: none. */
-export const serverToolOf = (type: string): string => sameAs.get(type) ?? type;
+/**
+ * Returns the server tool that a kind of tool stands for; the kind itself: none. A provider's newer kind of a known tool
+ * has a longer name, as `web_search_2027_01_01` has.
+ */
+export function serverToolOf(type: string): string {
+  const name = type.replace(/^anthropic:/, '');
+  return sameAs.get(name) ?? [...sameAs].find(([known]) => name.startsWith(`${known}_`))?.[1] ?? type;
+}
 
 /** Plugins that work by a server tool, or do the same (docs/reference/plugins.md, docs/reference/routers.md). */
 export const toolsOfPlugins: ReadonlyMap<string, string> = new Map([

@@ -21,6 +21,7 @@ const plainKeywords = [
   'format',
   'description',
   'default',
+  'examples',
   'minimum',
   'maximum',
   'minLength',

@@ -1,4 +1,6 @@
 import { type Static, type TSchema, type TUnsafe, Type } from 'typebox';
+import { efforts } from '../domain/items.ts';
+import type { Word } from '../domain/word.ts';
 
 /** The values of a schema, and null. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
@@ -9,6 +11,13 @@ export const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(n
 /** One of a closed list of words. */
 export const oneOf = <const Words extends string[]>(...words: Words): TUnsafe<Words[number]> =>
   Type.Unsafe<Words[number]>({ enum: words });
+
+/** Maximum length of a word that the gateway does not know. */
+const MAX_WORD = 64;
+
+/** A word that providers read. They add words before the gateway knows them, so the list is open. */
+export const openWord = <const Words extends string[]>(...words: Words): TUnsafe<Word<Words[number]>> =>
+  Type.Unsafe<Word<Words[number]>>({ type: 'string', minLength: 1, maxLength: MAX_WORD, examples: words });
 
 /** A list of strings. */
 export const strings = () => Type.Array(Type.String());
@@ -44,17 +53,20 @@ export function characterCount(text: string): number {
 export const cacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: Type.Optional(oneOf('5m', '1h')) });
 
 /** @see docs/reference/responses.md#reasoning */
-export const reasoningEffort = oneOf('max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none');
+export const reasoningEffort = oneOf(...efforts.toReversed());
+
+/** An effort that the provider of a request may know. @see docs/reference/responses.md#reasoning */
+export const anyEffort = openWord(...efforts.toReversed());
 
 /**
  * `in_progress`, `completed`, `incomplete`: the statuses of a tool call.
  *
  * @see docs/reference/items.md#input-items
  */
-export const itemStatus = oneOf('in_progress', 'completed', 'incomplete');
+export const itemStatus = openWord('in_progress', 'completed', 'incomplete');
 
 /** The statuses of a call of a tool that can fail. */
-export const failableStatus = oneOf('in_progress', 'completed', 'incomplete', 'failed');
+export const failableStatus = openWord('in_progress', 'completed', 'incomplete', 'failed');
 
 /** The trace context of a request. */
 export const trace = Type.Object({

@@ -150,3 +150,82 @@ describe('a part of a kind that the gateway does not know', () => {
     }
   });
 });
+
+describe('a tool of a kind that the gateway does not know', () => {
+  const computer = { type: 'computer_2027', display: { width: 1, deep: [null] }, headers: { 'x-secret': 'k' } };
+  const request = { input: 'Go.', tools: [computer], tool_choice: { type: 'computer_2027', mode: 'gently' } };
+
+  it('is sent unchanged to a provider of the same format, with a choice of it', async () => {
+    const { status, response } = await ask(gateway, 'buffered', { model: 'openai-responses/one', ...request });
+
+    expect(status).toBe(200);
+    expect(sent().body).toMatchObject({ tools: [computer], tool_choice: request.tool_choice });
+    const { headers: _, ...shown } = computer;
+    expect(response!.tools).toEqual([shown]);
+  });
+
+  it.each(['openai-chat', 'anthropic-messages', 'gemini'])('is a 400 that names it on %s', async (wire) => {
+    const { status, envelope } = await ask(gateway, 'buffered', { model: `${wire}/one`, ...request });
+    expect([status, envelope?.error.message]).toEqual([
+      400,
+      expect.stringMatching(/^tools\[0\]: The tool computer_2027 cannot be sent to /),
+    ]);
+  });
+
+  it('chooses an endpoint that can represent it', async () => {
+    const provider = { order: ['openai-chat-first'] };
+    const { status } = await ask(gateway, 'buffered', { model: 'both/m', ...request, provider });
+    expect([status, sent().path]).toEqual([200, '/v1/responses']);
+  });
+
+  it('may be misspelled: the nearest kind is named', async () => {
+    const body = { model: 'simulator/echo', tools: [{ type: 'web_serch' }] };
+    const { status, envelope } = await ask(gateway, 'buffered', body);
+    expect([status, envelope?.error.message]).toEqual([400, expect.stringContaining('Did you mean web_search?')]);
+  });
+
+  it('is a 422 if only the choice names it', async () => {
+    const { status } = await ask(gateway, 'buffered', { model: 'openai-responses/one', ...request, tools: [] });
+    expect(status).toBe(422);
+  });
+});
+
+describe('a function without parameters', () => {
+  const tools = [{ type: 'function', name: 'f' }];
+
+  it.each([
+    ['openai-responses', [{ type: 'function', name: 'f', parameters: null }]],
+    ['openai-chat', [{ type: 'function', function: { name: 'f' } }]],
+  ] as const)('is sent to %s', async (wire, written) => {
+    const { status, response } = await ask(gateway, 'buffered', { model: `${wire}/one`, tools });
+    expect(status).toBe(200);
+    expect((sent().body as { tools: unknown }).tools).toEqual(written);
+    expect(response!.tools).toMatchObject([{ name: 'f', parameters: null }]);
+  });
+});
+
+describe('a word that the gateway does not know', () => {
+  const words = {
+    include: ['reasoning.encrypted_content', 'hologram.layers'],
+    reasoning: { effort: 'ultra', summary: 'poetic', context: 'last_turn' },
+    text: { verbosity: 'epic' },
+  };
+  const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', status: 'paused' };
+  const input = [call, { type: 'function_call_output', call_id: 'c', output: 'x' }, { ...user, phase: 'prologue' }];
+  const dropped = async (wire: WireName) => {
+    const { status, headers } = await ask(gateway, 'buffered', { model: `${wire}/one`, ...words, input });
+    return [status, headers.get('x-router-dropped-fields') ?? ''] as const;
+  };
+
+  it('is sent to a provider of the same format', async () => {
+    expect(await dropped('openai-responses')).toEqual([200, '']);
+    expect(sent().body).toMatchObject({ ...words, input });
+  });
+
+  it('is left out and named on openai-chat', async () => {
+    const [status, names] = await dropped('openai-chat');
+    expect(status).toBe(200);
+    expect(names).toMatch(/reasoning.effort.*reasoning.summary.*reasoning.context.*text.verbosity.*include/);
+    expect(JSON.stringify(sent().body)).not.toMatch(/ultra|poetic|last_turn|epic|hologram/);
+  });
+});

@@ -155,6 +155,7 @@ describe('`disabled_server_tools` of a workspace', () => {
   it.each<[what: string, fields: object, path: string]>([
     ['the tool', { tools: [{ type: 'router:web_search' }] }, 'tools[0].type'],
     ['another name of it', { tools: [{ type: 'web_search' }] }, 'tools[0].type'],
+    ['a newer kind of it', { tools: [{ type: 'web_search_2027_01_01' }] }, 'tools[0].type'],
     [
       'the tool in a subagent',
       { tools: [{ type: 'router:subagent', parameters: { tools: [{ type: 'router:web_search' }] } }] },

@@ -392,6 +392,35 @@ describe('a request with mcp', () => {
     expect(sent[0]).not.toContain('mine__echo');
   });
 
+  it('lets a choice force one tool of a server, in the first turn only', async () => {
+    const choice = { type: 'mcp', server_label: 'docs', name: 'echo' };
+    const turns = [{ calls: [echo('docs')] }, { text: 'ok' }];
+    const { served, sent } = await post({ tools: [docs, named()], tool_choice: choice }, ...turns);
+    const choices = sent.map((text) => (JSON.parse(text) as { tool_choice?: unknown }).tool_choice);
+    expect(choices).toEqual([{ type: 'function', function: { name: 'docs__echo' } }, 'auto']);
+    expect(served.body.tool_choice).toEqual(choice);
+    for (const text of sent) expect(text).toContain('mine__echo');
+  });
+
+  it('lets a choice force any tool of a server', async () => {
+    const turns = [{ calls: [echo('docs')] }, { text: 'ok' }];
+    const { sent } = await post(
+      { tools: [docs, named()], tool_choice: { type: 'mcp', server_label: 'docs' } },
+      ...turns,
+    );
+    const [first, second] = sent.map((text) => JSON.parse(text) as { tools: object[]; tool_choice: unknown });
+    expect([first!.tool_choice, JSON.stringify(first!.tools).includes('mine__echo')]).toEqual(['required', false]);
+    expect([second!.tool_choice, JSON.stringify(second!.tools).includes('mine__echo')]).toEqual(['auto', true]);
+  });
+
+  it.each([
+    [{ server_label: 'docs', name: 'ecco' }, 400, 'forces the tool "ecco" of the MCP server `docs`'],
+    [{ server_label: 'mine' }, 422, 'names the MCP server "mine", which is not in `tools`'],
+  ])('rejects the choice %j', async (choice, status, text) => {
+    const { served } = await post({ tools: [docs], tool_choice: { type: 'mcp', ...choice } });
+    expect([served.status, served.body.error?.message]).toEqual([status, expect.stringContaining(text)]);
+  });
+
   it('gives a tool another name if a function of the caller has it', async () => {
     const own = { type: 'function', name: 'docs__echo', parameters: { type: 'object' } };
     const { sent } = await post({ tools: [docs, own] }, { text: 'ok' });

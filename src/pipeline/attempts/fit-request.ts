@@ -1,8 +1,8 @@
 import type { EndpointFacts, ModelReasoning } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import type { ReasoningEffort } from '../../domain/items.ts';
+import { efforts, isEffort } from '../../domain/items.ts';
 import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
-import { efforts, nearestEffort } from '../../providers/kit/effort.ts';
+import { nearestEffort } from '../../providers/kit/effort.ts';
 import { supports } from '../../routing/needs.ts';
 
 /** Fields that an endpoint may not support, by their names in the catalog. */
@@ -103,8 +103,8 @@ function fitEffort(
     const { enabled: _, max_tokens: __, ...rest } = asked;
     return { ...rest, effort: known?.find((effort) => effort !== 'none') ?? 'low' };
   }
-  if (!asked.effort || isOff || !known || known.length === 0 || known.includes(asked.effort as ReasoningEffort)) {
-    return undefined;
-  }
-  return { ...asked, effort: nearestEffort(asked.effort, known) };
+  const { effort } = asked;
+  if (!effort || isOff || !known || known.length === 0) return undefined;
+  if (!isEffort(effort) || known.includes(effort)) return undefined; // an unknown one is left here only on its native wire
+  return { ...asked, effort: nearestEffort(effort, known) };
 }

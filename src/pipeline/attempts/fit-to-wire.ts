@@ -2,12 +2,13 @@ import type { EndpointFacts } from '../../domain/endpoint.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { fitRequest } from './fit-request.ts';
 import { leaveOutNative } from './leave-out-native.ts';
+import { leaveOutWords } from './leave-out-words.ts';
 import { checkSent } from './limit-reach.ts';
 import { supports } from '../../routing/needs.ts';
 
 /**
- * Fits a request to an endpoint and its wire: leaves out what only the format of the client can say, then what the
- * endpoint does not accept.
+ * Fits a request to an endpoint and its wire: leaves out what only the format of the client can say, also words that the
+ * gateway does not know, then what the endpoint does not accept.
  *
  * @param wire undefined: an intern sends the request, and the provider gets nothing that the gateway does not know
  * @param isAlias whether an alias named the model
@@ -22,10 +23,12 @@ export function fitToWire(
   isAlias: boolean,
 ): { request: ResponseRequest; changed: readonly string[] } {
   if (wire === undefined) checkSent(given);
-  const { request: own, dropped } = leaveOutNative(given, wire);
+  const worded = leaveOutWords(given, wire);
+  const { request: own, dropped } = leaveOutNative(worded.request, wire);
   // A client of another format does not know which models can turn their reasoning off.
   const { request, changed } = fitRequest(own, endpoint, isAlias || given.native !== undefined);
-  return { request, changed: dropped.length === 0 ? changed : [...dropped, ...changed] };
+  if (worded.dropped.length === 0 && dropped.length === 0) return { request, changed };
+  return { request, changed: [...worded.dropped, ...dropped, ...changed] };
 }
 
 /** Whether the model may reason. If this is unknown for its endpoint, the request decides. */

@@ -4,6 +4,7 @@ import { responseErrorCode } from '../../domain/errors.ts';
 import {
   type FunctionTool,
   hideMcpSecrets,
+  mayNameServer,
   isServerTool,
   nameFunction,
   type OutputItem,
@@ -84,11 +85,10 @@ const plainText = { type: 'text' } as const;
 
 /**
  * Writes a function with all fields of its type, because clients that validate responses strictly require them. Omits
- * the secrets of an MCP server.
+ * the secrets of a server that the provider calls.
  */
 function showTool(tool: Tool): Tool {
-  if (tool.type === 'mcp') return hideMcpSecrets(tool);
-  if (tool.type !== 'function') return tool;
+  if (tool.type !== 'function') return mayNameServer(tool) ? hideMcpSecrets(tool) : tool;
   const { description, parameters, strict } = tool as FunctionTool;
   if (description !== undefined && parameters !== undefined && strict !== undefined) return tool;
   return {

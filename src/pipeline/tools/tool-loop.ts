@@ -197,9 +197,8 @@ export class ServerToolLoop implements ToolLoop {
     const { settings } = this;
     const { tool_choice: choice } = settings;
     if (choice === undefined) return settings;
-    const next: ToolChoice =
-      typeof choice === 'object' && choice.type === 'allowed_tools' ? { ...choice, mode: 'auto' } : 'auto';
-    return { ...settings, tool_choice: next };
+    const isLimited = isAllowedTools(this.parts.run.request.tool_choice) && isAllowedTools(choice);
+    return { ...settings, tool_choice: isLimited ? { ...choice, mode: 'auto' } : 'auto' };
   }
 
   /** The tools stay, so that the provider finds the same prefix in its cache. */
@@ -208,6 +207,9 @@ export class ServerToolLoop implements ToolLoop {
     return { ...this.settings, tool_choice: 'none' };
   }
 }
+
+const isAllowedTools = (choice: ToolChoice | undefined): choice is Extract<ToolChoice, { type: 'allowed_tools' }> =>
+  typeof choice === 'object' && choice.type === 'allowed_tools';
 
 /** Calls that the client runs. */
 const clientCalls: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
-import type { ReasoningEffort } from '../../domain/items.ts';
+import { efforts, type ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { type Draft, dropRest, isSet, refuse } from '../kit/draft.ts';
-import { efforts, planEffort } from '../kit/effort.ts';
+import { planEffort } from '../kit/effort.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { addTools, type OfferedTools, planTools, ToolBox, type ToolPlan } from '../kit/tool-box.ts';
 import { writePrompt } from './prompt.ts';

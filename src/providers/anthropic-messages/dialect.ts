@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { efforts } from '../kit/effort.ts';
+import { efforts } from '../../domain/items.ts';
 import { dialectReader } from '../kit/read-dialect.ts';
 import { facets } from '../rules/facets.ts';
 import { type ModelTraits, traitsOf } from './models.ts';

@@ -1,4 +1,4 @@
-import type { ReasoningEffort } from '../../domain/items.ts';
+import { findEffort, type ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { dropRest, isSet, listChanges, refuse } from '../kit/draft.ts';
 import { effortShare, planEffort } from '../kit/effort.ts';
@@ -119,7 +119,8 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
   const budget = update === undefined ? reasoning?.max_tokens : undefined;
   const isOff =
     update === 'none' || (update === undefined && (reasoning?.enabled === false || reasoning?.effort === 'none'));
-  const wanted = update ?? reasoning?.effort ?? (isSet(budget) || reasoning?.enabled ? 'medium' : undefined);
+  const wanted =
+    update ?? findEffort(reasoning?.effort) ?? (isSet(budget) || reasoning?.enabled ? 'medium' : undefined);
   if (traits.thinking === 'none') {
     if (!isOff && wanted) dropped.push(isSet(budget) ? 'reasoning.max_tokens' : 'reasoning.effort');
     return;
@@ -209,7 +210,8 @@ function writeText(draft: MessagesDraft, body: Body, { text }: ResponseRequest, 
   const verbosity = text?.verbosity;
   if (!verbosity) return;
   const output = body.output_config as { effort?: unknown } | undefined;
-  if (traits.efforts.includes(verbosity) && output?.effort === undefined)
+  const effort = findEffort(verbosity);
+  if (effort && traits.efforts.includes(effort) && output?.effort === undefined)
     body.output_config = { ...output, effort: verbosity };
   else draft.dropped.push('text.verbosity');
 }

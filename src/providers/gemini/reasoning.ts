@@ -1,4 +1,4 @@
-import type { ReasoningEffort } from '../../domain/items.ts';
+import { findEffort, type ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { isSet } from '../kit/draft.ts';
 import { effortShare, planEffort } from '../kit/effort.ts';
@@ -35,7 +35,7 @@ export function writeThinking(
   if (summary && summary !== 'auto') dropped.push(`reasoning.summary (${summary})`);
 
   const budget = update === undefined && isSet(reasoning?.max_tokens) ? Number(reasoning?.max_tokens) : undefined;
-  const effort = update ?? (reasoning?.enabled === false ? 'none' : (reasoning?.effort ?? undefined));
+  const effort = update ?? (reasoning?.enabled === false ? 'none' : findEffort(reasoning?.effort));
   const isOff = effort === 'none' || (effort === undefined && budget === 0);
   if (traits.thinking === 'none') {
     if (effort && !isOff) dropped.push('reasoning.effort');

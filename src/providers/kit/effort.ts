@@ -1,4 +1,4 @@
-import type { ReasoningEffort } from '../../domain/items.ts';
+import { efforts, findEffort, type ReasoningEffort } from '../../domain/items.ts';
 import type { ReasoningSetting } from '../../domain/request.ts';
 
 /** Shares of the output limit. @see docs/reference/responses.md#reasoning */
@@ -15,22 +15,12 @@ const shares: Record<ReasoningEffort, number> = {
 /** Returns the share of the output limit that an effort may spend on reasoning. */
 export const effortShare = (effort: ReasoningEffort): number => shares[effort];
 
-/** Every level, in ascending order. */
-export const efforts = [
-  'none',
-  'minimal',
-  'low',
-  'medium',
-  'high',
-  'xhigh',
-  'max',
-] as const satisfies ReasoningEffort[];
-
 /** The output limit for computing an effort from a budget if the request sets no limit: choice 69. */
 const assumedOutputTokens = 32_000;
 
 /**
- * Returns the requested effort as a level that the server knows.
+ * Returns the requested effort as a level that the server knows. An unknown effort counts as none: only the native wire
+ * sends it.
  *
  * @param update effort of the last `configuration_update`, which takes precedence
  * @param known at least one level
@@ -45,7 +35,8 @@ export function planEffort(
   if (update !== undefined) return nearestEffort(update, known);
   if (!reasoning) return undefined;
   if (reasoning.enabled === false) return nearestEffort('none', known);
-  if (reasoning.effort) return nearestEffort(reasoning.effort, known);
+  const asked = findEffort(reasoning.effort);
+  if (asked) return nearestEffort(asked, known);
   if (typeof reasoning.max_tokens === 'number') {
     return nearestShare(reasoning.max_tokens / (maxOutputTokens || assumedOutputTokens), known);
   }

@@ -1,10 +1,12 @@
-import type {
-  AgentMessageItem,
-  FunctionCallItem,
-  InputItem,
-  ReasoningEffort,
-  ReasoningItem,
-  Tool,
+import {
+  type AgentMessageItem,
+  findEffort,
+  type FunctionCallItem,
+  type InputItem,
+  isEffort,
+  type ReasoningEffort,
+  type ReasoningItem,
+  type Tool,
 } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import { type Draft, dropUnknown, refuseKind, refuseReference } from './draft.ts';
@@ -58,6 +60,12 @@ export interface Control {
   effort?: ReasoningEffort | undefined;
 }
 
+/** @returns undefined for an effort that the gateway does not know */
+function readUpdate(draft: Draft, effort: string, place: () => string): ReasoningEffort | undefined {
+  if (!isEffort(effort)) draft.dropped.push(`${place()}.reasoning.effort (${effort})`);
+  return findEffort(effort);
+}
+
 /**
  * Writes control items. Drops control items that the wire cannot express and that do not change the meaning.
  *
@@ -71,7 +79,7 @@ export function writeOtherItem(draft: Draft, control: Control, item: InputItem, 
       return;
     case 'configuration_update':
       dropUnknown(draft, item, itemFields.configurationUpdate, place);
-      control.effort = (item.reasoning as { effort: ReasoningEffort }).effort; // validated before
+      control.effort = readUpdate(draft, (item.reasoning as { effort: string }).effort, place) ?? control.effort; // validated before
       return;
     case 'compaction':
     case 'context_compaction': // only the provider that made it can read it

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { ReasoningFormat } from '../../domain/items.ts';
-import { efforts } from '../kit/effort.ts';
+import { efforts } from '../../domain/items.ts';
 import { dialectReader } from '../kit/read-dialect.ts';
 import { facets } from '../rules/facets.ts';
 

@@ -1,4 +1,5 @@
-import type { ReasoningEffort } from '../../domain/items.ts';
+import { findEffort, isEffort, type ReasoningEffort } from '../../domain/items.ts';
+import type { Word } from '../../domain/word.ts';
 import type { ReasoningSetting } from '../../domain/request.ts';
 import { planEffort } from '../kit/effort.ts';
 
@@ -11,13 +12,15 @@ import { planEffort } from '../kit/effort.ts';
  */
 export function writeReasoning(
   setting: ReasoningSetting,
-  updated: ReasoningEffort | undefined,
+  updated: Word<ReasoningEffort> | undefined,
   maxOutputTokens: number | undefined | null,
   known: readonly ReasoningEffort[],
 ): Record<string, unknown> | undefined {
   const { enabled: _enabled, max_tokens: _budget, effort: _effort, context, ...rest } = setting; // unknown fields stay
   const written: Record<string, unknown> = rest;
-  const effort = planEffort(setting, updated, maxOutputTokens, known);
+  const asked = updated ?? (setting.enabled === false ? undefined : setting.effort);
+  const isNew = asked !== undefined && asked !== null && !isEffort(asked); // newer than the gateway
+  const effort = isNew ? asked : planEffort(setting, findEffort(updated), maxOutputTokens, known);
   if (effort !== undefined) written.effort = effort;
   if (context && context !== 'auto') written.context = context; // `auto` equals absent
   for (const key in written) if (written[key] !== null && written[key] !== undefined) return written;

@@ -10,6 +10,7 @@ import {
   type ReasoningItem,
   type Tool,
 } from '../../domain/items.ts';
+import type { Word } from '../../domain/word.ts';
 import { generatedImageHeading, readGeneratedImage } from '../../domain/generated-image.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -19,7 +20,7 @@ export interface WrittenInput {
   /** Tools that arrived as items, if the upstream has no such items. */
   tools: Tool[];
   /** The effort of the last `configuration_update`, if the upstream does not support that item. */
-  effort: ReasoningEffort | undefined;
+  effort: Word<ReasoningEffort> | undefined;
 }
 
 /**

@@ -71,7 +71,10 @@ export function writeTools(tools: Tool[], lacking: ReadonlySet<string>, dropped:
 
 function writeTool(tool: Tool, index: number, dropped: string[]): Tool {
   switch (tool.type) {
-    case 'function':
+    case 'function': {
+      const shown = withoutDeferral(tool);
+      return shown.parameters === undefined ? { ...shown, parameters: null } : shown; // the upstream requires the field
+    }
     case 'custom':
       return withoutDeferral(tool);
     case 'namespace': {

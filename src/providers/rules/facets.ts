@@ -1,5 +1,5 @@
 import { type Static, type TProperties, Type } from 'typebox';
-import { efforts } from '../kit/effort.ts';
+import { efforts } from '../../domain/items.ts';
 
 /*
  * The vocabulary of the rules of providers. Each facet is a setting of `dialect` and of the rule sets in `data/`. A new

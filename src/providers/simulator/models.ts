@@ -1,3 +1,4 @@
+import { findEffort } from '../../domain/items.ts';
 import type { ReasoningSetting } from '../../domain/request.ts';
 import type { WireConversation } from './conversation.ts';
 import { nameSubject, takeWords, writeSentences } from './prose.ts';
@@ -41,7 +42,7 @@ function write({ prompt, turn }: WireConversation, request: SimulatorRequest): s
 const stepsByEffort = { none: 0, minimal: 1, low: 2, medium: 3, high: 5, xhigh: 7, max: 9 };
 
 function reason({ prompt }: WireConversation, { effort, enabled, max_tokens: maxTokens }: ReasoningSetting): string {
-  const steps = enabled === false ? 0 : stepsByEffort[effort ?? 'medium'];
+  const steps = enabled === false ? 0 : stepsByEffort[findEffort(effort) ?? 'medium'];
   const sentences = writeSentences(prompt, 'reasoning');
   const lines = Array.from({ length: steps }, (_, index) => `${index + 1}. ${sentences.next().value}`);
   const text = steps === 0 ? '' : [`The question is ${nameSubject(prompt)}.`, ...lines].join('\n');

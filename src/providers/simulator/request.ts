@@ -1,6 +1,14 @@
 import { placesOf } from '../../domain/input-places.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { type InputItem, isKnownItem, isKnownPart, isProviderRun, partHolders, type Tool } from '../../domain/items.ts';
+import {
+  type InputItem,
+  isKnownItem,
+  isKnownPart,
+  isProviderRun,
+  partHolders,
+  type Tool,
+  toolTypes,
+} from '../../domain/items.ts';
 import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
 import { type Draft, refuseKind, sendTheItem, shellTools } from '../kit/draft.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
@@ -41,6 +49,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   const draft: Draft = { target, format: 'simulator', dropped, adapted: new Set() };
   const tools = request.tools?.filter((tool, index) => {
     if (isClientTool(tool)) return true;
+    if (!toolTypes.has(tool.type)) throw refuseKind(draft, `tools[${index}]`, 'tool', tool.type);
     const others = shellTools.has(tool.type) ? ', and no sandbox of the gateway can' : '';
     const reason = `it does not run the hosted tool ${tool.type}${others}`;
     if (!isProviderRun(tool)) throw refuse(`tools[${index}]`, reason, target);

@@ -19,7 +19,7 @@ export function checkMeaning(request: ResponseRequest): void {
   throw new GatewayError('unprocessable', `${first.path}: ${first.message}${more}`, { metadata: { issues } });
 }
 
-type ChosenTool = { type: string; name?: string };
+type ChosenTool = { type: string; name?: string | null; server_label?: unknown };
 
 function checkChoice(request: ResponseRequest): Issue[] {
   const choice = request.tool_choice;
@@ -29,9 +29,14 @@ function checkChoice(request: ResponseRequest): Issue[] {
   const look = (chosen: ChosenTool, path: string) => {
     if (offered.has(keyOf(chosen))) return;
     const isNamed = chosen.type === 'function' || chosen.type === 'custom';
-    const what = isNamed ? `the ${chosen.type} tool ${show(chosen.name)}` : `a tool of type ${show(chosen.type)}`;
+    const isLabeled = chosen.type === 'mcp' && chosen.server_label !== undefined;
+    const what = isNamed
+      ? `the ${chosen.type} tool ${show(chosen.name)}`
+      : isLabeled
+        ? `the MCP server ${show(chosen.server_label)}`
+        : `a tool of type ${show(chosen.type)}`;
     const message = `\`tool_choice\` names ${what}, which is not in \`tools\`; add it there or choose another.`;
-    issues.push({ path: isNamed ? `${path}.name` : `${path}.type`, message });
+    issues.push({ path: `${path}.${isNamed ? 'name' : isLabeled ? 'server_label' : 'type'}`, message });
   };
   if (isAllowedTools(choice))
     for (const [index, tool] of choice.tools.entries()) look(tool, `tool_choice.tools[${index}]`);
@@ -58,6 +63,7 @@ const isKind = <Kind extends Tool['type']>(tool: Tool, type: Kind): tool is Extr
 /** Returns a tool as a choice may name it: a namespace member by its own name or by `<namespace>__<name>`. */
 function readTool(tool: Tool): ChosenTool[] {
   if (isKind(tool, 'function') || isKind(tool, 'custom')) return [tool];
+  if (tool.type === 'mcp') return [{ type: 'mcp' }, { type: 'mcp', server_label: tool['server_label'] }];
   if (!isKind(tool, 'namespace')) return [{ type: tool.type }];
   const members = tool.tools.flatMap(({ type, name }) => [
     { type, name },
@@ -81,8 +87,9 @@ const families = new Map([
 const familyOf = (type: string): string => families.get(type) ?? type;
 
 /** Returns the key that a choice and its tool share: the family, or the type and name of a client's tool. */
-function keyOf({ type, name }: ChosenTool): string {
+function keyOf({ type, name, server_label: label }: ChosenTool): string {
   const isNamed = type === 'function' || type === 'custom' || type === 'namespace';
+  if (type === 'mcp' && label !== undefined) return `mcp ${label}`;
   return isNamed ? `${type} ${name}` : familyOf(type);
 }
 

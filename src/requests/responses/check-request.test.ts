@@ -239,7 +239,7 @@ describe('fields of a wrong type or word', () => {
     ['debug', [{ echo_upstream_body: true }, {}, null], [true]],
     ['frequency_penalty', [-2, 99, null], ['1', Number.NaN]],
     ['image_config', [{ a: 'x', b: 1, c: [] }, null], ['x']],
-    ['include', [['reasoning.encrypted_content', 'web_search_call.results'], null], ['reasoning']],
+    ['include', [['reasoning.encrypted_content', 'web_search_call.results'], ['newer'], null], ['reasoning']],
     ['instructions', ['', null], [1]],
     ['max_output_tokens', [null], [1.5, '1']],
     ['max_tool_calls', [31, null], [1.5]],
@@ -275,11 +275,11 @@ describe('fields of a wrong type or word', () => {
     ['metadata.a', { metadata: { a: 1 } }],
     ['metadata["a[0]"]', { metadata: { 'a[0]': 'x' } }],
     ['image_config.a', { image_config: { a: null } }],
-    ['include[1]', { include: ['reasoning.encrypted_content', 'everything'] }],
+    ['include[1]', { include: ['reasoning.encrypted_content', 5] }],
     ['modalities[0]', { modalities: ['audio'] }],
     ['text.format.schema', { text: { format: { type: 'json_schema', name: 'n' } } }],
     ['text.format.type', { text: { format: { type: 'yaml' } } }],
-    ['reasoning.effort', { reasoning: { effort: 'lots' } }],
+    ['reasoning.effort', { reasoning: { effort: 'x'.repeat(65) } }],
     ['trace.span_name', { trace: { span_name: 1 } }],
     ['metadata[""]', { metadata: { '': 1 } }],
     ['metadata["a.b\\""]', { metadata: { 'a.b"': 1 } }],
@@ -294,7 +294,8 @@ describe('fields of a wrong type or word', () => {
     ['provider.max_price.prompt', { provider: { max_price: { prompt: 'cheap' } } }],
     ['provider.quantizations[0]', { provider: { quantizations: ['int2'] } }],
     ['provider.preferred_max_latency.p50', { provider: { preferred_max_latency: { p50: 'fast' } } }],
-    ['tool_choice.type', { tool_choice: { type: 'mcp', server_label: 's' } }],
+    ['tool_choice.server_label', { tool_choice: { type: 'mcp' } }],
+    ['tool_choice.type', { tool_choice: { type: 'router:' } }],
     ['tool_choice.name', { tool_choice: { type: 'function' } }],
     ['tool_choice.mode', { tool_choice: { type: 'allowed_tools', mode: 'none', tools: [] } }],
   ])('%s', (path, fields) => {
@@ -303,8 +304,8 @@ describe('fields of a wrong type or word', () => {
 
   it.each([
     [
-      { tool_choice: { type: 'mcp', server_label: 's' } },
-      '`type` does not name a tool choice: "mcp"; see https://headgate.dev/docs/reference/tools#tool-choice.',
+      { tool_choice: { type: 'router:mcp!' } },
+      '`type` does not name a tool choice: "router:mcp!"; see https://headgate.dev/docs/reference/tools#tool-choice.',
     ],
     [{ tools: [{ type: 'router:files', parameters: { path: '/' } }] }, '`path` is not known here; leave it out.'],
   ])('says what to do about %j', (fields, message) => {

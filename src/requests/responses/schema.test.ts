@@ -17,16 +17,16 @@ const commandOutput = { stdout: '', stderr: '', outcome: { type: 'exit', exit_co
 
 const items: Example[] = [
   ['message', { role: 'user', content: 'hi' }, { role: 'robot' }, 'role'],
-  ['message', { role: 'assistant', content: null }, { status: 'done' }, 'status'],
+  ['message', { role: 'assistant', content: null, status: 'newer' }, { status: '' }, 'status'],
   ['message', { role: 'system', content: [{ type: 'input_text', text: 'x' }] }, { content: 5 }, 'content'],
-  ['message', { role: 'developer' }, { phase: 'late' }, 'phase'],
+  ['message', { role: 'developer' }, { phase: 5 }, 'phase'],
   ['reasoning', { id: 'rs_1', summary: [] }, { format: 'acme-v1' }, 'format'],
   ['function_call', { call_id: 'c', name: 'f', arguments: '{}' }, { arguments: {} }, 'arguments'],
   ['function_call_output', { call_id: 'c', output: 'x' }, { output: { a: 1 } }, 'output'],
   ['custom_tool_call', { call_id: 'c', name: 'f', input: 'x' }, { input: 1 }, 'input'],
   ['custom_tool_call_output', { call_id: 'c', output: [] }, { output: null }, 'output'],
-  ['apply_patch_call', { call_id: 'c', status: 'completed', operation }, { status: 'failed' }, 'status'],
-  ['apply_patch_call_output', { call_id: 'c', status: 'failed' }, { status: 'in_progress' }, 'status'],
+  ['apply_patch_call', { call_id: 'c', status: 'failed', operation }, { status: 1 }, 'status'],
+  ['apply_patch_call_output', { call_id: 'c', status: 'in_progress' }, { status: true }, 'status'],
   [
     'local_shell_call',
     { id: 'l', call_id: 'c', status: 'completed', action: { type: 'exec', command: ['ls'], env: {} } },
@@ -65,7 +65,7 @@ const items: Example[] = [
     { content: [{ type: 'input_file', file_id: 'f' }] },
     'content[0].type',
   ],
-  ['configuration_update', { reasoning: { effort: 'low' } }, { reasoning: { effort: 'lots' } }, 'reasoning.effort'],
+  ['configuration_update', { reasoning: { effort: 'lots' } }, { reasoning: { effort: null } }, 'reasoning.effort'],
   [
     'web_search_call',
     { id: 'w', status: 'completed', action: { type: 'search', query: 'x' } },
@@ -73,7 +73,7 @@ const items: Example[] = [
     'action.pattern',
   ],
   ['file_search_call', { id: 'f', queries: [], status: 'completed' }, { queries: 'x' }, 'queries'],
-  ['image_generation_call', { id: 'i', status: 'generating' }, { status: 'incomplete' }, 'status'],
+  ['image_generation_call', { id: 'i', status: 'incomplete' }, { status: [] }, 'status'],
   ['code_interpreter_call', { id: 'c', status: 'interpreting' }, { outputs: [{ type: 'logs' }] }, 'outputs[0].logs'],
   [
     'computer_call',
@@ -257,7 +257,7 @@ describe('content parts', () => {
 
 const search = { filters: { allowed_domains: ['a.org'], excluded_domains: null }, max_results: 5 };
 const tools: Example[] = [
-  ['function', { name: 'f', parameters: null }, { parameters: undefined }, 'parameters'],
+  ['function', { name: 'f' }, { parameters: 'x' }, 'parameters'],
   ['function', { name: 'f', parameters: {}, strict: null, async: true }, { strict: 'yes' }, 'strict'],
   [
     'custom',
@@ -279,12 +279,12 @@ const tools: Example[] = [
     { user_location: {} },
     'user_location.type',
   ],
-  ['web_search_preview_2025_03_11', search, { search_context_size: 'huge' }, 'search_context_size'],
+  ['web_search_preview_2025_03_11', search, { search_context_size: '' }, 'search_context_size'],
   ['file_search', { vector_store_ids: [] }, { filters: { type: 'like', key: 'a', value: 'b' } }, 'filters.type'],
   [
     'computer_use_preview',
     { display_height: 1, display_width: 1, environment: 'mac' },
-    { environment: 'dos' },
+    { environment: '' },
     'environment',
   ],
   [
@@ -295,10 +295,10 @@ const tools: Example[] = [
   ],
   ['code_interpreter', { container: `cntr_${'a'.repeat(48)}` }, { container: 'no id!' }, 'container'],
   ['mcp', { server_label: 's', server_url: 'https://x' }, { require_approval: 'maybe' }, 'require_approval'],
-  ['image_generation', {}, { output_format: 'gif' }, 'output_format'],
-  ['local_shell', {}, { type: 'local_shel' }, 'type'],
-  ['shell', { environment: { type: 'local' } }, { type: 'shells' }, 'type'],
-  ['apply_patch', {}, { type: 'applypatch' }, 'type'],
+  ['image_generation', {}, { output_format: 5 }, 'output_format'],
+  ['local_shell', {}, { type: 5 }, 'type'],
+  ['shell', { environment: { type: 'local' } }, { type: null }, 'type'],
+  ['apply_patch', {}, { type: ['apply_patch'] }, 'type'],
   [
     'router:web_search',
     { parameters: { max_results: 5 } },
@@ -365,7 +365,11 @@ describe('tools', () => {
     expect(paths(withTool({ type, ...minimal, ...broken }))).toEqual([`tools[0].${path}`]);
   });
 
-  it.each(['computer', 'programmatic_tool_calling', '__proto__', 'router:'])('refuses the kind %s', (type) => {
+  it.each(['computer', 'programmatic_tool_calling', '__proto__'])('takes the kind %s, which is in no list', (type) => {
+    expect(checkRequest(withTool({ type, anything: [null] }))).toEqual([]);
+  });
+
+  it.each(['router:', 'router:Files', `router:${'a'.repeat(60)}`, 5])('refuses the kind %s', (type) => {
     expect(paths(withTool({ type }))).toEqual(['tools[0].type']);
   });
 

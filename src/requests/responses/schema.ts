@@ -1,7 +1,18 @@
 import { type Static, Type } from 'typebox';
 import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { byKind } from '../../schema/by-kind.ts';
-import { anyObject, cacheControl, mapOf, maybe, nullable, oneOf, reasoningEffort, trace } from '../../schema/shapes.ts';
+import {
+  anyEffort,
+  anyObject,
+  cacheControl,
+  mapOf,
+  maybe,
+  nullable,
+  oneOf,
+  openWord,
+  trace,
+} from '../../schema/shapes.ts';
+import { reasoningContexts, reasoningSummaries, verbosities } from '../../domain/request.ts';
 import { maxIdCharacters } from '../session-header.ts';
 import { inputItem } from './schema/items.ts';
 import { inputFile, inputImage, inputText } from './schema/parts.ts';
@@ -14,8 +25,8 @@ const promptVariable = Type.Union([
   byKind('a prompt variable', 'type', { input_text: inputText, input_image: inputImage, input_file: inputFile }),
 ]);
 
-/** The last three values belong to the compatible API. Its clients send them, so they are accepted without effect. */
-const include = oneOf(
+/** The last three values belong to the compatible API. Other values reach only endpoints of the same format. */
+const include = openWord(
   'file_search_call.results',
   'message.input_image.image_url',
   'computer_call_output.output.image_url',
@@ -40,15 +51,15 @@ const text = Type.Object({
       }),
     }),
   ),
-  verbosity: maybe(oneOf('low', 'medium', 'high', 'xhigh', 'max')),
+  verbosity: maybe(openWord(...verbosities)),
 });
 
 const reasoning = Type.Object({
-  effort: maybe(reasoningEffort),
+  effort: maybe(anyEffort),
   max_tokens: maybe(Type.Integer()),
   enabled: maybe(Type.Boolean()),
-  summary: maybe(oneOf('auto', 'concise', 'detailed')),
-  context: maybe(oneOf('auto', 'all_turns', 'current_turn')),
+  summary: maybe(openWord(...reasoningSummaries)),
+  context: maybe(openWord(...reasoningContexts)),
   mode: maybe(oneOf('standard', 'pro')),
 });
 

@@ -224,12 +224,15 @@ function writeNativeTool(parameters: Parameters): Tool {
     ...(Object.keys(filters).length > 0 && { filters }),
     ...(user_location && { user_location }),
     ...(max_uses !== undefined && { max_uses }),
-    ...(search_context_size && { search_context_size }),
+    ...(isContextSize(search_context_size) && { search_context_size }),
     ...(x_search && { x_search }),
   };
 }
 
-/** Reads the fields of a hosted search tool as parameters. Values out of range are lowered. */
+const isContextSize = (size: string | null | undefined): size is keyof typeof contextSizes =>
+  typeof size === 'string' && Object.hasOwn(contextSizes, size);
+
+/** Reads the fields of a hosted search tool as parameters. Values out of range are lowered, unknown sizes left out. */
 function readHosted(tool: HostedTool): Parameters {
   const { engine, filters, max_results, max_uses, mode, search_context_size } = tool as HostedFields;
   const { allowed_domains: allowed, blocked_domains: blocked, excluded_domains: excluded } = filters ?? {};
@@ -242,13 +245,13 @@ function readHosted(tool: HostedTool): Parameters {
     ...(max_results && { max_results: Math.min(Math.max(max_results, 1), ranges.max_results[1]) }),
     ...(max_uses && { max_uses: Math.max(max_uses, 1) }),
     ...(mode && { mode }),
-    ...(search_context_size && { search_context_size }),
+    ...(isContextSize(search_context_size) && { search_context_size }),
   };
 }
 
 /** The fields of hosted search tools. The schema has checked their shape. */
-interface HostedFields
-  extends Pick<Parameters, 'engine' | 'max_results' | 'max_uses' | 'mode' | 'search_context_size'> {
+interface HostedFields extends Pick<Parameters, 'engine' | 'max_results' | 'max_uses' | 'mode'> {
+  search_context_size?: string | null;
   filters?: {
     allowed_domains?: string[] | null;
     blocked_domains?: string[] | null;

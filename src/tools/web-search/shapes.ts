@@ -18,7 +18,8 @@ export const searchMode = oneOf(
 );
 
 /** The amount of text per result. */
-export const searchContextSize = oneOf('low', 'medium', 'high');
+export const contextSizes = ['low', 'medium', 'high'] as const;
+export const searchContextSize = oneOf(...contextSizes);
 
 const place = {
   city: maybe(Type.String()),

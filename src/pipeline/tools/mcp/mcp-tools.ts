@@ -9,7 +9,7 @@ import { type McpOffer, offerApproval, offerCall } from './create-mcp-tool.ts';
 import { LeadingSink } from './leading-sink.ts';
 import { openServers } from './open-servers.ts';
 import { type McpEntry, readMcpEntries } from './read-entry.ts';
-import { showMcpTools } from './show-tools.ts';
+import { checkMcpChoice, showMcpTools } from './show-tools.ts';
 
 /** Creates the MCP servers of requests. */
 export const createOpenMcp =
@@ -68,6 +68,7 @@ class McpTools implements McpPart {
     const opened = await openServers(this.chosen, { ...this.parts, isOff: loop.isOff });
     const { offers, approvedCalls: calls, approvedTools } = opened;
     this.offers = offers;
+    checkMcpChoice(run.request.tool_choice, this.chosen, offers);
     for (const offer of offers) {
       const needsApproval = offer.entry.needsApproval(offer.tool.name);
       offered.set(offer.name, needsApproval ? offerApproval(offer) : offerCall(offer, access));

@@ -1,3 +1,4 @@
+import { invalidRequest } from '../../../domain/errors.ts';
 import type { FunctionTool, Tool, ToolChoice } from '../../../domain/items.ts';
 import type { RequestSettings } from '../../../domain/request.ts';
 import type { McpOffer } from './create-mcp-tool.ts';
@@ -35,15 +36,48 @@ interface Shown {
 }
 
 function showChoice(choice: ToolChoice, { chosen, offers, hasTools }: Shown): ToolChoice {
+  const find = (entry: ChosenTool): { type: 'function'; name: string }[] | undefined => {
+    if (entry.type !== 'mcp' || !chosen.some((each) => isOf(each, entry))) return undefined;
+    return findOffers(entry, offers).map(({ name }) => ({ type: 'function', name }));
+  };
   if (typeof choice === 'string') return hasTools ? choice : 'auto';
-  if (choice.type !== 'allowed_tools') return choice;
-  const tools = choice.tools.flatMap((entry) => {
-    const { type, server_label: label, name } = entry as { type: string; server_label?: unknown; name?: unknown };
-    if (type !== 'mcp' || !chosen.some(({ label: own }) => own === label)) return [entry];
-    const meant = offers.filter(
-      (offer) => offer.entry.label === label && (name === undefined || offer.tool.name === name),
-    );
-    return meant.map((offer) => ({ type: 'function', name: offer.name }));
-  });
-  return { ...choice, tools };
+  if (choice.type === 'allowed_tools') {
+    return { ...choice, tools: choice.tools.flatMap((entry) => find(entry) ?? [entry]) };
+  }
+  const tools = find(choice);
+  if (!tools) return choice;
+  return tools.length === 1 ? tools[0]! : { type: 'allowed_tools', mode: 'required', tools };
 }
+
+/**
+ * Rejects a choice that forces a tool which its server does not have.
+ *
+ * @throws {GatewayError} `invalid_request`
+ */
+export function checkMcpChoice(
+  choice: ToolChoice | undefined,
+  chosen: readonly McpEntry[],
+  offers: readonly McpOffer[],
+): void {
+  if (typeof choice !== 'object' || choice.type !== 'mcp' || !chosen.some((entry) => isOf(entry, choice))) return;
+  if (findOffers(choice, offers).length > 0) return;
+  const { server_label: label, name } = choice;
+  const what = typeof name === 'string' ? `the tool ${JSON.stringify(name.slice(0, 100))}` : 'a tool';
+  const message = `\`tool_choice\` forces ${what} of the MCP server \`${label.slice(0, 64)}\`, which does not offer it.`;
+  throw invalidRequest([{ path: 'tool_choice', message }]);
+}
+
+/** An entry of a choice. */
+interface ChosenTool {
+  type: string;
+  server_label?: unknown;
+  name?: unknown;
+}
+
+const isOf = ({ label }: McpEntry, chosen: ChosenTool): boolean => label === chosen.server_label;
+
+/** Finds the tools of a server that a choice means. Without a name, it means all. */
+const findOffers = ({ server_label: label, name }: ChosenTool, offers: readonly McpOffer[]): readonly McpOffer[] =>
+  offers.filter(
+    ({ entry, tool }) => entry.label === label && (name === undefined || name === null || tool.name === name),
+  );

@@ -7,7 +7,7 @@ import {
   mapOf,
   maybe,
   nullable,
-  oneOf,
+  openWord,
   strings,
   unknownKind,
 } from '../../../schema/shapes.ts';
@@ -47,7 +47,7 @@ export const touchedFiles = Type.Optional(Type.Array(containerFileCitation, { ma
 /** A page that a search used. */
 export const urlSource = Type.Object({ type: Type.Literal('url'), url: Type.String() });
 
-const searchStatus = oneOf('completed', 'searching', 'in_progress', 'failed');
+const searchStatus = openWord('completed', 'searching', 'in_progress', 'failed');
 
 const shellCall = {
   type: Type.Literal('shell_call'),
@@ -62,13 +62,13 @@ const patches = {
     id: maybe(Type.String()),
     call_id: Type.String(),
     operation: patchOperation,
-    status: oneOf('in_progress', 'completed'),
+    status: openWord('in_progress', 'completed'),
   }),
   apply_patch_call_output: Type.Object({
     type: Type.Literal('apply_patch_call_output'),
     id: maybe(Type.String()),
     call_id: Type.String(),
-    status: oneOf('completed', 'failed'),
+    status: openWord('completed', 'failed'),
     output: maybe(Type.String()),
   }),
 };
@@ -242,14 +242,14 @@ const hostedCalls = {
   image_generation_call: Type.Object({
     type: Type.Literal('image_generation_call'),
     id: Type.String(),
-    status: oneOf('in_progress', 'completed', 'generating', 'failed'),
+    status: openWord('in_progress', 'completed', 'generating', 'failed'),
     prompt: Type.Optional(Type.String()),
     result: maybe(Type.String()),
   }),
   code_interpreter_call: Type.Object({
     type: Type.Literal('code_interpreter_call'),
     id: Type.String(),
-    status: Type.Union([failableStatus, Type.Literal('interpreting')]),
+    status: failableStatus,
     code: maybe(Type.String()),
     container_id: Type.Optional(Type.String()),
     outputs: Type.Optional(nullable(Type.Array(codeOutput))),

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { containerIdPattern, containerIdRule } from '../../../domain/container-id.ts';
-import { anyObject, mapOf, maybe, oneOf, strings } from '../../../schema/shapes.ts';
+import { anyObject, mapOf, maybe, oneOf, openWord, strings } from '../../../schema/shapes.ts';
 import {
   domainFilter,
-  searchContextSize,
+  contextSizes,
   searchEngine,
   searchMode,
   typedUserLocation,
@@ -17,7 +17,7 @@ const search = {
   max_results: Type.Optional(Type.Integer()),
   max_uses: Type.Optional(Type.Integer()),
   mode: Type.Optional(searchMode),
-  search_context_size: Type.Optional(searchContextSize),
+  search_context_size: Type.Optional(openWord(...contextSizes)),
   x_search: Type.Optional(xSearch),
 };
 
@@ -46,7 +46,7 @@ const fileSearch = Type.Object({
   max_num_results: Type.Optional(Type.Integer()),
   ranking_options: Type.Optional(
     Type.Object({
-      ranker: Type.Optional(oneOf('auto', 'default-2024-11-15')),
+      ranker: Type.Optional(openWord('auto', 'default-2024-11-15')),
       score_threshold: Type.Optional(Type.Number()),
     }),
   ),
@@ -56,7 +56,7 @@ const computerUse = Type.Object({
   type: Type.Literal('computer_use_preview'),
   display_height: Type.Integer(),
   display_width: Type.Integer(),
-  environment: oneOf('windows', 'mac', 'linux', 'ubuntu', 'browser'),
+  environment: openWord('windows', 'mac', 'linux', 'ubuntu', 'browser'),
 });
 
 const codeInterpreter = Type.Object({
@@ -85,7 +85,7 @@ const mcp = Type.Object({
   ),
   authorization: Type.Optional(Type.String()),
   connector_id: Type.Optional(
-    oneOf(
+    openWord(
       'connector_dropbox',
       'connector_gmail',
       'connector_googlecalendar',
@@ -109,17 +109,17 @@ const mcp = Type.Object({
 
 const imageGeneration = Type.Object({
   type: Type.Literal('image_generation'),
-  background: Type.Optional(oneOf('transparent', 'opaque', 'auto')),
-  input_fidelity: maybe(oneOf('high', 'low')),
+  background: Type.Optional(openWord('transparent', 'opaque', 'auto')),
+  input_fidelity: maybe(openWord('high', 'low')),
   input_image_mask: Type.Optional(
     Type.Object({ file_id: Type.Optional(Type.String()), image_url: Type.Optional(Type.String()) }),
   ),
   model: Type.Optional(Type.String()),
-  moderation: Type.Optional(oneOf('auto', 'low')),
+  moderation: Type.Optional(openWord('auto', 'low')),
   output_compression: Type.Optional(Type.Integer()),
-  output_format: Type.Optional(oneOf('png', 'webp', 'jpeg')),
+  output_format: Type.Optional(openWord('png', 'webp', 'jpeg')),
   partial_images: Type.Optional(Type.Integer()),
-  quality: Type.Optional(oneOf('low', 'medium', 'high', 'auto')),
+  quality: Type.Optional(openWord('low', 'medium', 'high', 'auto')),
   size: Type.Optional(Type.String()),
 });
 

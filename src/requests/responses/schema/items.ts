@@ -3,13 +3,13 @@ import { createCheck } from '../../../schema/create-check.ts';
 import { type InputItem as DomainItem, reasoningFormats } from '../../../domain/items.ts';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
-import { itemStatus, maybe, nullable, oneOf, reasoningEffort, unknownKind } from '../../../schema/shapes.ts';
+import { anyEffort, itemStatus, maybe, nullable, oneOf, openWord, unknownKind } from '../../../schema/shapes.ts';
 import { hostedItems } from './hosted-items.ts';
 import { agentPart, assistantPart, inputPart, reasoningText, summaryText, toolOutputPart } from './parts.ts';
 import { routerItems } from './router-items.ts';
 import { announcedTool } from './tools.ts';
 
-const phase = maybe(oneOf('commentary', 'final_answer'));
+const phase = maybe(openWord('commentary', 'final_answer'));
 
 const inputMessage = <Role extends 'user' | 'system' | 'developer'>(role: Role) =>
   Type.Object({
@@ -108,7 +108,7 @@ const agentMessage = Type.Object({
 
 const configurationUpdate = Type.Object({
   type: Type.Literal('configuration_update'),
-  reasoning: Type.Object({ effort: reasoningEffort }),
+  reasoning: Type.Object({ effort: anyEffort }),
   id: maybe(Type.String()),
 });
 

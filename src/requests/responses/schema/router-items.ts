@@ -1,10 +1,10 @@
 import { type TProperties, Type } from 'typebox';
-import { failableStatus, itemStatus, maybe, oneOf, strings } from '../../../schema/shapes.ts';
+import { maybe, oneOf, strings } from '../../../schema/shapes.ts';
 import { commandOutput, patchOperation, shellAction, touchedFiles, urlSource } from './hosted-items.ts';
 
 const text = () => Type.Optional(Type.String());
-const head = { id: text(), status: itemStatus };
-const failableHead = { id: text(), status: failableStatus };
+const head = { id: text(), status: oneOf('in_progress', 'completed', 'incomplete') };
+const failableHead = { id: text(), status: oneOf('in_progress', 'completed', 'incomplete', 'failed') };
 
 const item = <const Kind extends string, Fields extends TProperties>(type: Kind, fields: Fields) =>
   Type.Object({ type: Type.Literal(type), ...fields });

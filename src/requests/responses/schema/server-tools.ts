@@ -1,6 +1,6 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { byKind } from '../../../schema/by-kind.ts';
-import { anyObject } from '../../../schema/shapes.ts';
+import { anyObject, unknownKind } from '../../../schema/shapes.ts';
 import { advisorParameters } from '../../../tools/advisor/parameters.ts';
 import { applyPatchParameters } from '../../../tools/apply-patch/parameters.ts';
 import { bashParameters } from '../../../tools/bash/parameters.ts';
@@ -38,6 +38,19 @@ const noParameters = Type.Unsafe<Record<string, never>>({ type: 'object', proper
 export const addedTool = {
   other: Type.Object({ type: Type.String(), parameters: Type.Optional(anyObject()) }, closed),
   takesOther: (type: string) => addedToolPattern.test(type),
+};
+
+/** A tool whose kind only a provider knows. The types of the gateway's own tools are never unknown. */
+const providersTool = Type.Refine(
+  unknownKind,
+  ({ type }) => !type.startsWith('router:'),
+  () => 'must be a tool of the gateway',
+);
+
+/** Every tool that the interface does not list: that of an operator, or of a provider. */
+export const otherTool = {
+  other: Type.Union([addedTool.other, providersTool]),
+  takesOther: (type: string) => !type.startsWith('router:') || addedTool.takesOther(type),
 };
 
 /** The tools of a subagent that the interface has. */

@@ -1,8 +1,8 @@
 import { type TUnsafe, Type } from 'typebox';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
-import { oneOf } from '../../../schema/shapes.ts';
-import { addedTool, type ServerToolType, serverTools } from './server-tools.ts';
+import { maybe, oneOf, unknownKind } from '../../../schema/shapes.ts';
+import { otherTool, type ServerToolType, serverTools } from './server-tools.ts';
 
 const ofType = <const Kind extends string>(type: Kind) => Type.Object({ type: Type.Literal(type) });
 const named = <const Kind extends string>(type: Kind) => Type.Object({ type: Type.Literal(type), name: Type.String() });
@@ -29,6 +29,7 @@ export const toolChoice = Type.Union([
       web_search_preview_2025_03_11: ofType('web_search_preview_2025_03_11'),
       apply_patch: ofType('apply_patch'),
       shell: ofType('shell'),
+      mcp: Type.Object({ type: Type.Literal('mcp'), server_label: Type.String(), name: maybe(Type.String()) }),
       allowed_tools: Type.Object({
         type: Type.Literal('allowed_tools'),
         mode: oneOf('auto', 'required'),
@@ -37,8 +38,8 @@ export const toolChoice = Type.Union([
       ...serverToolChoices,
     },
     {
-      other: Type.Object({ type: Type.String() }),
-      takesOther: addedTool.takesOther,
+      other: unknownKind,
+      takesOther: otherTool.takesOther,
       docs: docsUrl('reference/tools#tool-choice'),
     },
   ),

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
-import { anyObject, maybe, nullable, oneOf } from '../../../schema/shapes.ts';
+import { anyObject, maybe, oneOf } from '../../../schema/shapes.ts';
 import { hostedTools } from './hosted-tools.ts';
-import { addedTool, serverTools } from './server-tools.ts';
+import { otherTool, serverTools } from './server-tools.ts';
 
 /** The name of a function, as providers accept it. */
 export const functionName = Type.String({
@@ -15,6 +15,7 @@ const functionFields = {
   type: Type.Literal('function'),
   name: functionName,
   description: maybe(Type.String()),
+  parameters: maybe(anyObject()),
   strict: maybe(Type.Boolean()),
   async: Type.Optional(Type.Boolean()),
   defer_loading: Type.Optional(Type.Boolean()),
@@ -45,7 +46,6 @@ const namespace = Type.Object({
     byKind('a tool of a namespace', 'type', {
       function: Type.Object({
         ...functionFields,
-        parameters: maybe(anyObject()),
         allowed_callers: maybe(Type.Array(oneOf('direct', 'programmatic'))),
         output_schema: maybe(anyObject()),
       }),
@@ -55,15 +55,15 @@ const namespace = Type.Object({
 });
 
 const tools = {
-  function: Type.Object({ ...functionFields, parameters: nullable(anyObject()) }),
+  function: Type.Object(functionFields),
   custom,
   namespace,
   ...hostedTools,
   ...serverTools,
 };
 
-/** An entry of `tools`. @see docs/reference/tools.md */
-export const tool = byKind('a tool', 'type', tools, { docs: docsUrl('reference/tools'), ...addedTool });
+/** An entry of `tools`. Unlisted kinds pass, because a provider of the format may know them. @see docs/reference/tools.md */
+export const tool = byKind('a tool', 'type', tools, { docs: docsUrl('reference/tools'), ...otherTool });
 
 /** An entry of `additional_tools.tools`: a tool of a known kind, or any object with a `type`. */
 export const announcedTool = byKind('a tool', 'type', tools, { other: Type.Object({ type: Type.String() }) });
