@@ -10,12 +10,36 @@
  */
 const { createServer, request } = require('node:http');
 const { mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
-const { createHash } = require('node:crypto');
+const { createHash, createPublicKey, verify } = require('node:crypto');
 
-const { PORT, HOME, HEADGATE_TOKEN, HEADGATE_BASE_URL, HEADGATE_API_KEY, HEADGATE_MODEL, HTTP_PROXY } = process.env;
+const { PORT, HOME, HEADGATE_CONTROL_KEY, HEADGATE_BASE_URL, HEADGATE_API_KEY, HEADGATE_MODEL, HTTP_PROXY } =
+  process.env;
+
+/** The key of the gateway, which signs its requests. */
+const key = createPublicKey({ key: Buffer.from(HEADGATE_CONTROL_KEY, 'base64'), format: 'der', type: 'spki' });
+/** The numbers of the latest requests. Each is valid once. */
+const used = new Set();
+let highest = 0;
+
+/** Longest body. */
+const MAX_TEXT = 16 * 1024 * 1024;
 
 /** The run in progress. */
 let run;
+
+/** Whether the gateway sent a request. Other processes of the sandbox can connect, too. */
+function isFromGateway({ method, url, headers }, body) {
+  const [digits, signature = ''] = (headers['headgate-signature'] ?? '').split('.');
+  const number = Number(digits);
+  if (!(number > highest - 1000) || used.has(number)) return false;
+  const digest = createHash('sha256').update(body).digest('hex');
+  const signed = Buffer.from(`${digits}\n${method}\n${url}\n${digest}`);
+  if (!verify(null, signed, key, Buffer.from(signature, 'base64url'))) return false;
+  used.add(number);
+  highest = Math.max(highest, number);
+  used.delete(highest - 1000);
+  return true;
+}
 
 /** Adds one to the count of a session. The file is replaced at once, because the agent can be killed at any time. */
 function count(sessionId) {
@@ -100,10 +124,11 @@ async function route(incoming, response) {
     response.end(JSON.stringify(body));
   };
   if (!incoming.url.startsWith('/.headgate/')) return reply(200, { path: incoming.url });
-  if (incoming.headers.authorization !== `Bearer ${HEADGATE_TOKEN}`) return reply(401);
+  const text = await readText(incoming);
+  if (!isFromGateway(incoming, text)) return reply(401);
   const [, , name, id, action, question] = incoming.url.split('/');
   if (name === 'health') return reply(200);
-  const body = JSON.parse((await readText(incoming)) || '{}');
+  const body = JSON.parse(text || '{}');
   if (id === undefined) return run ? reply(409) : startRun(body, response);
   if (run?.id !== id) return reply(404);
   if (action === 'interactions' && run.question?.id === question) {
@@ -116,7 +141,10 @@ async function route(incoming, response) {
 
 async function readText(stream) {
   let text = '';
-  for await (const piece of stream) text += piece;
+  for await (const piece of stream) {
+    text += piece;
+    if (text.length > MAX_TEXT) throw new Error('The body is too large.');
+  }
   return text;
 }
 

@@ -37,7 +37,7 @@ describe.skipIf(problem !== undefined)(`interns in Kubernetes${problem ? `: skip
       await runtime.close();
       expect(cluster.pods.size).toBe(0);
       // The token of the control endpoints and the credentials of the proxy are in no path of a request.
-      expect(cluster.requests.filter((request) => /HEADGATE_TOKEN|HTTP_PROXY/.test(request))).toEqual([]);
+      expect(cluster.requests.filter((request) => /HEADGATE_CONTROL_KEY|HTTP_PROXY/.test(request))).toEqual([]);
     } finally {
       await lab.close();
       await cluster.close();

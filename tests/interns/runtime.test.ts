@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LocalRuntime } from '../../src/interns/runtime/create-runtime.ts';
@@ -84,9 +85,22 @@ describe.skipIf(problem !== undefined)('the runtime of interns', () => {
     expect(events).toContainEqual({ type: 'model', model: 'simulator/echo' });
   });
 
+  it('does not take orders from its commands, whatever they find in the sandbox', async () => {
+    const program = readFileSync(join(import.meta.dirname, 'order-agent.cjs'), 'utf8');
+    const write = { path: 'order.cjs', content: program };
+    const shell = { command: 'node order.cjs' };
+    const { text } = await run(
+      `[[call write_file ${JSON.stringify(write)}]] [[then]] [[call shell ${JSON.stringify(shell)}]]`,
+    );
+    const found = JSON.parse(/\{.*\}/.exec(text)![0]) as Record<string, unknown>;
+    expect(found).toEqual({ opened: [], left: [], words: expect.any(Number), statuses: [401] });
+    expect(found['words']).toBeGreaterThan(5);
+    expect((await run('Still here')).text).toBe('Still here');
+  });
+
   it('uses tools in its home', async () => {
     const { text } = await run(
-      '[[call write_file {"path": "notes/a.txt", "content": "kept"}]] [[then]] [[call shell {"command": "cat notes/a.txt; pwd; env | grep -c HEADGATE_TOKEN"}]] [[then]] [[say Done.]]',
+      '[[call write_file {"path": "notes/a.txt", "content": "kept"}]] [[then]] [[call shell {"command": "cat notes/a.txt; pwd; env | grep -c HEADGATE_CONTROL_KEY"}]] [[then]] [[say Done.]]',
     );
     expect(text).toBe('Done.');
     const repeated = await run('[[call read_file {"path": "notes/a.txt"}]]');

@@ -37,7 +37,7 @@ async function run(steps, response) {
 createServer(async (request, response) => {
   const [, prefix, name, id, action] = request.url.split('/');
   if (prefix !== '.headgate') return response.end(`page ${request.method} ${request.url} ${await text(request)}`);
-  if (request.headers.authorization !== `Bearer ${process.env.HEADGATE_TOKEN}`) return response.writeHead(401).end();
+  if (!request.headers['headgate-signature']) return response.writeHead(401).end();
   const body = await text(request);
   if (name === 'runs' && id === undefined) return run(JSON.parse(JSON.parse(body).input), response);
   if (action === 'interactions') answers.dispatchEvent(new Event('answer'));

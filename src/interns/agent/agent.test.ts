@@ -64,11 +64,11 @@ describe('a tool of the built-in agent', () => {
   });
 
   it('runs commands without the variables of the agent, and bounds them', async () => {
-    process.env.HEADGATE_TOKEN = 'hidden';
-    expect(await run('shell', { command: 'echo "[$HEADGATE_TOKEN]"; echo no >&2; exit 3' })).toBe(
+    process.env.HEADGATE_CONTROL_KEY = 'hidden';
+    expect(await run('shell', { command: 'echo "[$HEADGATE_CONTROL_KEY]"; echo no >&2; exit 3' })).toBe(
       '[]\n\n[stderr]\nno\n\n[exit code 3]',
     );
-    delete process.env.HEADGATE_TOKEN;
+    delete process.env.HEADGATE_CONTROL_KEY;
     const long = await run('shell', { command: 'head -c 1000000 /dev/zero | tr "\\0" x' });
     expect(long.length).toBeLessThan(25_000);
     expect(await run('shell', { command: 'sleep 60', timeout_ms: 50 })).toContain('longer than 50 ms');

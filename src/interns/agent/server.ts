@@ -1,9 +1,9 @@
-import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AgentEvent, InteractionReply, RunRequest } from './events.ts';
 import { SessionStore } from './sessions.ts';
 import type { AgentSettings } from './settings.ts';
 import { AgentTurn } from './turn.ts';
+import { createRequestCheck } from './verify-request.ts';
 
 const MAX_BODY = 1024 * 1024;
 
@@ -11,6 +11,7 @@ const MAX_BODY = 1024 * 1024;
 export function createAgentServer(settings: AgentSettings): Server {
   const sessions = new SessionStore(settings.home);
   const consents = new Map<string, 'allow' | 'reject'>();
+  const isFromGateway = createRequestCheck(settings.controlKey);
   let turn: AgentTurn | undefined;
 
   async function run(request: RunRequest, response: ServerResponse): Promise<void> {
@@ -28,21 +29,24 @@ export function createAgentServer(settings: AgentSettings): Server {
   }
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [, , name, id, action, question] = (request.url ?? '').split('/');
+    const { method = '', url: path = '', headers } = request;
+    const [, , name, id, action, question] = path.split('/');
     const reply = (status: number, body: unknown): void => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify(body));
     };
-    if (!request.url?.startsWith('/.headgate/')) {
+    if (!path.startsWith('/.headgate/')) {
       return reply(404, { message: 'This agent has no pages. Talk to it at /chat/completions.' });
     }
-    if (!hasToken(request, settings.token)) return reply(401, { message: 'The token is wrong.' });
-    if (request.method === 'GET' && name === 'health') return reply(200, { status: 'ok' });
-    if (request.method !== 'POST' || name !== 'runs') return reply(404, { message: 'There is no such endpoint.' });
-    const body = await readBody(request);
+    const bytes = await readBody(request);
+    if (!isFromGateway({ method, path, body: bytes, signature: headers['headgate-signature'] }))
+      return reply(401, { message: 'The signature is wrong.' });
+    if (method === 'GET' && name === 'health') return reply(200, { status: 'ok' });
+    if (method !== 'POST' || name !== 'runs') return reply(404, { message: 'There is no such endpoint.' });
+    const body = JSON.parse(bytes.toString() || '{}');
     if (id === undefined) {
       if (turn) return reply(409, { message: 'A run is in progress.' });
-      return run(body as unknown as RunRequest, response); // from the gateway
+      return run(body as RunRequest, response); // from the gateway
     }
     if (turn?.request.run_id !== id) return reply(404, { message: 'There is no such run.' });
     if (action === 'cancel') {
@@ -67,13 +71,7 @@ export function createAgentServer(settings: AgentSettings): Server {
   });
 }
 
-function hasToken({ headers }: IncomingMessage, token: string): boolean {
-  const expected = Buffer.from(`Bearer ${token}`);
-  const given = Buffer.from(headers.authorization ?? '');
-  return given.length === expected.length && timingSafeEqual(given, expected);
-}
-
-async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {
@@ -81,5 +79,5 @@ async function readBody(request: IncomingMessage): Promise<Record<string, unknow
     if (bytes > MAX_BODY) throw new Error('The body is too large.');
     pieces.push(piece);
   }
-  return JSON.parse(Buffer.concat(pieces).toString() || '{}');
+  return Buffer.concat(pieces);
 }

@@ -8,14 +8,13 @@ export interface AgentSettings {
   model: string | undefined;
   instructions: string;
   port: number;
-  /** Callers of the control endpoints have it. */
-  token: string;
+  /** The key of the gateway, which signs requests to the control endpoints. */
+  controlKey: string;
   home: string;
   /** HTTP proxy, the only network access. */
   proxy: URL | undefined;
 }
 
-/** Reads the environment, and removes the token from it, so that commands do not inherit it. */
 export function readAgentSettings(environment: NodeJS.ProcessEnv): AgentSettings {
   const need = (name: string): string => {
     const value = environment[name];
@@ -23,16 +22,14 @@ export function readAgentSettings(environment: NodeJS.ProcessEnv): AgentSettings
     return value;
   };
   const path = environment.HEADGATE_INSTRUCTIONS;
-  const settings = {
+  return {
     baseUrl: need('HEADGATE_BASE_URL'),
     apiKey: need('HEADGATE_API_KEY'),
     model: environment.HEADGATE_MODEL || undefined,
     instructions: path ? readFileSync(path, 'utf8') : '',
     port: Number(need('PORT')),
-    token: need('HEADGATE_TOKEN'),
+    controlKey: need('HEADGATE_CONTROL_KEY'),
     home: need('HOME'),
     proxy: environment.HTTP_PROXY ? new URL(environment.HTTP_PROXY) : undefined,
   };
-  delete environment.HEADGATE_TOKEN;
-  return settings;
 }

@@ -10,7 +10,12 @@ const MAX_RESULT = 24_000;
 const OUTPUT_MS = 250;
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
 /** Variables that commands do not have. */
-const ownVariables = ['HEADGATE_TOKEN', 'HEADGATE_API_KEY', 'HEADGATE_INSTRUCTIONS', 'HEADGATE_NODE_CERTIFICATES'];
+const ownVariables = [
+  'HEADGATE_CONTROL_KEY',
+  'HEADGATE_API_KEY',
+  'HEADGATE_INSTRUCTIONS',
+  'HEADGATE_NODE_CERTIFICATES',
+];
 
 const text = (description: string) => ({ type: 'string', description });
 

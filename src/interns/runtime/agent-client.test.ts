@@ -28,7 +28,10 @@ it('reads the events of a run wherever they are cut, also one of many pieces', a
   const sandbox = { start: async () => ({ stream: connect(port, '127.0.0.1') }) } as unknown as Sandbox; // only `stream` is read
   const run = { run_id: 'r', session_id: 's', input: 'x', approval_mode: 'self-drive' } as const;
   const received = [];
-  for await (const event of await new AgentClient(sandbox, 'token').openRun(run, new AbortController().signal)) {
+  for await (const event of await new AgentClient(sandbox, { sign: () => '1.x' }).openRun(
+    run,
+    new AbortController().signal,
+  )) {
     received.push(event);
   }
   expect(received).toEqual(events);

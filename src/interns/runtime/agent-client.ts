@@ -2,6 +2,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { connectToPort } from '../../platform/sandbox/connect-port.ts';
 import type { Sandbox } from '../../platform/sandbox/sandbox.ts';
 import type { AgentEvent, InteractionReply, RunRequest } from '../agent/events.ts';
+import { type ControlSigner, SIGNATURE_HEADER } from './control-signer.ts';
 import { readAgentEvent } from './read-agent-event.ts';
 import { readAgentPieces } from './read-agent-pieces.ts';
 import { parseJson } from '../../domain/parse-json.ts';
@@ -34,11 +35,11 @@ export class AgentError extends Error {
 /** Calls the control endpoints of an agent in a sandbox. @see docs/reference/intern-runtimes.md#endpoints */
 export class AgentClient {
   private readonly sandbox: Pick<Sandbox, 'start'>;
-  private readonly token: string;
+  private readonly signer: Pick<ControlSigner, 'sign'>;
 
-  constructor(sandbox: Pick<Sandbox, 'start'>, token: string) {
+  constructor(sandbox: Pick<Sandbox, 'start'>, signer: Pick<ControlSigner, 'sign'>) {
     this.sandbox = sandbox;
-    this.token = token;
+    this.signer = signer;
   }
 
   /** @throws {AgentError} */
@@ -85,19 +86,20 @@ export class AgentClient {
     return { status: response.statusCode ?? 0, message: await readReply(response) };
   }
 
-  private async send(method: string, path: string, body: unknown, signal: AbortSignal): Promise<IncomingMessage> {
+  private async send(method: string, name: string, body: unknown, signal: AbortSignal): Promise<IncomingMessage> {
     const stream = await connectToPort(this.sandbox, AGENT_PORT);
     const text = body === undefined ? undefined : JSON.stringify(body);
+    const path = `${CONTROL_PREFIX}${name}`;
     const response = Promise.withResolvers<IncomingMessage>();
     const outgoing = request(
       {
         method,
-        path: `${CONTROL_PREFIX}${path}`,
+        path,
         createConnection: () => stream,
         signal,
         headers: {
           host: 'localhost',
-          authorization: `Bearer ${this.token}`,
+          [SIGNATURE_HEADER]: this.signer.sign(method, path, text ?? ''),
           connection: 'close',
           ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
         },

@@ -5,6 +5,7 @@ import type { Sandbox, SandboxProcess } from '../../platform/sandbox/sandbox.ts'
 import { AGENT_PORT, AgentClient } from './agent-client.ts';
 import { readAgentFiles, readOperatorFiles } from './agent-files.ts';
 import { BOOT_FOLDER, builtinCommand, INSTRUCTIONS_PATH, NO_NODE, writeBootScript } from './boot-script.ts';
+import type { ControlSigner } from './control-signer.ts';
 import type { LogRing } from './log-ring.ts';
 import { readAgentOutput } from './read-agent-output.ts';
 import { GATEWAY_URL, type InternEgress, type RuntimeProgram, type RuntimeTimes } from './runtime-parts.ts';
@@ -18,8 +19,7 @@ const LAST_OUTPUT_MS = 500;
 export interface Launch {
   sandbox: Sandbox;
   intern: Intern;
-  /** Token of the control endpoints. */
-  token: string;
+  signer: ControlSigner;
   program: RuntimeProgram | undefined;
   egress: InternEgress;
   logs: LogRing;
@@ -28,7 +28,7 @@ export interface Launch {
 
 /** Starts the agent in its sandbox, and waits until it accepts requests. @throws {Error} whose message is for the caller */
 export async function launchAgent(launch: Launch, signal: AbortSignal): Promise<SandboxProcess> {
-  const { sandbox, intern, program, token, logs, egress } = launch;
+  const { sandbox, intern, program, signer, logs, egress } = launch;
   const { trustBundle } = egress;
   const files = [
     { path: 'instructions.md', content: Buffer.from(intern.instructions ?? '') },
@@ -43,7 +43,7 @@ export async function launchAgent(launch: Launch, signal: AbortSignal): Promise<
       HEADGATE_INSTRUCTIONS: INSTRUCTIONS_PATH,
       HEADGATE_INTERN_ID: intern.id,
       HEADGATE_INTERN_NAME: intern.name,
-      HEADGATE_TOKEN: token,
+      HEADGATE_CONTROL_KEY: signer.publicKey,
       PORT: String(AGENT_PORT),
       ...(intern.model !== null && { HEADGATE_MODEL: intern.model }),
       ...egress.environment,
@@ -64,7 +64,7 @@ export async function launchAgent(launch: Launch, signal: AbortSignal): Promise<
 /** @throws {Error} if it ended or does not accept requests in time */
 async function awaitHealth(
   { started, output }: { started: SandboxProcess; output: Promise<void> },
-  { sandbox, token, logs, times }: Launch,
+  { sandbox, signer, logs, times }: Launch,
   signal: AbortSignal,
 ) {
   let exit: string | undefined;
@@ -77,7 +77,7 @@ async function awaitHealth(
       exit = error.message;
     },
   );
-  const agent = new AgentClient(sandbox, token);
+  const agent = new AgentClient(sandbox, signer);
   for (const untilMs = performance.now() + times.startMs; ; ) {
     signal.throwIfAborted();
     if (exit !== undefined) throw new Error(exit);

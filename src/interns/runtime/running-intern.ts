@@ -10,6 +10,7 @@ import { withTimeout } from '../../platform/with-timeout.ts';
 import type { InternCredentials } from '../ports.ts';
 import { AGENT_PORT, AgentClient, AgentError } from './agent-client.ts';
 import { acquireHome, type HomeLease, openHome, syncHome } from './intern-home.ts';
+import { ControlSigner } from './control-signer.ts';
 import { launchAgent } from './launch-agent.ts';
 import { LogRing, readStart } from './log-ring.ts';
 import { type InternEgress, type RuntimeParts, type RuntimeTimes, runtimeTimes } from './runtime-parts.ts';
@@ -35,7 +36,7 @@ export class RunningIntern {
   readonly logs: LogRing;
   private readonly parts: RunningParts;
   private readonly times: RuntimeTimes;
-  private readonly token = randomBytes(24).toString('base64url');
+  private signer = new ControlSigner();
   private readonly stopping = new AbortController();
   private lease: HomeLease | undefined;
   private sandbox: Sandbox | undefined;
@@ -72,7 +73,7 @@ export class RunningIntern {
 
   /** @throws {AgentError} if the agent is not running */
   get agent(): AgentClient {
-    return new AgentClient(this.openSandboxOfAgent(), this.token);
+    return new AgentClient(this.openSandboxOfAgent(), this.signer);
   }
 
   /** Connects to the port of the agent. @throws {AgentError} */
@@ -174,8 +175,9 @@ export class RunningIntern {
 
   private async startAgent(signal: AbortSignal): Promise<void> {
     const { program } = this.parts.settings();
-    const { intern, token, logs, times } = this;
-    const launch = { intern, token, program, logs, times, sandbox: this.sandbox!, egress: this.egress! };
+    this.signer = new ControlSigner(); // a request to an earlier agent is not valid for this one
+    const { intern, signer, logs, times } = this;
+    const launch = { intern, signer, program, logs, times, sandbox: this.sandbox!, egress: this.egress! };
     const started = await launchAgent(launch, signal);
     this.process = started;
     this.failedChecks = 0;

@@ -118,6 +118,7 @@ export class BubblewrapSandbox implements Sandbox {
       pipes.remove(number);
     });
     const settled = exited.catch(() => {}); // its caller may only use the stream
+    void status.begun.then(() => pipes.removeScript(number));
     const stream = openProcessPipes(folders.control, number, Promise.race([status.begun, settled]));
     const destroy = (): void => void stream.destroy();
     this.ended.addEventListener('abort', destroy, { once: true });
@@ -160,6 +161,7 @@ export class BubblewrapSandbox implements Sandbox {
         join(control, scriptName(number)),
         writeScript(number, command.command, command.environment ?? {}),
       );
+      void status.begun.then(() => this.#parts.pipes.removeScript(number));
       this.#parts.monitor.runScript(number);
       const end = await this.#awaitEnd(status, command);
       for (const output of Object.values(outputs)) output.drain();

@@ -37,6 +37,11 @@ export class NamedPipes {
     chmodSync(join(this.#folder, inputName(number)), 0o644); // the sandbox reads it
   }
 
+  /** Removes the script of a command that the shell has read, because every process of the sandbox could read its variables. */
+  removeScript(number: number): void {
+    rmSync(join(this.#folder, scriptName(number)), { force: true });
+  }
+
   /** Removes the pipes and the script of a command. Processes that have a pipe open keep it. */
   remove(number: number): void {
     const names = [...Object.values(pipeNames(number)), scriptName(number), inputName(number)];
