@@ -15,6 +15,8 @@ export interface Draft {
   readonly adapted: Set<string>;
   /** Stop texts that the server does not get, so that the gateway applies them. */
   appliedStops?: readonly string[];
+  /** Name of a tool at the server → name of the client, for a wire whose reader does not translate names. */
+  names?: Map<string, string>;
   /** Tool of the client → property at the server → property of the client, where the names differ. */
   properties?: Map<string, ReadonlyMap<string, string>>;
   /** Whether the wire writes the fields of its own format that a client of that format has sent. */
@@ -118,11 +120,13 @@ export function dropRest(draft: Draft, request: object, written: ReadonlySet<str
 }
 
 /** Returns the changes that a draft made to fit its request to the server. */
-export const listChanges = ({ adapted, appliedStops: stops, properties }: Draft) =>
-  ({
+export function listChanges({ adapted, appliedStops: stops, properties, names }: Draft) {
+  const restore = { ...(stops && { stops }), ...(properties && { properties }), ...(names && { names }) };
+  return {
     ...(adapted.size > 0 && { adapted: [...adapted] }),
-    ...((stops || properties) && { restore: { ...(stops && { stops }), ...(properties && { properties }) } }),
-  }) satisfies Partial<UpstreamRequest>;
+    ...(Object.keys(restore).length > 0 && { restore }),
+  } satisfies Partial<UpstreamRequest>;
+}
 
 export const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 

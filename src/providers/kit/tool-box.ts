@@ -165,7 +165,7 @@ function flattenFunction(
   const description = describe(group, tool.description);
   if (description) flat.description = description;
   if (tool.parameters) flat.parameters = tool.parameters;
-  if (tool.strict !== null && tool.strict !== undefined) flat.strict = tool.strict;
+  if (tool.strict === true) flat.strict = true; // false is the default of every other format
   return flat;
 }
 

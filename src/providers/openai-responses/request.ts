@@ -1,7 +1,9 @@
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
+import { listChanges } from '../kit/draft.ts';
 import { type Dialect, readDialect } from './dialect.ts';
 import { writeReasoning } from './effort.ts';
+import { fitBody, type ResponsesBody, type ResponsesDraft } from './fit.ts';
 import { writeInput, writePart } from './input.ts';
 import { listAbilities, listLacking, writeToolChoice, writeTools } from './tools.ts';
 
@@ -36,7 +38,7 @@ const carried = [
 const gatewayFields = ['cache_control', 'image_config', 'modalities', 'top_k'] as const;
 
 /** Fields that the upstream does not support. Excludes fields that the gateway itself reads (`models`, `trace`, …). */
-const placeless = ['logit_bias', 'min_p', 'prediction', 'repetition_penalty', 'seed', 'stop', 'top_a'] as const;
+const placeless = ['logit_bias', 'min_p', 'prediction', 'repetition_penalty', 'seed', 'top_a'] as const;
 
 const logprobs = 'message.output_text.logprobs';
 const sealed = 'reasoning.encrypted_content';
@@ -50,6 +52,7 @@ const sealed = 'reasoning.encrypted_content';
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
   const dropped: string[] = [];
+  const draft: ResponsesDraft = { target, dialect, format: 'responses', dropped, adapted: new Set() };
   const { input, tools: toolsOfItems, effort } = writeInput(request.input, dialect, dropped);
   const body: Record<string, unknown> = { model: target.upstreamModel, input, stream: target.stream, store: false };
   for (const field of carried) {
@@ -89,9 +92,14 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     delete body[field];
     dropped.push(field);
   }
+  if (request.stop && request.stop.length > 0) {
+    draft.appliedStops = request.stop; // the protocol has no place for them
+    draft.adapted.add('stop');
+  }
+  fitBody(draft, body as ResponsesBody); // written above
   const readerContext: ReaderContext = { reasoningFormat: dialect.reasoning_format };
   if (dialect.gateway) readerContext.keepsFormat = true;
-  return { path: '/responses', body, dropped, readerContext };
+  return { path: '/responses', body, dropped, ...listChanges(draft), readerContext };
 }
 
 /** Lists the extra output that the caller requests, or that the response needs. */

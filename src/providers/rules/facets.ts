@@ -38,6 +38,7 @@ const fieldRule = Type.Object(
     min: Type.Optional(Type.Number({ description: 'Smaller numbers become this one.' })),
     max: Type.Optional(Type.Number({ description: 'Larger numbers become this one.' })),
     values: Type.Optional(Type.Array(scalar, { description: 'Every other value is dropped and reported.' })),
+    without: Type.Optional(Type.Array(scalar, { description: 'Entries of a list that are dropped.' })),
     when: Type.Optional(condition),
   },
   { additionalProperties: false },

@@ -33,7 +33,17 @@ const user = { type: 'message', role: 'user', content: 'Hello' } as const;
 const named = ruleCases.map((each): [string, (typeof ruleCases)[number]] => [[each.rules].flat().join(', '), each]);
 
 describe('a request is fitted', () => {
-  it.each(named)('to %s', (_, { rules, request, body, without = [], dropped = [], error, stream = false }) => {
+  it.each(named)('to %s', (_, {
+    rules,
+    request,
+    body,
+    effort,
+    limit,
+    without = [],
+    dropped = [],
+    error,
+    stream = false,
+  }) => {
     const [first] = [rules].flat();
     const set = byId.get(first!);
     if (!set) throw new Error(`There is no rule ${first}.`);
@@ -62,6 +72,10 @@ describe('a request is fitted', () => {
       }
       const written = write();
       if (body) expect(written.body).toMatchObject(body);
+      const { reasoning, ...fields } = written.body as { reasoning?: { effort?: string } } & Record<string, unknown>;
+      if (effort !== undefined) expect(reasoning?.effort ?? fields['reasoning_effort']).toBe(effort);
+      const limits = [fields['max_output_tokens'], fields['max_completion_tokens'], fields['max_tokens']];
+      if (limit !== undefined) expect(limits).toContain(limit);
       for (const field of without) expect(written.body).not.toHaveProperty(field);
       for (const name of dropped) expect(written.dropped).toContainEqual(expect.stringContaining(name));
     }

@@ -46,8 +46,9 @@ interface FunctionShape {
   strict?: boolean | null;
 }
 
-function readShape({ parameters, ...shape }: FunctionShape) {
-  return { ...shape, parameters: parameters ?? null };
+/** A function is not strict unless it says so. In the Responses format, it would be. */
+function readShape({ parameters, strict, ...shape }: FunctionShape) {
+  return { ...shape, parameters: parameters ?? null, strict: strict ?? false };
 }
 
 const readFunction = (shape: FunctionShape): Tool => ({ type: 'function', ...readShape(shape) });

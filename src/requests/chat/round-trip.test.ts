@@ -162,7 +162,7 @@ const tools = fc.record(
             name: fc.stringMatching(/^[a-z_]{1,8}$/),
             description: text,
             parameters: fc.constant({ type: 'object', properties: {} }),
-            strict: fc.boolean(),
+            strict: fc.constant(true), // false is the default, which is not sent
           },
           { requiredKeys: ['name', 'parameters'] },
         ),

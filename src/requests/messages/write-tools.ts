@@ -107,7 +107,7 @@ function writeFunction(tool: AnyTool): WrittenTool {
   const { type: _, name, description, input_schema: parameters, strict, defer_loading: isDeferred, ...rest } = tool;
   const written: WrittenTool = { type: 'function', name, parameters };
   if (typeof description === 'string') written['description'] = description;
-  if (typeof strict === 'boolean') written['strict'] = strict;
+  written['strict'] = strict === true; // in the Responses format, a function is strict unless it says otherwise
   if (isDeferred === true) written['defer_loading'] = true;
   const kept = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
   if (kept.length > 0) written[NATIVE_FIELD] = Object.fromEntries(kept);

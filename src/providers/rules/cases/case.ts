@@ -7,6 +7,10 @@ export interface RuleCase {
   request: Partial<Omit<ResponseRequest, 'input'>> & { input?: ResponseRequest['input'] | string };
   /** What the body must match (`toMatchObject`). */
   body?: object;
+  /** The effort that the body of either format must have. */
+  effort?: string;
+  /** The limit of the output that the body of any format must have. */
+  limit?: number;
   /** Fields that the body must not have. */
   without?: readonly string[];
   /** What `dropped` must contain. */

@@ -1,3 +1,109 @@
+import { expect } from 'vitest';
+import type { ResponseRequest } from '../../../domain/request.ts';
 import type { RuleCase } from './case.ts';
 
-export const openaiCases: RuleCase[] = [{ rules: 'gpt-5/stop', request: { stop: ['END'] }, without: ['stop'] }];
+const user = { type: 'message', role: 'user', content: 'Hi' } as const;
+const call = { type: 'function_call', call_id: 'c'.repeat(70), name: 'f', arguments: '{}' } as const;
+const output = { type: 'function_call_output', call_id: 'c'.repeat(70), output: 'x' } as const;
+const tool = (name: string, more: object = {}): NonNullable<ResponseRequest['tools']>[number] => ({
+  type: 'function',
+  name,
+  parameters: { type: 'object', properties: {} },
+  ...more,
+});
+const long = 'n'.repeat(80);
+const shortened = expect.stringMatching(/^n{55}_[0-9a-f]{8}$/);
+const json: Pick<ResponseRequest, 'text'> = { text: { format: { type: 'json_object' } } };
+const many = Array.from({ length: 129 }, (_, index) => tool(`f${index}`));
+const stop = ['a', 'b', 'c', 'd', 'e'];
+
+export const openaiCases: RuleCase[] = [
+  { rules: 'chat/cache-retention', request: { prompt_cache_retention: '24h' }, without: ['prompt_cache_retention'] },
+  {
+    rules: 'openai/cache-retention',
+    request: { prompt_cache_retention: '24h' },
+    body: { prompt_cache_retention: '24h' },
+  },
+  { rules: 'chat/names', request: { tools: [tool(long)] }, body: { tools: [{ function: { name: shortened } }] } },
+  {
+    rules: 'chat/schema-properties',
+    request: { tools: [tool('f', { parameters: { type: 'object' } })] },
+    body: { tools: [{ function: { parameters: { type: 'object', properties: {} } } }] },
+  },
+  {
+    rules: 'chat/message-names',
+    request: { input: [{ type: 'message', role: 'user', content: 'Hi', name: 'Ada Lovelace' } as never] },
+    body: { messages: [{ name: 'Ada_Lovelace' }] },
+  },
+  {
+    rules: 'openai/descriptions',
+    request: { tools: [tool('f', { description: 'd'.repeat(2000) })] },
+    body: { tools: [{ function: { description: 'd'.repeat(1024) } }] },
+    dropped: ['tools.f.description'],
+  },
+  { rules: 'openai/tools', request: { tools: many }, error: /takes at most 128 tools/ },
+  { rules: 'responses/tools', request: { tools: many }, error: /takes at most 128 tools/ },
+  { rules: 'openai/stops', request: { stop }, body: { stop: ['a', 'b', 'c', 'd'] } },
+  { rules: 'openai/json-word', request: json, body: { messages: [{ content: expect.stringContaining('JSON') }, {}] } },
+  { rules: 'responses/json-word', request: json, body: { input: [{ content: expect.stringContaining('JSON') }, {}] } },
+  {
+    rules: 'responses/call-ids',
+    request: { input: [user, call, output] },
+    body: { input: [{}, { call_id: expect.stringMatching(/^.{24}$/) }, { call_id: expect.stringMatching(/^.{24}$/) }] },
+  },
+  { rules: 'responses/output', request: { max_output_tokens: 1 }, body: { max_output_tokens: 16 } },
+  {
+    rules: 'responses/tool-settings',
+    request: { parallel_tool_calls: true, tool_choice: 'auto' },
+    without: ['parallel_tool_calls', 'tool_choice'],
+  },
+  { rules: 'responses/names', request: { tools: [tool(long)] }, body: { tools: [{ name: shortened }] } },
+  {
+    rules: 'responses/schema-properties',
+    request: { tools: [tool('f', { parameters: { type: 'object' } })] },
+    body: { tools: [{ parameters: { type: 'object', properties: {} } }] },
+  },
+  { rules: 'gpt-5/sampling', request: { temperature: 0, top_p: 0.5 }, without: ['temperature', 'top_p'] },
+  {
+    rules: 'gpt-5-1/sampling',
+    request: { temperature: 0, reasoning: { effort: 'low' } },
+    without: ['temperature'],
+    dropped: ['temperature'],
+  },
+  { rules: 'gpt-5-1/sampling', request: { temperature: 0 }, body: { temperature: 0 } },
+  { rules: 'gpt-5/stop', request: { stop: ['END'] }, without: ['stop'] },
+  {
+    rules: 'gpt-5/penalties',
+    request: { frequency_penalty: 1, presence_penalty: 1, logit_bias: { 5: 1 } },
+    without: ['frequency_penalty', 'presence_penalty', 'logit_bias'],
+  },
+  { rules: 'gpt-5/logprobs', request: { logprobs: true, top_logprobs: 2 }, without: ['logprobs', 'top_logprobs'] },
+  { rules: 'o-series/efforts', request: { reasoning: { effort: 'xhigh' } }, effort: 'high' },
+  {
+    rules: 'o-series/parallel',
+    request: { tools: [tool('f')], parallel_tool_calls: true },
+    without: ['parallel_tool_calls'],
+  },
+  { rules: 'gpt-5/efforts', request: { reasoning: { effort: 'none' } }, effort: 'minimal' },
+  { rules: 'gpt-5/output', request: { max_output_tokens: 200_000 }, limit: 128_000 },
+  { rules: 'gpt-5-1/efforts', request: { reasoning: { effort: 'minimal' } }, effort: 'none' },
+  { rules: 'gpt-5-2/efforts', request: { reasoning: { effort: 'xhigh' } }, effort: 'xhigh' },
+  {
+    rules: 'gpt-5-4/effort-and-tools',
+    request: { tools: [tool('f')], reasoning: { effort: 'high' } },
+    body: { reasoning_effort: 'none' },
+  },
+  { rules: 'gpt-4/reasoning', request: { reasoning: { effort: 'low' } }, without: ['reasoning_effort'] },
+  { rules: 'gpt-4/verbosity', request: { text: { verbosity: 'low' } }, without: ['verbosity'] },
+  {
+    rules: 'gpt-4-responses/reasoning',
+    request: { reasoning: { effort: 'low', summary: 'auto' } },
+    without: ['reasoning'],
+    dropped: ['reasoning'],
+  },
+  { rules: 'gpt-4-responses/verbosity', request: { text: { verbosity: 'low' } }, without: ['text'] },
+  { rules: 'gpt-4-responses/sealed', request: { include: ['reasoning.encrypted_content'] }, without: ['include'] },
+  { rules: 'gpt-4o/output', request: { max_output_tokens: 32_000 }, limit: 16_384 },
+  { rules: 'gpt-4-1/output', request: { max_output_tokens: 64_000 }, limit: 32_768 },
+  { rules: 'gpt-3-5/output', request: { max_output_tokens: 64_000 }, limit: 4096 },
+];

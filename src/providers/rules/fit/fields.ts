@@ -37,12 +37,20 @@ export function fitFields(
   notes: FitNotes,
   nameOf: (field: string) => string = (field) => field,
 ): void {
-  for (const field in rules) {
-    if (!(field in body)) continue;
-    const given = rules[field]!;
+  for (const path in rules) {
+    const dot = path.indexOf('.');
+    const field = dot === -1 ? path : path.slice(dot + 1);
+    const outer = dot === -1 ? body : body[path.slice(0, dot)];
+    if (typeof outer !== 'object' || outer === null || !(field in outer)) continue;
+    // An inner object may be the client's own, which other attempts use.
+    const holder: Record<string, unknown> = dot === -1 ? body : { ...outer };
+    const given = rules[path]!;
     for (const rule of Array.isArray(given) ? given : [given]) {
-      if (field in body && holds(rule.when, situation)) fitField(body, field, rule, notes, nameOf);
+      if (field in holder && holds(rule.when, situation)) fitField(holder, field, rule, notes, () => nameOf(path));
     }
+    if (dot === -1) continue;
+    if (Object.keys(holder).length > 0) body[path.slice(0, dot)] = holder;
+    else delete body[path.slice(0, dot)];
   }
 }
 
@@ -59,6 +67,11 @@ function fitField(
     delete body[field];
     notes.dropped.push(nameOf(field));
     return;
+  }
+  if (rule.without && Array.isArray(value)) {
+    const kept = value.filter((entry) => !rule.without!.includes(entry));
+    if (kept.length === 0) delete body[field];
+    else body[field] = kept;
   }
   if (typeof value === 'number') {
     const bounded = Math.min(Math.max(value, rule.min ?? value), rule.max ?? Number.POSITIVE_INFINITY);

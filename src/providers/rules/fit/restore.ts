@@ -1,4 +1,12 @@
-import type { Chunk, ToolCallArgumentsChunk } from '../../../domain/chunks.ts';
+import type {
+  Chunk,
+  ItemDoneChunk,
+  ItemKey,
+  PartDoneChunk,
+  TextChunk,
+  ToolCallArgumentsChunk,
+} from '../../../domain/chunks.ts';
+import type { OutputItem } from '../../../domain/items.ts';
 import { parseObject } from '../../../domain/parse-object.ts';
 import type { TextWire } from '../../text-wire.ts';
 import type { Reader } from '../../wire.ts';
@@ -7,7 +15,9 @@ import type { Reader } from '../../wire.ts';
 export interface Restore {
   /** Texts that end the output, which the server did not get. */
   readonly stops?: readonly string[];
-  /** Name of the tool at the server → name of the property there → name of the client. */
+  /** Name of a tool at the server → name of the client, for items of a native wire. */
+  readonly names?: ReadonlyMap<string, string>;
+  /** Name of the tool of the client → name of a property at the server → name of the client. */
   readonly properties?: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
@@ -40,6 +50,11 @@ class RestoringPass {
   /** Text that may be the beginning of a stop text. */
   private held = '';
   private isStopped = false;
+  /** The text of the part in progress that was passed on, and the item that has it. */
+  private shown = '';
+  private key: ItemKey | undefined;
+  private endedParts = false;
+  private isEnded = false;
   /** Call id → its tool and its arguments so far, for tools with other property names. */
   private readonly calls = new Map<string, { names: ReadonlyMap<string, string>; chunk?: ToolCallArgumentsChunk }>();
   keptLength = 0;
@@ -59,8 +74,20 @@ class RestoringPass {
     switch (chunk.type) {
       case 'text':
         if (this.stops.length === 0) break;
-        this.addText(chunk.delta, out);
+        this.addText(chunk, out);
         return;
+      case 'part_done':
+        if (this.stops.length === 0 || chunk.part.type !== 'output_text') break;
+        this.endPart(chunk, out);
+        return;
+      case 'item':
+      case 'item_done': {
+        const item = this.renameItem(chunk.item);
+        if (this.stops.length === 0 || chunk.type === 'item') {
+          if (!this.isStopped) out.push({ ...chunk, item });
+        } else this.endItem({ ...chunk, item }, out);
+        return;
+      }
       case 'tool_call': {
         const names = this.restore.properties?.get(chunk.name);
         if (names) this.calls.set(chunk.callId, { names });
@@ -74,7 +101,7 @@ class RestoringPass {
         return;
       }
       case 'finish':
-        if (this.held !== '' && !this.isStopped) out.push({ type: 'text', delta: this.held });
+        this.flush(out);
         for (const { names, chunk: held } of this.calls.values()) {
           if (held) out.push({ ...held, delta: renameProperties(held.delta, names) });
         }
@@ -86,20 +113,77 @@ class RestoringPass {
   }
 
   /** Passes text up to the first stop text. What may be the beginning of one waits for more. */
-  private addText(delta: string, out: Chunk[]): void {
+  private addText(chunk: TextChunk, out: Chunk[]): void {
     if (this.isStopped) return;
-    const text = this.held + delta;
-    const ends = this.stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
-    if (ends.length > 0) {
+    const text = this.held + chunk.delta;
+    this.key = chunk.key;
+    const end = this.findStop(text);
+    if (end !== -1) {
       this.isStopped = true;
+      this.show(text.slice(0, end), out);
       this.held = '';
-      const shown = text.slice(0, Math.min(...ends));
-      if (shown !== '') out.push({ type: 'text', delta: shown });
       return;
     }
     const kept = Math.max(...this.stops.map((stop) => overlap(text, stop)));
     this.held = text.slice(text.length - kept);
-    if (text.length > kept) out.push({ type: 'text', delta: text.slice(0, text.length - kept) });
+    this.show(text.slice(0, text.length - kept), out);
+  }
+
+  private show(delta: string, out: Chunk[]): void {
+    if (delta === '') return;
+    this.shown += delta;
+    out.push(this.key === undefined ? { type: 'text', delta } : { type: 'text', delta, key: this.key });
+  }
+
+  /** Passes the text that waits, because no more follows. */
+  private flush(out: Chunk[]): void {
+    if (!this.isStopped) this.show(this.held, out);
+    this.held = '';
+  }
+
+  private findStop(text: string): number {
+    const ends = this.stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
+    return ends.length === 0 ? -1 : Math.min(...ends);
+  }
+
+  /** Ends a part of a native item with the text that was shown. */
+  private endPart(chunk: PartDoneChunk, out: Chunk[]): void {
+    if (this.isStopped && this.endedParts) return;
+    this.flush(out);
+    const text = String(chunk.part['text'] ?? '');
+    const end = this.isStopped ? -1 : this.findStop(text);
+    if (end !== -1) this.isStopped = true;
+    const kept = this.shown !== '' ? this.shown : end === -1 ? text : text.slice(0, end);
+    out.push(this.isStopped ? { ...chunk, part: { ...chunk.part, text: kept } } : chunk);
+    if (this.isStopped) this.endedParts = true;
+    else this.shown = '';
+  }
+
+  /** Ends a native item: a message has its text up to the stop text, and nothing follows it. */
+  private endItem(chunk: ItemDoneChunk, out: Chunk[]): void {
+    if (this.isEnded) return;
+    const { item } = chunk;
+    const content = item['content'];
+    if (item.type !== 'message' || !Array.isArray(content)) {
+      if (!this.isStopped) out.push(chunk);
+      return;
+    }
+    const kept: unknown[] = [];
+    for (const part of content as { type?: string; text?: unknown }[]) {
+      const text = typeof part.text === 'string' && part.type === 'output_text' ? part.text : undefined;
+      const end = text === undefined ? -1 : this.findStop(text);
+      kept.push(end === -1 ? part : { ...part, text: text!.slice(0, end), annotations: [] });
+      if (end === -1) continue;
+      this.isStopped = true;
+      this.isEnded = true;
+      break;
+    }
+    out.push(this.isEnded ? { ...chunk, item: { ...item, content: kept } } : chunk);
+  }
+
+  private renameItem(item: OutputItem): OutputItem {
+    const name = this.restore.names?.get(String(item['name']));
+    return name === undefined ? item : { ...item, name };
   }
 }
 
