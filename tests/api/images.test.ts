@@ -266,7 +266,7 @@ describe('an invalid body', () => {
     [{ size: '1024x1024', resolution: '1K' }],
     [{ size: '1K', resolution: '1K' }],
     [{ size: '2K', aspect_ratio: '16:9' }],
-    [{ background: 'transparent' }],
+    [{ background: 'opaque' }],
     [{ provider: { only: null, order: null, ignore: null, sort: null, allow_fallbacks: null } }],
   ])('%j is valid', async (more) => {
     expect((await draw(gateway, { output_format: undefined, ...more })).status).toBe(200);

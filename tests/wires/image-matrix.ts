@@ -43,7 +43,7 @@ export const imageRows: readonly ImageRow[] = [
   { name: '`output_format: webp`', request: { output_format: 'webp' } },
   { name: '`output_format: svg`', request: { output_format: 'svg' } },
   { name: '`output_compression`, with JPEG', request: { output_format: 'jpeg', output_compression: 50 } },
-  { name: '`background: transparent`', request: { background: 'transparent' } },
+  { name: '`background: transparent`, with PNG', request: { background: 'transparent', output_format: 'png' } },
   { name: 'one reference', request: { input_references: [url] } },
   { name: 'three references', request: { input_references: [url, url, url] } },
   { name: '`seed`', request: { seed: 7 } },

@@ -140,17 +140,9 @@ class Fit {
     );
   }
 
-  /**
-   * Without a requested format, chooses one only for a transparent background, if the endpoint's default format does
-   * not support transparency.
-   */
-  format({ output_format: asked, background }: ImageRequest): ImageFormat | undefined {
+  format({ output_format: asked }: ImageRequest): ImageFormat | undefined {
+    if (asked === undefined) return undefined;
     const values = listOf(this.can.output_format) as readonly ImageFormat[] | undefined; // see `quality`
-    if (asked === undefined) {
-      const usual = values?.[0];
-      if (background !== 'transparent' || usual === undefined || usual === 'png' || usual === 'webp') return undefined;
-      return values!.find((value) => value === 'png' || value === 'webp');
-    }
     if (!values) return this.leaveOut('output_format');
     if (values.includes(asked)) return asked;
     this.change('output_format', asked, values.length === 0 ? 'its own' : values.join(' or '));

@@ -33,11 +33,9 @@ export function checkImageBody(body: unknown): Report {
 function checkTogether(body: ImageBody, report: Report): void {
   checkSize(body, report);
   const { background, output_format: format, input_references: references = [] } = body;
-  if (background === 'transparent' && format !== undefined && format !== 'png' && format !== 'webp') {
-    report.add(
-      'background',
-      `is "transparent", which \`output_format\` must be "png" or "webp" for; it is ${show(format)}`,
-    );
+  if (background === 'transparent' && format !== 'png' && format !== 'webp') {
+    const given = format === undefined ? 'missing' : show(format);
+    report.add('background', `is "transparent", which \`output_format\` must be "png" or "webp" for; it is ${given}`);
   }
   for (const [index, { image_url: image }] of references.entries()) {
     if (/^data:/i.test(image.url)) continue;

@@ -122,6 +122,8 @@ function readHosted(
   const settings = Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== null && value !== undefined && value !== 'auto'),
   );
+  // The tool of the vendor makes PNG by default. An image without a background needs the format by name.
+  if (settings['background'] === 'transparent') settings['output_format'] ??= 'png';
   const models = typeof model === 'string' ? [model, `openai/${model}`] : [undefined];
   for (const name of models) {
     const parameters = name === undefined ? settings : { ...settings, model: name };
