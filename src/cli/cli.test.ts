@@ -715,8 +715,13 @@ providers:
   it('contacts each provider with each key if --probe is set, and shows no key', async () => {
     const [good, bad] = [createKeyText('inference'), createKeyText('inference')];
     const upstream = createServer((request, response) => {
-      response.statusCode =
-        request.url !== '/v1/models' ? 404 : request.headers.authorization === `Bearer ${good}` ? 200 : 401;
+      const isGood = request.headers.authorization === `Bearer ${good}`;
+      const known: Record<string, number> = {
+        '/v1/models': isGood ? 200 : 401,
+        '/public/models': 200, // lists models for any key
+        '/public/chat/completions': isGood ? 400 : 401,
+      };
+      response.statusCode = known[request.url ?? ''] ?? 404;
       response.end('{}');
     }).listen(0, '127.0.0.1');
     await once(upstream, 'listening');
@@ -726,6 +731,7 @@ providers:
       `server: { port: 0 }
 providers:
   - { id: up, wire: openai-chat, base_url: "http://127.0.0.1:${port}/v1", api_key: ["${good}", "${bad}"], models: [{ model: "up/*" }] }
+  - { id: open, wire: openai-chat, base_url: "http://127.0.0.1:${port}/public", api_key: ["${good}", "${bad}"], models: [{ model: "open/*" }] }
   - { id: bare, wire: openai-chat, base_url: "http://127.0.0.1:${port}", models: [{ model: "bare/*" }] }
   - { id: down, wire: openai-chat, base_url: "http://127.0.0.1:1/v1", models: [{ model: "down/*" }] }
 `,
@@ -738,6 +744,8 @@ providers:
     expect(asked.code).toBe(1);
     expect(asked.stdout).toMatch(/^ok +up +key 1 of 2: responds in \d+ ms$/m);
     expect(asked.stdout).toMatch(/^fail +up +key 2 of 2: rejects the key \(401\)\n +-> Put a valid key/m);
+    expect(asked.stdout).toMatch(/^ok +open +key 1 of 2: responds in \d+ ms$/m);
+    expect(asked.stdout).toMatch(/^fail +open +key 2 of 2: rejects the key \(401\)\n +-> Put a valid key/m);
     expect(asked.stdout).toMatch(/^ok +bare +responds in \d+ ms, and has no list of models \(404\)/m);
     expect(asked.stdout).toMatch(/^fail +down +does not respond \(.*\)$/m);
     expect(asked.stdout).not.toContain('sk-rt');

@@ -72,7 +72,7 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   contentGuardrails: InputFilterParts;
   /** The operator's plugins. */
   modules: readonly Plugin[];
-  telemetry: Pick<Telemetry, 'observe'>;
+  telemetry: Pick<Telemetry, 'observe' | 'rejectedKeys'>;
   log: WriteLog;
   /** Server tools of the operator. */
   addedTools: readonly ServerTool[];
@@ -101,7 +101,11 @@ export function assemblePipelines(
   const callService = createCallService();
   const tokenCounter = new TokenCounter();
   const { spending } = accounts;
-  const findSearchEngine = findSearchEngines(config, callService, log);
+  const { rejectedKeys } = telemetry;
+  const findSearchEngine = findSearchEngines(config, callService, (engine, driver, error) => {
+    if (rejectedKeys.noteService(`search ${engine}`, error)) return;
+    log('web search failed', { engine, driver, reason: error.reason, status: error.status });
+  });
   const media = (): MediaSource => {
     const { fetch, request_bytes, request_urls } = config().outbound;
     return {
@@ -121,7 +125,7 @@ export function assemblePipelines(
     findUnknownProviders: ({ request, caller }: Run | ImageRun | EmbeddingRun | RerankRun) =>
       findUnknownNames(request.provider, models().catalog.endpoints, caller.workspaceId),
   };
-  const filePorts = createFilePorts({ config, log, call: callService, media });
+  const filePorts = createFilePorts({ config, log, rejectedKeys, call: callService, media });
   const readPage = createPageReader({
     outbound,
     extractFile: filePorts.extractFile,
@@ -131,7 +135,7 @@ export function assemblePipelines(
     const { files, plugins } = config();
     return { maxFiles: plugins.file_parser.max_files, maxBytes: files.request_bytes };
   });
-  const moderation = createModerationPort({ config, call: callService, pipeline: () => pipeline, log });
+  const moderation = createModerationPort({ config, call: callService, pipeline: () => pipeline, log, rejectedKeys });
   const fusion = createFusionPorts({
     routingContext,
     findSearchEngine,
@@ -184,7 +188,7 @@ export function assemblePipelines(
     tools: createServerTools({
       tools,
       openMcp: createOpenMcp(
-        resources.use(createMcp({ config, servers: () => models().mcpServers, outbound, version, log })),
+        resources.use(createMcp({ config, servers: () => models().mcpServers, outbound, version, log, rejectedKeys })),
       ),
       ownsMcp: (label) => models().mcpServers.has(label),
       charge: (run, planned) => beginCharge(pipeline, run, planned),

@@ -134,7 +134,9 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   }
   const canRecord = () => ledger.accepting;
   const onFailure = (error: GatewayError, request: FailedRequest): void => {
-    const level = error.kind === 'internal' ? 'error' : 'warn';
+    // The line `provider key rejected` reports a rejected key once.
+    const isReported = error.kind === 'upstream_key_rejected';
+    const level = error.kind === 'internal' ? 'error' : isReported ? 'debug' : 'warn';
     parts.log('request failed', { ...request, ...describeFailure(error) }, level);
   };
   const droppedFieldsLog = new DroppedFieldsLog(parts.log);

@@ -4,6 +4,7 @@ import { type CallService, ServiceError } from '../domain/service.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
 import type { MediaSource } from '../pipeline/attempts/inline-urls.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { FileExtractor } from '../plugins/file-parser/file-extractor.ts';
 import type { FilePorts } from '../plugins/file-parser/file-reading.ts';
 import { readWithOcr } from '../plugins/file-parser/mistral-ocr.ts';
@@ -13,10 +14,17 @@ export interface FilePartsOf {
   media: () => MediaSource;
   call: CallService;
   log: WriteLog;
+  rejectedKeys: Telemetry['rejectedKeys'];
 }
 
 /** Creates the ports of the plugin `file-parser`: worker threads, the fetches of URLs, the OCR service. */
-export function createFilePorts({ config, media, call, log }: FilePartsOf): Omit<FilePorts, 'charge' | 'reserveInput'> {
+export function createFilePorts({
+  config,
+  media,
+  call,
+  log,
+  rejectedKeys,
+}: FilePartsOf): Omit<FilePorts, 'charge' | 'reserveInput'> {
   const settings = () => config().plugins.file_parser;
   const extractor = new FileExtractor(
     () => {
@@ -53,7 +61,9 @@ export function createFilePorts({ config, media, call, log }: FilePartsOf): Omit
         pageNanoUsd: nanoUsdOf(price),
         read: (pdf, signal) =>
           readWithOcr(call, { url, apiKey, model, timeoutMs }, pdf, signal).catch((error: unknown) => {
-            if (error instanceof ServiceError) log('ocr failed', { reason: error.reason, status: error.status });
+            if (error instanceof ServiceError && !rejectedKeys.noteService('ocr', error)) {
+              log('ocr failed', { reason: error.reason, status: error.status });
+            }
             throw error;
           }),
       };

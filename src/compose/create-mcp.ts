@@ -4,6 +4,7 @@ import { createMcpClient } from '../platform/mcp/mcp-client.ts';
 import { createServiceExchange } from '../platform/outbound/exchange.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 
 export interface McpParts {
   config: () => Config;
@@ -12,13 +13,21 @@ export interface McpParts {
   outbound: Outbound;
   version: string;
   log: WriteLog;
+  rejectedKeys: Telemetry['rejectedKeys'];
 }
 
 /** Maximum time for a connection to a server of the operator. */
 const CONNECT_MS = 5000;
 
 /** Creates the access to MCP servers. Close it at shutdown: it ends the processes of servers. */
-export function createMcp({ config, servers, outbound, version, log }: McpParts): McpAccess & AsyncDisposable {
+export function createMcp({
+  config,
+  servers,
+  outbound,
+  version,
+  log,
+  rejectedKeys,
+}: McpParts): McpAccess & AsyncDisposable {
   const client = createMcpClient({
     settings() {
       const { max_bytes, connect_ms, max_sessions, idle_ms, parallel } = config().mcp;
@@ -45,7 +54,11 @@ export function createMcp({ config, servers, outbound, version, log }: McpParts)
       const callerServers = caller_servers && outbound.fetch;
       return { callerServers, maxServers: max_servers, maxTools: max_tools, timeoutMs: timeout_ms };
     },
-    report: (failure) => log('mcp server failed', failure),
+    report(failure) {
+      const { server, fault, code } = failure;
+      const rejectsKey = fault === 'http' && (code === 401 || code === 403);
+      if (!rejectedKeys.noteService(`mcp ${server}`, { status: code, rejectsKey })) log('mcp server failed', failure);
+    },
     [Symbol.asyncDispose]: () => client.close(),
   };
 }

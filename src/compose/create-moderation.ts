@@ -5,6 +5,7 @@ import { requestJson } from '../pipeline/request-json.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
 import type { RunBase } from '../pipeline/run/run.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { readClassification, writeClassifierRequest } from '../plugins/moderation/classifier-request.ts';
 import type { ModerationEngine, ModerationSettings } from '../plugins/moderation/index.ts';
 import { judgeWithService } from '../plugins/moderation/judge-with-service.ts';
@@ -14,6 +15,7 @@ export interface ModerationParts {
   call: CallService;
   pipeline: () => ResponsePipeline;
   log: WriteLog;
+  rejectedKeys: Telemetry['rejectedKeys'];
 }
 
 type Settings = Config['plugins']['moderation'];
@@ -22,14 +24,20 @@ type Settings = Config['plugins']['moderation'];
 const MAX_PIECES = 8;
 
 /** Returns a function that finds the engine of the current configuration. */
-export function createModerationPort({ config, call, pipeline, log }: ModerationParts): () => ModerationSettings {
+export function createModerationPort({
+  config,
+  call,
+  pipeline,
+  log,
+  rejectedKeys,
+}: ModerationParts): () => ModerationSettings {
   let known: Settings | undefined;
   let engine: ModerationEngine | undefined;
   return () => {
     const { moderation } = config().plugins;
     if (moderation !== known) {
       const opened = openService(moderation, call) ?? openClassifier(moderation, pipeline);
-      engine = opened && withLog(opened, log);
+      engine = opened && withLog(opened, { log, rejectedKeys });
       known = moderation;
     }
     return { engine, isRequired: moderation.required };
@@ -70,12 +78,16 @@ function openClassifier(
   };
 }
 
-const withLog = ({ name, judge }: ModerationEngine, log: WriteLog): ModerationEngine => ({
+const withLog = (
+  { name, judge }: ModerationEngine,
+  { log, rejectedKeys }: Pick<ModerationParts, 'log' | 'rejectedKeys'>,
+): ModerationEngine => ({
   name,
   judge: (content, run) =>
     judge(content, run).catch((error: unknown) => {
       if (error instanceof ModerationFailure) {
         const { cause, message } = error;
+        if (cause instanceof ServiceError && rejectedKeys.noteService('moderation', cause)) throw error;
         const { reason, status } = cause instanceof ServiceError ? cause : { reason: message, status: undefined };
         log('moderation failed', { generation_id: run.generationId, engine: name, reason, status });
       }

@@ -7,19 +7,21 @@ import {
   type WebSearchEngine,
 } from '../domain/web-search.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
-import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { searchDrivers } from '../tools/web-search/engines/index.ts';
 import { searchWeb } from '../tools/web-search/search-web.ts';
 
 type Engines = Config['tools']['web_search']['engines'];
 
+/** Logs a failed search. */
+export type ReportSearch = (engine: SearchEngineName, driver: string, error: ServiceError) => void;
+
 /** Finds the search engines of the current configuration. */
-export function findSearchEngines(config: () => Config, call: CallService, log: WriteLog): FindSearchEngine {
+export function findSearchEngines(config: () => Config, call: CallService, report: ReportSearch): FindSearchEngine {
   let known: Engines | undefined;
   let engines = new Map<SearchEngineName, WebSearchEngine>();
   return (name) => {
     const now = config().tools.web_search.engines;
-    if (now !== known) engines = new Map(searchEngineNames.flatMap((each) => openEngine(each, now, call, log)));
+    if (now !== known) engines = new Map(searchEngineNames.flatMap((each) => openEngine(each, now, call, report)));
     known = now;
     return name === undefined ? engines.values().next().value : engines.get(name); // `exa` is the first name
   };
@@ -30,7 +32,7 @@ function openEngine(
   name: SearchEngineName,
   engines: Engines,
   call: CallService,
-  log: WriteLog,
+  report: ReportSearch,
 ): [SearchEngineName, WebSearchEngine][] {
   const settings = engines[name];
   if (!settings) return [];
@@ -51,10 +53,7 @@ function openEngine(
         priceNanoUsd: nanoUsdOf(price),
         search: (order, signal) =>
           searchWeb(call, engine, order, signal).catch((error: unknown) => {
-            if (error instanceof ServiceError) {
-              const { reason, status } = error;
-              log('web search failed', { engine: name, driver: driver.id, reason, status });
-            }
+            if (error instanceof ServiceError) report(name, driver.id, error);
             throw error;
           }),
       },

@@ -79,6 +79,11 @@ export const errorKinds = {
     errorType: 'provider_unavailable',
     says: 'The provider failed or returned invalid data.',
   },
+  upstream_key_rejected: {
+    status: 502,
+    errorType: 'provider_unavailable',
+    says: 'The provider rejects the key of the gateway, or the key is missing. The same request fails again.',
+  },
   upstream_path_missing: {
     status: 502,
     errorType: 'provider_unavailable',
@@ -108,6 +113,10 @@ export const errorKinds = {
 } as const satisfies Record<string, { status: number; errorType: string; says: string }>;
 
 export type ErrorKind = keyof typeof errorKinds;
+
+/** Whether the operator must correct the configuration of the provider before the same request can succeed. */
+export const isLastingFailure = ({ kind }: Pick<GatewayError, 'kind'>): boolean =>
+  kind === 'upstream_path_missing' || kind === 'upstream_key_rejected';
 
 /** The `error.code` of a failed response object: a closed list of the interface. */
 export function responseErrorCode(errorType: string): string {

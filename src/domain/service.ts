@@ -27,23 +27,32 @@ export type CallService = (request: ServiceRequest, limits: ServiceLimits) => Pr
 /** `status`: the service has rejected the request. `malformed`: the body is not what its API promises. */
 export type ServiceFailure = 'timeout' | 'unreachable' | 'interrupted' | 'too_large' | 'status' | 'malformed';
 
+export interface ServiceErrorOptions {
+  status?: number;
+  retryAfterSeconds?: number | undefined;
+  rejectsKey?: boolean;
+}
+
 /** A failed call of a service. The message never contains a secret, a path or text of the service. */
 export class ServiceError extends Error {
   readonly reason: ServiceFailure;
   /** HTTP status. Undefined: there was no response. */
   readonly status: number | undefined;
+  /** Whether the service rejects the key that the request has. */
+  readonly rejectsKey: boolean;
   /** The wait that the service requests. Undefined: it requests none. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
     message: string,
     reason: ServiceFailure,
-    { status, retryAfterSeconds }: { status?: number; retryAfterSeconds?: number | undefined } = {},
+    { status, retryAfterSeconds, rejectsKey = false }: ServiceErrorOptions = {},
   ) {
     super(message);
     this.name = 'ServiceError';
     this.reason = reason;
     this.status = status;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.rejectsKey = rejectsKey;
   }
 }

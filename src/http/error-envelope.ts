@@ -1,4 +1,4 @@
-import { type Availability, asGatewayError, GatewayError } from '../domain/errors.ts';
+import { type Availability, asGatewayError, GatewayError, isLastingFailure } from '../domain/errors.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { ErrorResponse } from './error-dialect.ts';
 
@@ -31,7 +31,7 @@ export function writeErrorEnvelope(
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   }
   // the OpenAI clients retry every 5xx unless this header forbids it
-  if (error.kind === 'upstream_path_missing' && !error.availability) headers['x-should-retry'] = 'false';
+  if (isLastingFailure(error) && !error.availability) headers['x-should-retry'] = 'false';
   if (error.rateLimit) {
     const { limit, remaining, resetAtMs } = error.rateLimit;
     headers['x-ratelimit-limit'] = String(limit);

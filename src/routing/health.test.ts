@@ -128,6 +128,7 @@ describe('a failure', () => {
   it.each(Object.keys(errorKinds) as ErrorKind[])('%s counts if it is a fault of the provider', (kind) => {
     const counted = [
       'upstream_failed',
+      'upstream_key_rejected',
       'upstream_path_missing',
       'upstream_timeout',
       'upstream_overloaded',

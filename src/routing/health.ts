@@ -63,6 +63,7 @@ const percentiles = Object.keys(shares) as Percentile[]; // the record names its
 export function isEndpointFault(error: Pick<GatewayError, 'kind' | 'isRegional'>): boolean {
   switch (error.kind) {
     case 'upstream_failed':
+    case 'upstream_key_rejected':
     case 'upstream_path_missing':
     case 'upstream_timeout':
     case 'upstream_overloaded':

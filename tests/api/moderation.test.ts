@@ -349,7 +349,8 @@ describe.each<Mode>(['buffered', 'streamed'])('the text of a file, %s', (mode) =
 
 describe.each<Mode>(['buffered', 'streamed'])('a service that cannot be trusted, %s', (mode) => {
   it.each<[string, Script]>([
-    ['fails', json({ error: { message: `Bad key ${apiKey}.` } }, { status: 401 })],
+    ['rejects the key', json({ error: { message: `Bad key ${apiKey}.` } }, { status: 401 })],
+    ['fails', json({ error: { message: `Bad key ${apiKey}.` } }, { status: 500 })],
     ['is down', resetBeforeHeaders()],
     ['is slow', stallBeforeHeaders()],
     ['sends a page', bytes('<html>', { headers: { 'content-type': 'text/html' } })],
@@ -358,7 +359,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a service that cannot be trusted,
     ['sends null', json(null)],
     ['sends another number of results', json({ results: [{ flagged: false }, { flagged: true }] })],
     ['does not decide', json({ results: [{ flagged: 'no', categories: {} }] })],
-  ])('lets the request pass if the service %s, and says so; or rejects it if it is required', async (_, script) => {
+  ])('lets the request pass if the service %s, and says so; or rejects it if it is required', async (trouble, script) => {
     service.always(script);
     await openService({ timeout_ms: 500 });
     const passed = await send({ model: 'a/free', plugins, input: 'poison' }, mode);
@@ -369,10 +370,11 @@ describe.each<Mode>(['buffered', 'streamed'])('a service that cannot be trusted,
 
     await openService({ timeout_ms: 500, required: true });
     const rejected = await send({ model: 'a/free', plugins, input: 'poison' }, mode);
-    expect(rejected).toMatchObject({ status: 503, toProviders: 0 });
+    const status = trouble === 'rejects the key' ? 502 : 503;
+    expect(rejected).toMatchObject({ status, toProviders: 0 });
     expect(rejected.error!.message).toMatch(/^The input could not be moderated, and this gateway requires it: /);
     expect(rejected.text).not.toContain(apiKey);
-    expect(await send({ model: 'a/strict', input: 'poison' })).toMatchObject({ status: 503, toProviders: 0 });
+    expect(await send({ model: 'a/strict', input: 'poison' })).toMatchObject({ status, toProviders: 0 });
     expect(await send({ model: 'a/both', input: 'poison' })).toMatchObject({ status: 200, toProviders: 1 });
   });
 });

@@ -237,6 +237,46 @@ describe('a failure of a provider', () => {
   });
 });
 
+describe('a rejected key', () => {
+  it('of a provider is one line for each key, and not one per request', async () => {
+    await start({});
+    upstream.always(echo(401, (message) => ({ error: { message } })));
+    for (const stream of [false, true, false]) {
+      expect(await (await gateway.post({ model: 'chat/m', input: 'hi', stream })).text()).toContain('rejects the key');
+    }
+    await gateway.post({ model: 'chat/m', models: ['simulator/echo'], input: 'hi' });
+    await gateway.end();
+    const line = { level: 50, msg: 'provider key rejected', provider: 'chat', count: 1 };
+    const lines = read().filter(({ level }) => Number(level) >= 30);
+    expect(lines.filter(({ msg }) => /rejected|failed/.test(String(msg)))).toMatchObject([
+      { ...line, key: expect.any(Number) },
+      { ...line, key: expect.any(Number) },
+    ]);
+  });
+
+  it('of a search engine and of an MCP server is one line, too', async () => {
+    const tools = {
+      web_search: { engines: { exa: { driver: 'exa', base_url: upstream.url, api_key: 'engine-key' } } },
+    };
+    const servers = { wiki: { url: `${upstream.url}/mcp`, headers: { authorization: 'Bearer of-the-wiki' } } };
+    await start({}, { tools, mcp: { servers } });
+    upstream.always(({ path }) => json({ error: path }, { status: 401 }));
+    for (let count = 0; count < 2; count++) {
+      await (
+        await gateway.post({ model: 'simulator/echo', input: 'hi', plugins: [{ id: 'web', engine: 'exa' }] })
+      ).text();
+      const mcp = { type: 'mcp', server_label: 'wiki' };
+      const response = await gateway.post({ model: 'simulator/echo', input: 'hi', tools: [mcp] });
+      expect(await response.text()).toContain('The MCP server wiki rejects the key of the gateway (status 401).');
+    }
+    await gateway.end();
+    expect(read().filter(({ msg }) => /rejected|failed/.test(String(msg)))).toMatchObject([
+      { level: 50, msg: 'service key rejected', service: 'search exa', status: 401 },
+      { level: 50, msg: 'service key rejected', service: 'mcp wiki', status: 401 },
+    ]);
+  });
+});
+
 describe('a finished request', () => {
   const ask = async () => {
     const body = { input: 'hi', user: 'ada', stream: true };

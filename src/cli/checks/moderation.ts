@@ -35,6 +35,7 @@ export async function checkModeration(loaded: LoadedConfig, { probe }: { probe: 
       throw new Error('A service needs no model.');
     },
     log: () => {},
+    rejectedKeys: { noteService: () => false },
   })();
   const run = { generationId: '', stages: [], cancellation: new Cancellation() };
   try {

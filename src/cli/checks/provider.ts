@@ -39,7 +39,7 @@ export async function checkProvider(provider: ProviderConfig, { probe }: { probe
   const probed = keys.length === 0 ? [undefined] : keys;
   const findings = await Promise.all(
     probed.map(async (key, index) => {
-      const finding = await requestModels(provider, key);
+      const finding = await probeKey(provider, key);
       const which = probed.length > 1 ? `key ${index + 1} of ${probed.length}: ` : '';
       return { ...finding, subject, says: which + finding.says };
     }),
@@ -55,11 +55,7 @@ async function checkPath(
 ): Promise<Omit<Finding, 'subject'> | undefined> {
   const wires = wiresOf(provider);
   const [wire] = wires;
-  const probe: Probe = async (path) => {
-    const answer = await send(provider, path, key, { method: 'POST', body: '{}' });
-    await answer.body?.cancel();
-    return answer.status;
-  };
+  const probe: Probe = (path) => post(provider, path, key);
   if (wires.length > 1) {
     const found = await findWire(wires, probe).catch(() => undefined);
     if (found === 'none') return missingPath(`neither ${wires.map(pathOf).join(' nor ')}`);
@@ -116,8 +112,42 @@ function checkPackage({ id: subject, package: name = '' }: ProviderConfig): Find
   }
 }
 
+/** Sends an empty body, which no server accepts. @returns the status */
+async function post(provider: ProviderConfig, path: string, key: string | undefined): Promise<number> {
+  const answer = await send(provider, path, key, { method: 'POST', body: '{}' });
+  await answer.body?.cancel();
+  return answer.status;
+}
+
+/** Checks a key with the list of models, and with the path of the wire, because some servers list models for any key. */
+async function probeKey(provider: ProviderConfig, key: string | undefined): Promise<Omit<Finding, 'subject'>> {
+  const { finding, isTested } = await requestModels(provider, key);
+  if (finding.status !== 'ok') return finding;
+  for (const { text } of wiresOf(provider)) {
+    if (text?.probePath === undefined) continue;
+    const status = await post(provider, text.probePath, key).catch(() => undefined);
+    if (status === undefined || isMissingPath(status)) continue;
+    return isRejection(status) ? explainRejection(status, key) : finding;
+  }
+  return isTested ? finding : { ...finding, says: `${finding.says}; the key was not tested` };
+}
+
+const isRejection = (status: number): boolean => status === 401 || status === 403;
+
+const explainRejection = (status: number, key: string | undefined): Omit<Finding, 'subject'> => ({
+  status: 'fail',
+  says: `rejects ${key === undefined ? 'a request without a key' : 'the key'} (${status})`,
+  fix: key === undefined ? 'Set api_key.' : 'Put a valid key into api_key.',
+});
+
+/** A finding, and whether the server may have looked at the key. */
+interface ModelsFinding {
+  finding: Omit<Finding, 'subject'>;
+  isTested: boolean;
+}
+
 /** Requests the list of models. It is the only free call, and its path is the same for all wires. */
-async function requestModels(provider: ProviderConfig, key: string | undefined): Promise<Omit<Finding, 'subject'>> {
+async function requestModels(provider: ProviderConfig, key: string | undefined): Promise<ModelsFinding> {
   const started = performance.now();
   let status: number;
   try {
@@ -125,28 +155,18 @@ async function requestModels(provider: ProviderConfig, key: string | undefined):
     await answer.body?.cancel();
     status = answer.status;
   } catch (error) {
-    return {
-      status: 'fail',
-      says: `does not respond (${readMessage(error)})`,
-      fix: 'Correct base_url, or start the server there.',
-    };
+    const says = `does not respond (${readMessage(error)})`;
+    return found({ status: 'fail', says, fix: 'Correct base_url, or start the server there.' });
   }
   const took = `${Math.round(performance.now() - started)} ms`;
-  if (status < 300) return { status: 'ok', says: `responds in ${took}` };
-  if (status === 401 || status === 403) {
-    const fix = key === undefined ? 'Set api_key.' : 'Put a valid key into api_key.';
-    return {
-      status: 'fail',
-      says: `rejects ${key === undefined ? 'a request without a key' : 'the key'} (${status})`,
-      fix,
-    };
-  }
+  if (status < 300) return found({ status: 'ok', says: `responds in ${took}` });
+  if (isRejection(status)) return found(explainRejection(status, key));
   if (status === 404 || status === 405) {
-    return { status: 'ok', says: `responds in ${took}, and has no list of models (${status}); the key was not tested` };
+    const says = `responds in ${took}, and has no list of models (${status})`;
+    return { finding: { status: 'ok', says }, isTested: false };
   }
-  return {
-    status: 'warn',
-    says: `answers ${status} in ${took}`,
-    fix: 'Try again later; see the provider’s status page.',
-  };
+  const fix = 'Try again later; see the provider’s status page.';
+  return found({ status: 'warn', says: `answers ${status} in ${took}`, fix });
 }
+
+const found = (finding: ModelsFinding['finding']): ModelsFinding => ({ finding, isTested: true });

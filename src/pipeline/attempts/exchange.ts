@@ -5,13 +5,14 @@ import type { Wire } from '../../providers/wire.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Upstream, UpstreamResponse } from '../../providers/transport.ts';
 import type { Attempt } from '../run/attempt.ts';
+import { explainRejectedKey } from './explain-rejected-key.ts';
 import { hideKeys } from './hide-keys.ts';
 import { type ReadResponseOptions, readErrorBody, readResponse } from './read-response.ts';
 
 /**
  * Runs the exchange of an attempt with its provider, and records when it began and ended.
  *
- * @throws the failure, without the keys of the provider
+ * @throws the failure, without the keys of the provider, and with its name if it rejects one of them
  */
 export function dispatch(attempt: Attempt, exchange: () => Promise<void>): Promise<void> {
   attempt.dispatchedAt = performance.now();
@@ -21,7 +22,7 @@ export function dispatch(attempt: Attempt, exchange: () => Promise<void>): Promi
     },
     (error: unknown) => {
       attempt.endedAt = performance.now();
-      throw hideKeys(error, attempt.endpoint.provider);
+      throw explainRejectedKey(hideKeys(error, attempt.endpoint.provider), attempt.endpoint.provider);
     },
   );
 }

@@ -1,4 +1,4 @@
-import { type Availability, createAvailability, type GatewayError } from '../../domain/errors.ts';
+import { type Availability, createAvailability, type GatewayError, isLastingFailure } from '../../domain/errors.ts';
 import { isEndpointFault } from '../../routing/health.ts';
 import type { Attempt } from '../run/attempt.ts';
 import { copyError } from '../copy-error.ts';
@@ -46,8 +46,7 @@ function describeAvailability(
   const isDown = tried.every(
     ({ error }) => error !== undefined && (isEndpointFault(error) || error.kind === 'rate_limited'),
   );
-  // A missing path stays missing until the operator corrects the configuration.
-  const isLasting = tried.every(({ error }) => error?.kind === 'upstream_path_missing');
+  const isLasting = tried.every(({ error }) => error && isLastingFailure(error));
   if (tried.length === 0 || !isDown || isLasting) return undefined;
   const waits = tried.flatMap(({ error }) => error?.retryAfterSeconds ?? []);
   const code = isGone ? 'model_unavailable_upstream' : isLimited ? 'capacity_exhausted' : 'temporarily_unavailable';

@@ -212,7 +212,12 @@ function explainFailure(
   }
   if (cause instanceof StreamableHTTPError) {
     const { code = -1 } = cause;
-    if (code >= 300) return new McpError('http', `The MCP server ${label} responded with status ${code}.`, code);
+    if (code >= 300) {
+      const isOurs = target.type === 'http' && !target.isCallers && Object.keys(target.headers).length > 0;
+      const rejectsKey = isOurs && (code === 401 || code === 403);
+      const says = rejectsKey ? `rejects the key of the gateway (status ${code})` : `responded with status ${code}`;
+      return new McpError('http', `The MCP server ${label} ${says}.`, code);
+    }
     return new McpError('protocol', `The MCP server ${label} did not respond with JSON or an event stream.`);
   }
   if (cause instanceof LibraryError) {

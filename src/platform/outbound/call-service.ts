@@ -64,7 +64,9 @@ async function exchange(
   if (status < 200 || status > 299) {
     body.on('error', () => {}).destroy();
     const retryAfterSeconds = readRetryAfter(response.headers['retry-after']);
-    throw new ServiceError(`${name} responded with status ${status}.`, 'status', { status, retryAfterSeconds });
+    const rejectsKey = (status === 401 || status === 403) && Object.keys(headers).length > 0;
+    const says = rejectsKey ? `rejects the key of the gateway (status ${status})` : `responded with status ${status}`;
+    throw new ServiceError(`${name} ${says}.`, 'status', { status, retryAfterSeconds, rejectsKey });
   }
   const text = await readText(name, body, maxBytes);
   try {

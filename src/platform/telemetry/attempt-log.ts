@@ -1,20 +1,30 @@
 import { describeFailure } from './describe-failure.ts';
 import type { WriteLog } from './log-messages.ts';
 import { listAttempts, type ObservedAttempt, type ObservedRun } from './observed.ts';
+import type { RejectedKeyLog } from './rejected-key-log.ts';
 
 /**
  * Writes a line for each failed attempt that no other line reports. In that case, the caller received the response of
  * another endpoint and did not notice the failure. The failure that ended a run is logged with the response, unless the
- * gateway itself made the request.
+ * gateway itself made the request. A rejected key has a line of its own, which is not repeated.
  */
-export function logFailedAttempts(log: WriteLog, run: ObservedRun): void {
+export function logFailedAttempts(log: WriteLog, rejectedKeys: RejectedKeyLog, run: ObservedRun): void {
   const { error, origin } = run;
   const attempts = listAttempts(run);
   const end = error && origin ? attempts.length - 1 : attempts.length;
-  for (let at = 0; at < end; at++) if (attempts[at]!.error) writeAttempt(log, run, attempts[at]!);
+  for (const [at, attempt] of attempts.entries()) {
+    if (!attempt.error) continue;
+    const level = rejectedKeys.noteAttempt(attempt) ? 'debug' : attempt.status >= 500 ? 'warn' : 'info';
+    if (at < end) writeAttempt(log, run, attempt, level);
+  }
 }
 
-function writeAttempt(log: WriteLog, run: ObservedRun, { endpoint, error, status }: ObservedAttempt): void {
+function writeAttempt(
+  log: WriteLog,
+  run: ObservedRun,
+  { endpoint, error }: ObservedAttempt,
+  level: 'debug' | 'info' | 'warn',
+): void {
   log(
     'attempt failed',
     {
@@ -25,6 +35,6 @@ function writeAttempt(log: WriteLog, run: ObservedRun, { endpoint, error, status
       rescued: run.error === undefined,
       ...describeFailure(error!),
     },
-    status >= 500 ? 'warn' : 'info',
+    level,
   );
 }

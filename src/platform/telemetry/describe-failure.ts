@@ -12,17 +12,21 @@ const codeShape = /^[\w.:-]{1,64}$/;
  * contain the prompt or the rejected key. Describes a fault of the gateway completely.
  */
 export function describeFailure(error: GatewayError): FailureFields {
-  const { kind, status, errorType, providerCode, cause, message, loggedMessage } = error;
+  const { kind, status, errorType, cause, message, loggedMessage } = error;
   if (kind === 'internal') return { kind, err: cause ?? error, error: message };
   return {
     kind,
     status,
     error_type: errorType,
-    ...(codeShape.test(String(providerCode ?? '')) && { provider_code: providerCode }),
+    ...codeOf(error),
     ...(cause instanceof Error && { cause: nameError(cause) }),
     error: loggedMessage ?? message,
   };
 }
+
+/** Returns the provider's code, unless it is a text. */
+export const codeOf = ({ providerCode }: GatewayError): { provider_code?: string | number | undefined } =>
+  codeShape.test(String(providerCode ?? '')) ? { provider_code: providerCode } : {};
 
 /** Returns `TypeError`, or the code of an error of Node's network and file system: `ECONNREFUSED`. */
 export const nameError = (error: Error & { code?: unknown }): string =>

@@ -51,11 +51,13 @@ export const logMessages = {
       'end_user',
     ],
   },
-  'request failed': { levels: ['warn', 'error'], fields: [...request, ...failure] },
+  'request failed': { levels: ['warn', 'error', 'debug'], fields: [...request, ...failure] },
   'attempt failed': {
-    levels: ['info', 'warn'],
+    levels: ['info', 'warn', 'debug'],
     fields: ['request_id', 'generation_id', 'model', 'provider', 'rescued', ...failure],
   },
+  'provider key rejected': { levels: ['error'], fields: ['provider', 'key', 'provider_code', 'error', 'count'] },
+  'service key rejected': { levels: ['error'], fields: ['service', 'status', 'count'] },
   'request fields dropped': {
     levels: ['info'],
     fields: ['request_id', 'generation_id', 'key_name', 'key_hash', 'model', 'provider', 'fields'],

@@ -24,6 +24,8 @@ export interface ObservedAttempt {
   readonly endpoint: ObservedEndpoint;
   /** Whether its endpoint was tried before and failed. */
   readonly isRetry: boolean;
+  /** Index of the provider's key. Undefined without keys. */
+  readonly key: number | undefined;
   readonly status: number;
   readonly error: GatewayError | undefined;
   readonly upstreamModel: string | undefined;

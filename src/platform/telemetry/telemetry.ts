@@ -7,6 +7,7 @@ import { LoopProbe } from './loop-probe.ts';
 import { type MetricSources, Metrics } from './metrics.ts';
 import type { Observe } from './observed.ts';
 import type { Log } from './open-log.ts';
+import { RejectedKeyLog } from './rejected-key-log.ts';
 import { createRequestLog } from './request-log.ts';
 import type { InternNumbers } from './intern-numbers.ts';
 import type { SandboxNumbers } from './sandbox-numbers.ts';
@@ -38,6 +39,8 @@ export interface Telemetry {
   receivedAt: () => number;
   /** For the edge: returns a function that reports each response of a route. */
   watchRoute: (method: string, route: string) => (request: Answered, raw: ServerResponse) => void;
+  /** For services of the operator. */
+  rejectedKeys: Pick<RejectedKeyLog, 'noteService'>;
   /** For limiters. @see Metrics.countLimitHit */
   countLimitHit: (limit: string, scope: string) => void;
   /** For shared counters. @see Metrics.countCounterFailure */
@@ -59,12 +62,13 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
   const requests = createRequestLog(log, logsRequests);
   const tracer = tracing && (await openTracer(tracing, log));
   const probe = new LoopProbe();
+  const rejectedKeys = new RejectedKeyLog(log.write);
 
   return {
     observe(run, entry) {
       metrics.observe(run, entry);
       requests.writeRun(run, entry);
-      logFailedAttempts(log.write, run);
+      logFailedAttempts(log.write, rejectedKeys, run);
       tracer?.observe(run, entry);
     },
     receivedAt() {
@@ -83,6 +87,7 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
         });
       };
     },
+    rejectedKeys,
     countLimitHit: (limit, scope) => metrics.countLimitHit(limit, scope),
     countCounterFailure: () => metrics.countCounterFailure(),
     sandboxes: metrics.sandboxes,

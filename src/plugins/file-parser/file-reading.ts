@@ -200,8 +200,10 @@ export class FileReading {
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         replaces = 'mistral-ocr';
-        if (this.named !== undefined)
-          throw new GatewayError('unavailable', error.message, { retryable: true, cause: error });
+        if (this.named !== undefined) {
+          const kind = error.rejectsKey ? 'upstream_key_rejected' : 'unavailable';
+          throw new GatewayError(kind, error.message, { retryable: true, cause: error });
+        }
       }
     }
     const file = await this.ports.extractFile(bytes, declared, this.run.cancellation);

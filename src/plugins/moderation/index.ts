@@ -11,6 +11,7 @@ import {
 } from '../../domain/moderation.ts';
 import type { PluginPart } from '../../domain/plugin.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { ServiceError } from '../../domain/service.ts';
 import { WorkSlices } from '../../domain/work-slices.ts';
 import type { Plugin, PluginRun } from '../plugin.ts';
 import { collectContent, findAdded, hashContent } from './collect-content.ts';
@@ -159,7 +160,10 @@ class Moderation {
       if (!(error instanceof ModerationFailure)) throw error;
       if (this.isRequired) {
         const message = `The input could not be moderated, and this gateway requires it: ${error.message}`;
-        throw new GatewayError('unavailable', message, { retryable: true, isTransient: false, cause: error });
+        const { cause } = error;
+        const isRejected = cause instanceof ServiceError && cause.rejectsKey;
+        const kind = isRejected ? 'upstream_key_rejected' : 'unavailable';
+        throw new GatewayError(kind, message, { retryable: true, isTransient: false, cause: error });
       }
       this.reportSkipped(error.message);
       return notFlagged;

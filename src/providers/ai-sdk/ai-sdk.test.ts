@@ -303,7 +303,7 @@ describe('a request through a package', () => {
   });
 
   it.each([
-    ['AI_LoadAPIKeyError', 'upstream_failed'],
+    ['AI_LoadAPIKeyError', 'upstream_key_rejected'],
     ['AI_UnsupportedFunctionalityError', 'upstream_rejected'],
     ['TypeError', 'upstream_failed'],
   ])('gives %s a meaning', async (name, kind) => {

@@ -29,10 +29,14 @@ export function readPackageError(error: unknown, provider: string): GatewayError
     });
   }
   if (name === 'AI_LoadAPIKeyError' || name === 'AI_LoadSettingError') {
-    return new GatewayError('upstream_failed', `${provider} is not set up: its package lacks a key or a setting.`, {
-      retryable: true,
-      cause: error,
-    });
+    return new GatewayError(
+      'upstream_key_rejected',
+      `${provider} is not set up: its package lacks a key or a setting.`,
+      {
+        retryable: true,
+        cause: error,
+      },
+    );
   }
   if (name === 'AI_UnsupportedFunctionalityError') {
     const what = functionality === undefined ? '' : `: ${functionality.slice(0, 200)}`;

@@ -3,7 +3,7 @@ import { anthropicMessages } from './index.ts';
 
 testWire(anthropicMessages, new URL('recordings', import.meta.url), {
   errors: {
-    'bad-key.http': 'upstream_failed',
+    'bad-key.http': 'upstream_key_rejected',
     'bad-request.http': 'upstream_rejected',
     'content-filter.http': 'content_policy',
     'error-inside.whole.http': 'upstream_failed',
@@ -11,7 +11,7 @@ testWire(anthropicMessages, new URL('recordings', import.meta.url), {
     'not-found.http': 'model_unavailable',
     'overloaded-midway.stream.http': 'upstream_overloaded',
     'overloaded.http': 'upstream_overloaded',
-    'permission.http': 'upstream_failed',
+    'permission.http': 'upstream_key_rejected',
     'prompt-too-long.http': 'context_length_exceeded',
     'rate-limited.http': 'rate_limited',
     'server-error.http': 'upstream_failed',

@@ -10,7 +10,7 @@ testImageWire(bfl, new URL('recordings', import.meta.url), {
     'pending.whole.http': { afterMs: 500 },
   },
   errors: {
-    'bad-key.http': 'upstream_failed',
+    'bad-key.http': 'upstream_key_rejected',
     'bad-request.http': 'unprocessable',
     'content-moderated.whole.http': 'content_policy',
     'failed.whole.http': 'upstream_failed',

@@ -5,7 +5,7 @@ import { cohere } from './index.ts';
 testWholeWire(cohere, new URL('recordings', import.meta.url), {
   errors: {
     'bad-input.http': 'upstream_rejected',
-    'bad-key.http': 'upstream_failed',
+    'bad-key.http': 'upstream_key_rejected',
     'no-floats.embedding.http': 'upstream_failed',
   },
 });

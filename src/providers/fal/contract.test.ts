@@ -11,7 +11,7 @@ testImageWire(fal, new URL('recordings', import.meta.url), {
     'completed.whole.http': { afterMs: 0, url: request },
   },
   errors: {
-    'bad-key.http': 'upstream_failed',
+    'bad-key.http': 'upstream_key_rejected',
     'bad-request.http': 'unprocessable',
     'blackened.whole.http': 'content_policy',
     'cancelled.whole.http': 'upstream_failed',

@@ -21,7 +21,7 @@ testWire(gemini, new URL('recordings', import.meta.url), {
     grounding: withTools([{ type: 'web_search' }]),
   },
   errors: {
-    'bad-key.http': 'upstream_failed',
+    'bad-key.http': 'upstream_key_rejected',
     'bad-request.http': 'upstream_rejected',
     'billing.http': 'upstream_failed',
     'blocked-prompt.stream.http': 'content_policy',
@@ -37,9 +37,9 @@ testWire(gemini, new URL('recordings', import.meta.url), {
     'call-malformed.whole.http': 'upstream_failed',
     'not-found.http': 'model_unavailable',
     'overloaded.http': 'upstream_overloaded',
-    'permission.http': 'upstream_failed',
+    'permission.http': 'upstream_key_rejected',
     'quota.http': 'rate_limited',
-    'service-blocked.http': 'upstream_failed',
+    'service-blocked.http': 'upstream_key_rejected',
     'too-long.http': 'context_length_exceeded',
   },
 });

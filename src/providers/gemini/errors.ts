@@ -13,6 +13,8 @@ export const readErrorObject = (error: unknown): GatewayError =>
 /** Reasons of `google.rpc.ErrorInfo` that concern our key or account, although the status is 400. */
 const accountReasons =
   /^(?:API_KEY_|SERVICE_DISABLED|BILLING_DISABLED|CONSUMER_|ACCESS_TOKEN_|ACCOUNT_STATE_|USER_PROJECT_)/;
+/** Those of them that concern the key. */
+const keyReasons = /^(?:API_KEY_|ACCESS_TOKEN_)/;
 /** Messages of `FAILED_PRECONDITION`, which has no reason. */
 const accountWords = /enable billing|free tier is not available/i;
 
@@ -22,13 +24,15 @@ const accountWords = /enable billing|free tier is not available/i;
  */
 function blameAccount(error: GatewayError, body: unknown): GatewayError {
   if (error.kind !== 'upstream_rejected') return error;
-  if (!accountWords.test(error.message) && !readReasons(body).some((reason) => accountReasons.test(reason)))
-    return error;
-  const rename = (message: string): string =>
-    message.replace('The provider rejected the request', 'The provider failed');
+  const reasons = readReasons(body);
+  if (!accountWords.test(error.message) && !reasons.some((reason) => accountReasons.test(reason))) return error;
+  const isKey = reasons.some((reason) => keyReasons.test(reason));
+  const says = isKey ? 'The provider rejects the key of the gateway' : 'The provider failed';
+  const rename = (message: string): string => message.replace('The provider rejected the request', says);
   const { providerCode, loggedMessage, cause } = error;
-  return new GatewayError('upstream_failed', rename(error.message), {
+  return new GatewayError(isKey ? 'upstream_key_rejected' : 'upstream_failed', rename(error.message), {
     retryable: true,
+    blamesKey: isKey,
     loggedMessage: loggedMessage && rename(loggedMessage),
     ...(providerCode === undefined ? undefined : { providerCode }),
     cause,

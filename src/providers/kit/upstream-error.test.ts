@@ -9,9 +9,9 @@ describe('what a status means', () => {
   it.each([
     [302, 'upstream_failed', true],
     [400, 'upstream_rejected', false],
-    [401, 'upstream_failed', true],
+    [401, 'upstream_key_rejected', true],
     [402, 'upstream_failed', true],
-    [403, 'upstream_failed', true],
+    [403, 'upstream_key_rejected', true],
     [404, 'upstream_path_missing', true],
     [405, 'upstream_path_missing', true],
     [408, 'upstream_timeout', true],
@@ -28,7 +28,13 @@ describe('what a status means', () => {
   });
 
   it.each([
-    ['a key that is wrong', 400, { message: 'API key not valid. Please pass a valid API key.' }, 'upstream_failed'],
+    [
+      'a key that is wrong',
+      400,
+      { message: 'API key not valid. Please pass a valid API key.' },
+      'upstream_key_rejected',
+    ],
+    ['a country that is not served', 403, { code: 'unsupported_country_region_territory' }, 'upstream_failed'],
     ['a context that is full', 400, { code: 'context_length_exceeded' }, 'context_length_exceeded'],
     ['the same in words', 400, { message: 'the maximum context length is 4096' }, 'context_length_exceeded'],
     ['the same as a fault of the server', 500, { message: 'exceeds the context size' }, 'context_length_exceeded'],
@@ -59,7 +65,7 @@ describe('what a status means', () => {
     [{ type: 'invalid_request_error' }, 'upstream_rejected'],
     [{ code: 'context_length_exceeded' }, 'context_length_exceeded'],
     [{ type: 'overloaded_error' }, 'upstream_overloaded'],
-    [{ code: 'invalid_api_key', type: 'invalid_request_error' }, 'upstream_failed'],
+    [{ code: 'invalid_api_key', type: 'invalid_request_error' }, 'upstream_key_rejected'],
     [{ code: 'request_timeout' }, 'upstream_timeout'],
     [{ message: 'something' }, 'upstream_failed'],
     [null, 'upstream_failed'],

@@ -49,6 +49,7 @@ export function readUpstreamErrorObject(error: unknown, status: number, retryAft
 /** The sentence of each kind. The provider's own message follows it. */
 const says: Partial<Record<ErrorKind, string>> = {
   upstream_failed: 'The provider failed',
+  upstream_key_rejected: 'The provider rejects the key of the gateway',
   upstream_path_missing: 'The provider does not have the path',
   upstream_timeout: 'The provider was too slow',
   upstream_overloaded: 'The provider is overloaded',
@@ -70,15 +71,17 @@ interface Received {
 /** @param status the equivalent status of the error; not always the sent one */
 function explain(complaint: Complaint, status: number, received: Received): GatewayError {
   const { sent, retryAfterSeconds, body: cause } = received;
-  const kind = classify(complaint, status);
+  const isRegional = regionWords.test(`${complaint.code ?? ''} ${complaint.type} ${complaint.message}`);
+  const found = classify(complaint, status);
+  const kind = isRegional && found === 'upstream_key_rejected' ? 'upstream_failed' : found;
   const words = shorten(maskSecrets(complaint.message));
   const redirected = status >= 300 && status < 400;
   const reason = redirected ? 'redirects are not followed' : words;
   const providerCode = complaint.code ?? (complaint.type || undefined);
-  const blamesKey = kind === 'rate_limited' || (kind === 'upstream_failed' && isAboutKey(complaint, status));
-  const isRegional = regionWords.test(`${complaint.code ?? ''} ${complaint.type} ${complaint.message}`);
+  const blamesKey =
+    kind === 'rate_limited' || kind === 'upstream_key_rejected' || (kind === 'upstream_failed' && status === 402);
   const waits = kind === 'rate_limited' || kind === 'upstream_overloaded' || kind === 'upstream_failed';
-  const isElsewhere = kind === 'upstream_timeout' || kind === 'model_unavailable' || kind === 'upstream_path_missing';
+  const isElsewhere = elsewhere.has(kind);
   const advice = adviseOn(kind, complaint);
   const subject = sent === undefined ? says[kind] : `${says[kind]} (status ${sent})`;
   return new GatewayError(kind, `${subject}${reason === '' ? '.' : `: ${reason}`}${advice}`, {
@@ -107,11 +110,13 @@ function isTransient(kind: ErrorKind, { code, type }: Complaint, status: number)
   return kind === 'upstream_failed' && status >= 500 && status !== 501;
 }
 
-/**
- * Whether the error is about the key or account: rejected, unpaid or forbidden, or a 400 with one of these meanings.
- */
-const isAboutKey = ({ message, code }: Complaint, status: number): boolean =>
-  (status >= 401 && status <= 403) || (status === 400 && (keyWords.test(message) || /api_key/i.test(String(code))));
+/** Kinds of which another endpoint may be free, and for which waiting does not help. */
+const elsewhere: ReadonlySet<ErrorKind> = new Set([
+  'upstream_timeout',
+  'model_unavailable',
+  'upstream_path_missing',
+  'upstream_key_rejected',
+]);
 
 const regionWords =
   /unsupported_country|country, region, or territory|user location is not supported|region is not supported/i;
@@ -141,8 +146,10 @@ function classify({ message, code, type, param, moderated }: Complaint, status: 
   // Groq responds with 413 and this code if one request exceeds the tokens of a minute.
   if (status === 429 || signs.includes('rate_limit')) return 'rate_limited';
   switch (status) {
+    case 401:
+      return 'upstream_key_rejected';
     case 403:
-      return contentWords.test(message) ? 'content_policy' : 'upstream_failed';
+      return contentWords.test(message) ? 'content_policy' : 'upstream_key_rejected';
     case 404:
       if (modelWords.test(message)) return 'model_unavailable';
       // OpenAI sends it for an unknown item, file or prompt. The caller set that field.
@@ -162,7 +169,7 @@ function classify({ message, code, type, param, moderated }: Complaint, status: 
     case 413:
     case 422:
       // Some servers send 400 for a wrong key. The key is the operator's.
-      if (signs.includes('api_key') || (status === 400 && keyWords.test(message))) return 'upstream_failed';
+      if (signs.includes('api_key') || (status === 400 && keyWords.test(message))) return 'upstream_key_rejected';
       if (accountWords.test(message)) return 'upstream_failed';
       if (contextWords.test(message)) return 'context_length_exceeded';
       if (contentWords.test(message)) return 'content_policy';

@@ -3,7 +3,7 @@ import { openaiChat } from './index.ts';
 
 testWire(openaiChat, new URL('recordings', import.meta.url), {
   errors: {
-    'bad-key.http': 'upstream_failed',
+    'bad-key.http': 'upstream_key_rejected',
     'bad-request.http': 'upstream_rejected',
     'broken-off.stream.http': 'rate_limited',
     'context-length.http': 'context_length_exceeded',

@@ -4,7 +4,7 @@ import { openaiEmbeddings, textWireEmbedding } from './index.ts';
 
 testWholeWire(openaiEmbeddings, new URL('recordings', import.meta.url), {
   errors: {
-    'bad-key.http': 'upstream_failed',
+    'bad-key.http': 'upstream_key_rejected',
     'no-vector.embedding.http': 'upstream_failed',
     'one-missing.embedding.http': 'upstream_failed',
     'other-index.rerank.http': 'upstream_failed',

@@ -4,7 +4,7 @@ import { openaiImages } from './index.ts';
 testImageWire(openaiImages, new URL('recordings', import.meta.url), {
   asks: { two: { count: 2 } },
   errors: {
-    'bad-key.http': 'upstream_failed',
+    'bad-key.http': 'upstream_key_rejected',
     'bad-request.http': 'upstream_rejected',
     'blocked-midway.stream.http': 'content_policy',
     'empty.whole.http': 'upstream_failed',

@@ -3,7 +3,7 @@ import { openaiResponses } from './index.ts';
 
 testWire(openaiResponses, new URL('recordings', import.meta.url), {
   errors: {
-    'bad-key.http': 'upstream_failed',
+    'bad-key.http': 'upstream_key_rejected',
     'bad-request.http': 'upstream_rejected',
     'context-length.http': 'context_length_exceeded',
     'failed-rate-limit.stream.http': 'rate_limited',

@@ -5,7 +5,7 @@ import { recraft } from './index.ts';
 
 testImageWire(recraft, new URL('recordings', import.meta.url), {
   errors: {
-    'bad-key.http': 'upstream_failed',
+    'bad-key.http': 'upstream_key_rejected',
     'bad-request.http': 'upstream_rejected',
     'moderation-text.http': 'content_policy',
     'moderation.http': 'content_policy',
