@@ -38,18 +38,21 @@ const elsewhere: readonly { path: RegExp; advice: string }[] = [
 /** The prefixes that a wrong base URL adds to the intended path. */
 const strayPrefix = /^(\/(api|openai|v\d+|responses(?=\/(responses|chat|models|images)\b)))+/;
 
+/** Returns the path that a client with a wrong base URL means. It need not exist. */
+export const findMeantPath = (path: string): string => base + path.replace(strayPrefix, '');
+
 /**
  * Returns advice for an unknown path. The usual causes are a wrong base URL and methods that need stored data.
  *
  * @param path without its query
- * @param findMethods returns the methods of a path
+ * @param isKnown whether a route has a path
  * @returns a sentence; undefined if there is no advice
  */
-export function adviseOnPath(path: string, findMethods: (path: string) => string[]): string | undefined {
+export function adviseOnPath(path: string, isKnown: (path: string) => boolean): string | undefined {
   const meant = path.replace(strayPrefix, '');
   const known = elsewhere.find((each) => each.path.test(meant));
   if (known !== undefined) return known.advice;
-  if (findMethods(base + meant).length === 0) return undefined;
+  if (!isKnown(base + meant)) return undefined;
   // Clients of Anthropic add the version themselves.
   return meant.startsWith('/messages')
     ? `The base URL of this gateway for clients of Anthropic ends in /api, to which they add /v1${meant}.`

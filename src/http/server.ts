@@ -7,12 +7,12 @@ import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { createId, createTimedId } from '../domain/ids.ts';
 import { adviseOnPath } from './advise-on-path.ts';
-import { createMethodFinder } from './allowed-methods.ts';
 import { BodyBudget } from './body-budget.ts';
 import type { ErrorDialect } from './error-dialect.ts';
 import { readEdgeError, writeErrorEnvelope } from './error-envelope.ts';
 import { checkExpectation, isAwaitingContinue, routeExpectations } from './expect.ts';
 import { describeRequest, type FailedRequest } from './failed-request.ts';
+import { createPathFinder, findErrorsBelow } from './find-path.ts';
 import { drainBody, isBodyDrained } from './drain-body.ts';
 import { internRoutes } from './intern-routes.ts';
 import type { OpenRequests } from './open-requests.ts';
@@ -57,7 +57,7 @@ export interface EdgeOptions {
   /** Empty: CORS is off. */
   corsOrigins: readonly string[];
   /** Finds how errors are written on routes and paths without a dialect. Undefined: as the error envelope. */
-  findDialect?: (request: Pick<IncomingMessage, 'headers' | 'url'>) => ErrorDialect | undefined;
+  findDialect?: (request: Pick<IncomingMessage, 'headers'>) => ErrorDialect | undefined;
   /** Called for every failure of the gateway or a provider, never for a caller's mistake. */
   onFailure: (error: GatewayError, request: FailedRequest) => void;
   /** @returns the time of arrival, in performance.now(), of a request that is seen now */
@@ -87,6 +87,9 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   /** Whether a request is for the host name of an intern. Agents reach no other intern in this way. */
   const isForHost = ({ headers, socket }: IncomingMessage): boolean =>
     hosts?.isOwn(headers.host) === true && !isAgent(socket);
+  const findPath = createPathFinder(options.routes);
+  const findErrors = (raw: IncomingMessage): ErrorDialect =>
+    findErrorsBelow(pathOf(raw.url), findPath) ?? options.findDialect?.(raw) ?? writeErrorEnvelope;
   const app = fastify({
     logger: false,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
@@ -111,10 +114,11 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     // a path that cannot be decoded, before routes and hooks
     frameworkErrors: (error, request, reply) => {
       const message = `The path ${request.raw.url?.slice(0, 200)} is not valid: a % in it is not followed by two hex digits.`;
-      const { status, body } = writeErrorEnvelope(new GatewayError('invalid_request', message, { cause: error }));
+      const failure = new GatewayError('invalid_request', message, { cause: error });
+      const { status, headers, body } = findErrors(request.raw)(failure, undefined, request.id);
       (reply as FastifyReply)
         .code(status)
-        .headers({ 'x-generation-id': createTimedId('gen-'), 'x-request-id': request.id })
+        .headers({ 'x-generation-id': createTimedId('gen-'), 'x-request-id': request.id, ...headers })
         .send(body);
     },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
@@ -133,7 +137,6 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   routeExpectations(app);
 
   const watchOther = options.watchRoute('any', 'other');
-  const findMethods = createMethodFinder(options.routes);
   if (hosts) {
     app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       if (isForHost(request)) void hosts.upgrade(request, socket, head);
@@ -151,7 +154,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
     if (request.headers['anthropic-version'] !== undefined) reply.header('request-id', request.id);
-    request.routeSetting = settingOf(request);
+    request.routeSetting = settingOf(request, findErrors);
     const { permission = 'none', isGlobal, isOffered, watch = watchOther } = request.routeSetting;
     const presence = watchClose(request, reply.raw, watch);
     const checkRoute = (): void => {
@@ -177,7 +180,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
           if (isAgent(request.raw.socket)) checkInternRoute(request);
           checkRoute();
         }
-        if (request.is404) throw notFound(request, reply, findMethods); // before the body is read
+        if (request.is404) throw notFound(request, reply, findPath); // before the body is read
         checkExpectation(request.raw);
         done();
       } catch (error) {
@@ -294,21 +297,28 @@ function rejectEncoding(encoding: string | undefined): void {
 }
 
 /** Returns the settings of a route. An unknown API path is a 404 only with a key. */
-function settingOf(request: FastifyRequest): RouteSetting {
+function settingOf(request: FastifyRequest, findErrors: (raw: IncomingMessage) => ErrorDialect): RouteSetting {
   if (!request.is404) return request.routeOptions.config as RouteSetting; // set when the route was added
-  return { permission: request.method === 'OPTIONS' || !request.url.startsWith('/api/') ? 'none' : 'any' };
+  const isOpen = request.method === 'OPTIONS' || !request.url.startsWith('/api/');
+  return { permission: isOpen ? 'none' : 'any', errors: findErrors(request.raw) };
 }
 
-function notFound(request: FastifyRequest, reply: FastifyReply, findMethods: (path: string) => string[]): GatewayError {
-  const whole = request.url.split('?', 1)[0]!;
+const pathOf = (url = ''): string => url.split('?', 1)[0]!;
+
+function notFound(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  findPath: ReturnType<typeof createPathFinder>,
+): GatewayError {
+  const whole = pathOf(request.url);
   const path = whole.slice(0, 200);
-  const methods = findMethods(whole);
-  if (methods.length === 0) {
-    const advice = adviseOnPath(whole, findMethods);
+  const known = findPath(whole);
+  if (!known) {
+    const advice = adviseOnPath(whole, (other) => findPath(other) !== undefined);
     const says = `There is no ${request.method} ${path} here.`;
     return new GatewayError('not_found', advice === undefined ? says : `${says} ${advice}`);
   }
-  const allowed = methods.join(', ');
+  const allowed = known.methods.join(', ');
   reply.header('allow', allowed);
   return new GatewayError('method_not_allowed', `${path} does not support ${request.method}. Use ${allowed}.`);
 }

@@ -66,10 +66,5 @@ export const writeMessagesError: ErrorDialect = (thrown, routerMetadata, request
  * The errors of a client of Anthropic on routes and paths without a dialect, such as the models and a path that does not
  * exist. // choice 705
  */
-export const findDialect = ({
-  headers,
-  url = '',
-}: Pick<IncomingMessage, 'headers' | 'url'>): ErrorDialect | undefined =>
-  headers['anthropic-version'] !== undefined || isMessagesPath.test(url) ? writeMessagesError : undefined;
-
-const isMessagesPath = /^\/api\/v1\/messages(?:[/?]|$)/;
+export const findDialect = ({ headers }: Pick<IncomingMessage, 'headers'>): ErrorDialect | undefined =>
+  headers['anthropic-version'] === undefined ? undefined : writeMessagesError;

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+
+/** @see docs/reference/http.md#methods */
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await testGateway({ interns: {}, server: { body_limit: 1024 }, images: { body_limit: 1024 } });
+});
+afterAll(() => gateway.close());
+
+type Body = { error: Record<string, unknown> } & Record<string, unknown>;
+
+/** Checks whether an error has the form of an API. */
+const forms: Record<string, (body: Body, status: number) => void> = {
+  envelope(body, status) {
+    expect(body).toEqual({
+      error: {
+        code: status,
+        message: expect.any(String),
+        metadata: expect.objectContaining({ error_type: expect.any(String) }),
+      },
+    });
+  },
+  chat({ error, ...rest }, status) {
+    expect(rest).toEqual({});
+    expect(error).toMatchObject({ code: status, type: expect.any(String), message: expect.any(String) });
+    expect(error).toHaveProperty('param');
+  },
+  messages(body, status) {
+    expect(body).toMatchObject({
+      type: 'error',
+      request_id: expect.stringMatching(/^req_/),
+      error: { type: expect.stringMatching(/_error$|^request_too_large$/), code: status, message: expect.any(String) },
+    });
+  },
+  interns({ error, ...rest }, status) {
+    expect(rest).toEqual({});
+    expect([status, 'not_found', 'invalid_body', 'payload_too_large', 'unsupported_media_type']).toContain(
+      error['code'],
+    );
+    expect(error['metadata'] ?? {}).not.toHaveProperty('error_type');
+  },
+};
+
+/** A path of each API, and the form of its errors. */
+const apis: [string, string][] = [
+  ['/responses', 'envelope'],
+  ['/chat/completions', 'chat'],
+  ['/completions', 'chat'],
+  ['/embeddings', 'chat'],
+  ['/messages', 'messages'],
+  ['/messages/count_tokens', 'messages'],
+  ['/images', 'envelope'],
+  ['/rerank', 'envelope'],
+  ['/interns', 'interns'],
+  ['/presets', 'envelope'],
+];
+
+const jsonType = { 'content-type': 'application/json' };
+
+describe.each(apis)('errors of %s', (path, form) => {
+  const check = async (url: string, init: RequestInit, status: number, key: string | null = gateway.key) => {
+    const headers = { ...(key !== null && { authorization: `Bearer ${key}` }), ...(init.headers as object) };
+    const response = await fetch(url, { ...init, headers });
+    const text = await response.text();
+    expect(response.status, text).toBe(status);
+    forms[form]!(JSON.parse(text) as Body, status);
+  };
+  const at = (more = ''): string => `${gateway.baseUrl}${path}${more}`;
+
+  it('have its form for another method, with a key and without one', async () => {
+    await check(at(), { method: 'PUT' }, 405);
+    await check(at(), { method: 'PUT' }, 401, null);
+    await check(at('?a=b'), { method: 'DELETE' }, 405);
+  });
+
+  it('have its form on paths below it that do not exist', async () => {
+    await check(at('/a/b/c/d/e'), { method: 'POST', headers: jsonType, body: '{}' }, 404);
+    await check(at('/a/b/c/d/e'), {}, 401, null);
+    await check(at('/%zz'), {}, 400);
+  });
+
+  it('have its form for the body', async () => {
+    const post = (body: string, headers: Record<string, string> = jsonType) => ({ method: 'POST', body, headers });
+    const isIntern = form === 'interns';
+    await check(at(), post('{'), 400);
+    await check(at(), post('{}', { 'content-type': 'text/plain' }), isIntern ? 415 : 400);
+    await check(at(), post('{}', { ...jsonType, 'content-encoding': 'gzip' }), 400);
+    await check(at(), post('{}'), 401, 'wrong-key-wrong-key');
+    await check(at(), post(`{"a":"${'x'.repeat(2_000_000)}"}`), 413);
+  });
+
+  it('have its form with a wrong base URL', async () => {
+    if (form !== 'interns') await check(`${gateway.url}/v1${path}`, { method: 'POST' }, 404);
+  });
+});
+
+describe('Allow', () => {
+  it.each([
+    ['PUT', '/guardrails/test', 'POST'],
+    ['PATCH', '/vault/interns/an-intern/secrets/copy', 'POST'],
+    ['PATCH', '/vault/interns/an-intern/secrets/other', 'PUT, DELETE'],
+    ['DELETE', '/models/count', 'GET, HEAD'],
+    ['POST', '/guardrails/assignments/keys', 'GET, HEAD'],
+  ])('of %s %s has the methods of the most specific path', async (method, path, allowed) => {
+    const response = await gateway.send(method, path, undefined, { key: gateway.managementKey });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, allowed]);
+  });
+});
