@@ -28,12 +28,13 @@ export function createFilePorts({
   const settings = () => config().plugins.file_parser;
   const extractor = new FileExtractor(
     () => {
-      const { max_pages, max_characters, max_unpacked_bytes, timeout_ms, memory, parallel, queue } = settings();
+      const { max_pages, max_characters, max_unpacked_bytes, memory, parallel, queue, ...times } = settings();
       return {
         maxPages: max_pages,
         maxCharacters: max_characters,
         maxUnpackedBytes: max_unpacked_bytes,
-        timeoutMs: timeout_ms,
+        timeoutMs: times.timeout_ms,
+        requestTimeoutMs: times.request_timeout_ms,
         memory,
         parallel,
         queue,
@@ -44,7 +45,9 @@ export function createFilePorts({
   return {
     fileLimits() {
       const { max_files, max_bytes, max_characters } = settings();
-      return { maxFiles: max_files, maxBytes: max_bytes, maxCharacters: max_characters, maxUrls: media().maxUrls };
+      const { maxUrls } = media();
+      const parallel = extractor.share;
+      return { maxFiles: max_files, maxBytes: max_bytes, maxCharacters: max_characters, maxUrls, parallel };
     },
     openFetch(cancellation) {
       const { fetch, maxBytes } = media();
@@ -52,7 +55,7 @@ export function createFilePorts({
       const budget = { left: maxBytes };
       return (url, path) => fetch(url, { kind: 'file', path, budget, cancellation: cancellation as Cancellation }); // the run's own
     },
-    extractFile: (bytes, declared, cancellation, only) => extractor.extract(bytes, declared, cancellation, only),
+    extractFile: (bytes, declared, options) => extractor.extract(bytes, declared, options),
     findOcr() {
       const { ocr } = settings();
       if (!ocr) return undefined;

@@ -1,4 +1,5 @@
 import { docsUrl } from '../domain/docs-url.ts';
+import type { ReadingShare } from '../domain/reading-share.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import { OutboundError } from '../platform/outbound/outbound-error.ts';
 import type { DeclaredType, ExtractedFile } from '../plugins/file-parser/extract/extract-file.ts';
@@ -16,7 +17,11 @@ type WatchedCancellation = PageOptions['cancellation'];
 export interface PageReaderParts {
   outbound: Outbound;
   /** @throws {FileFault} if the file cannot be read */
-  extractFile: (bytes: Buffer, declared: DeclaredType, cancellation: WatchedCancellation) => Promise<ExtractedFile>;
+  extractFile: (
+    bytes: Buffer,
+    declared: DeclaredType,
+    options: { share: ReadingShare; cancellation: WatchedCancellation },
+  ) => Promise<ExtractedFile>;
   /** `outbound.fetch`. */
   mayFetch: () => boolean;
 }
@@ -24,7 +29,7 @@ export interface PageReaderParts {
 /** Creates the reader of pages for tools: fetches with the rules for URLs of callers, and extracts the text in a thread. */
 export const createPageReader =
   ({ outbound, extractFile, mayFetch }: PageReaderParts): ReadPage =>
-  async (url, { cancellation, check }) => {
+  async (url, { cancellation, share, check }) => {
     if (!mayFetch()) throw new PageError('This gateway fetches no URLs (outbound.fetch).');
     try {
       const fetched = await outbound.fetchUrl(url, {
@@ -36,7 +41,7 @@ export const createPageReader =
         accept: 'text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0.8, */*;q=0.5',
       });
       const { bytes, contentType: mediaType, charset, finalUrl } = fetched;
-      const file = await extractFile(bytes, { mediaType, charset, address: finalUrl }, cancellation);
+      const file = await extractFile(bytes, { mediaType, charset, address: finalUrl }, { share, cancellation });
       return { url: finalUrl, title: findTitle(file, finalUrl), content: file.text };
     } catch (error) {
       if (error instanceof OutboundError) throw new PageError(error.message, error.status);

@@ -30,6 +30,7 @@ export function createTextReader(
         maxCharacters: max_characters,
         maxUnpackedBytes: max_unpacked_bytes,
         timeoutMs: timeout_ms,
+        requestTimeoutMs: timeout_ms,
         memory,
         parallel: 1,
         queue: 1,
@@ -48,7 +49,9 @@ export function createTextReader(
     if (!extracted.test(mimeType) || file.bytes > config().plugins.file_parser.max_bytes) return undefined;
     const { content } = await openFileContent(parts, file);
     try {
-      const { text } = await extractor.extract(await buffer(content), { mediaType: mimeType }, stop);
+      const bytes = await buffer(content);
+      const share = { workspaceId: file.workspaceId, usedMs: 0 };
+      const { text } = await extractor.extract(bytes, { mediaType: mimeType }, { share, cancellation: stop });
       return text.trim() === '' ? undefined : text;
     } catch (error) {
       if (error instanceof FileFault) return undefined; // damaged, encrypted or beyond the limits of the parser

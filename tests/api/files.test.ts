@@ -9,7 +9,7 @@ import { json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { answer, ask as askAt, type Case, cases, complaint, provider } from './lab.ts';
-import { main, manage } from './manage.ts';
+import { main, manage, other } from './manage.ts';
 import { expectFailure, expectText, type Outcome } from './outcome.ts';
 
 let upstream: ScriptedUpstream;
@@ -516,6 +516,59 @@ describe('while other files are read', () => {
       await at.close();
     }
   });
+
+  it('those of one workspace leave a reader and the queue to another one', async () => {
+    const limits = { max_pages: 20_000, parallel: 2, queue: 2 };
+    const at = await open({ ...limits, timeout_ms: 600_000, request_timeout_ms: 600_000 });
+    const client = new AbortController();
+    try {
+      const { key } = (await manage(() => at)('POST', '/keys', { name: 'k', workspace_id: other })).body;
+      const parts = Array.from({ length: 2 }, (_, index) => filePart(Buffer.concat([slow, Buffer.from(`${index}`)])));
+      const body = { model: 'openai-chat/text', input: [user(question, ...parts)] };
+      const greedy = [1, 2, 3, 4].map(() =>
+        at.post('/responses', body, { signal: client.signal }).then(
+          ({ status }) => status,
+          () => 'disconnected',
+        ),
+      );
+      expect(await Promise.race(greedy)).toBe(503); // one reads, two wait
+      for (let round = 0; round < 3; round++) {
+        expectText(
+          await ask(chat, [filePart(createDocx(`<w:p><w:r><w:t>${round}</w:t></w:r></w:p>`))], { at, key }),
+          'Hello there.',
+        );
+      }
+      client.abort();
+      expect((await Promise.all(greedy)).toSorted()).toEqual([503, 'disconnected', 'disconnected', 'disconnected']);
+    } finally {
+      client.abort();
+      await at.close();
+    }
+  });
+
+  it('those of a request are not read after one has failed', async () => {
+    const at = await open({
+      max_pages: 20_000,
+      parallel: 1,
+      queue: 1,
+      timeout_ms: 600_000,
+      request_timeout_ms: 600_000,
+    });
+    const others = [1, 2, 3].map((index) => filePart(Buffer.concat([slow, Buffer.from(`${index}`)])));
+    const outcome = await ask(chat, [filePart(report.subarray(0, 200)), ...others], { at });
+    expectFailure(outcome, 400, 'invalid_request', /It is damaged/);
+    expectText(await ask(chat, [filePart(report)], { at }), 'Hello there.');
+    await at.close();
+  });
+
+  it('those of a request have a time limit together', async () => {
+    const at = await open({ request_timeout_ms: 1 });
+    const outcome = await ask(chat, [filePart(report)], { at });
+    const message =
+      /The files of the request took longer than 1 ms to read \(plugins\.file_parser\.request_timeout_ms\)/;
+    expectFailure(outcome, 400, 'invalid_request', message);
+    await at.close();
+  });
 });
 
 describe('spending limits', () => {
@@ -587,7 +640,9 @@ describe('a 400 names the file:', () => {
     ],
     [
       'an archive that unpacks to 64 MB',
-      createDocx('', { 'word/document.xml': Buffer.alloc(64 * 1024 * 1024) }),
+      createDocx('', {
+        'word/document.xml': Buffer.concat([Buffer.from('<w:document>'), Buffer.alloc(64 * 1024 * 1024, ' ')]),
+      }),
       /plugins\.file_parser\.max_unpacked_bytes/,
     ],
     ['a program', Buffer.from('\x7fELF\x01\0\0', 'latin1'), /It is a program/],

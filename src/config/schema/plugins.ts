@@ -34,9 +34,21 @@ const fileParser = Type.Object({
   max_characters: countField('Maximum characters of text of all files of one request.', 4_000_000, 100_000_000),
   max_unpacked_bytes: byteField('Maximum size of the parts of an Office file together.', 134_217_728),
   timeout_ms: milliseconds('Time limit of reading one file, without the wait in the queue.', 30_000),
-  memory: byteField('Memory of one thread that reads files: of its heap, and of its buffers.', 268_435_456),
-  parallel: countField('Number of files that one process reads at the same time, each in its own thread.', 2, 64),
-  queue: countField('Number of files that wait. More are a 503.', 64, 10_000),
+  request_timeout_ms: milliseconds(
+    'Time limit of reading all files of one request, without their waits in the queue.',
+    60_000,
+  ),
+  memory: byteField('Memory of one thread that reads files: of its heap and its buffers together.', 268_435_456),
+  parallel: countField(
+    'Number of files that one process reads at the same time, each in its own thread. One workspace has at most one less, if there are several.',
+    3,
+    64,
+  ),
+  queue: countField(
+    'Number of files that wait. Workspaces take turns. More are a 503 for the workspace with most waiting files.',
+    64,
+    10_000,
+  ),
 });
 
 export const pluginsSection = Type.Object({

@@ -11,7 +11,8 @@ const usual: ExtractorSettings = {
   maxCharacters: 100_000,
   maxUnpackedBytes: 16 * MIB,
   timeoutMs: 30_000,
-  memory: 96 * MIB,
+  requestTimeoutMs: 60_000,
+  memory: 128 * MIB,
   parallel: 1,
   queue: 1,
 };
@@ -22,8 +23,8 @@ function open(settings: Partial<ExtractorSettings> = {}) {
     () => ({ ...usual, ...settings }),
     (detail) => void reports.push(detail),
   );
-  const extract = (bytes: Buffer, cancellation = new Cancellation()) =>
-    extractor.extract(bytes, { mediaType: '' }, cancellation);
+  const extract = (bytes: Buffer, cancellation = new Cancellation(), share = { workspaceId: 'w', usedMs: 0 }) =>
+    extractor.extract(bytes, { mediaType: '' }, { share, cancellation });
   return { extract, reports };
 }
 
@@ -55,7 +56,7 @@ it.each([
   ['heap', operators],
 ])('ends a file that takes too much memory (%s), and reads the next one', async (_what, bytes) => {
   const { extract } = open();
-  await expect(extract(bytes)).rejects.toThrow('It takes more than 100663296 bytes of memory to read');
+  await expect(extract(bytes)).rejects.toThrow('It takes more than 134217728 bytes of memory to read');
   expect(await extract(hello)).toMatchObject({ text: 'Hello.' });
 });
 

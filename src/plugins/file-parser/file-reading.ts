@@ -1,8 +1,11 @@
 import { webcrypto } from 'node:crypto';
+import { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { FairPlaces } from '../../domain/fair-places.ts';
 import { estimateTokens } from '../../domain/estimate-tokens.ts';
 import type { InputFilePart, InputItem } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { ReadingShare } from '../../domain/reading-share.ts';
 import { ServiceError } from '../../domain/service.ts';
 import type { Charge, PlannedCharge } from '../../domain/charge.ts';
 import type { PluginRun } from '../plugin.ts';
@@ -29,16 +32,15 @@ export type FetchFile = (url: string, path: string) => Promise<{ bytes: Buffer; 
 
 /** Parts of the gateway that the file parser needs. */
 export interface FilePorts {
-  /** `maxCharacters` applies to all texts of a request together. */
-  fileLimits(): { maxFiles: number; maxBytes: number; maxCharacters: number; maxUrls: number };
+  /** `maxCharacters` applies to all texts of a request together, and so does `parallel` to its files. */
+  fileLimits(): { maxFiles: number; maxBytes: number; maxCharacters: number; maxUrls: number; parallel: number };
   /** Called once for a run, whose fetches share a budget. @returns undefined if no URL is fetched */
   openFetch(cancellation: PluginRun['cancellation']): FetchFile | undefined;
   /** @param only `pages` counts the pages of a PDF @throws {FileFault} if it cannot be read */
   extractFile(
     bytes: Buffer,
     declared: DeclaredType,
-    cancellation: PluginRun['cancellation'],
-    only?: 'pages',
+    options: { share: ReadingShare; cancellation: Watched; only?: 'pages' | undefined },
   ): Promise<ExtractedFile>;
   /** Undefined: none is configured. */
   findOcr(): OcrEngine | undefined;
@@ -46,6 +48,8 @@ export interface FilePorts {
   /** Reserves the cost of text that was not known before. @throws {GatewayError} if it exceeds a spending limit */
   reserveInput(run: PluginRun, tokens: number): MaybePromise<void>;
 }
+
+type Watched = Pick<Cancellation, 'reason' | 'add' | 'remove'>;
 
 /** A file whose text is known. */
 export interface ReadFile {
@@ -72,6 +76,9 @@ export class FileReading {
   private readonly byDigest = new Map<string, Promise<ReadFile>>();
   private readonly known = new Set<ReadFile>();
   private readonly urls = new Set<string>();
+  private readonly share: ReadingShare;
+  /** The other files of the request wait here, and not in the queue of all requests. */
+  private readonly places: FairPlaces;
   private characters = 0;
   private fetch: FetchFile | undefined;
   /** The contents that the request contains, by hash. */
@@ -82,10 +89,15 @@ export class FileReading {
     this.run = run;
     this.ports = ports;
     this.named = named;
+    this.share = { workspaceId: run.caller.workspaceId, usedMs: 0 };
+    this.places = new FairPlaces(() => {
+      const { parallel } = ports.fileLimits();
+      return { places: parallel, perOwner: parallel, queue: Infinity };
+    }, stopped);
   }
 
   /**
-   * Reads the files of an attempt.
+   * Reads the files of an attempt. If one cannot be read, the others are not read either.
    *
    * @param parts by their path: `input[0].content[1]`. The path of a part never changes within a run
    * @throws {GatewayError} `invalid_request` that names the file, if one cannot be read
@@ -101,8 +113,8 @@ export class FileReading {
       throw refuse(path!, message);
     }
     this.sentBack ??= collectAnnotations(input);
-    const files = await Promise.all(
-      [...parts].map(async ([path, part]) => [path, await this.readOnce(path, part)] as const),
+    const files = await this.untilFailure((stop) =>
+      Promise.all([...parts].map(async ([path, part]) => [path, await this.readOnce(path, part, stop)] as const)),
     );
     const fresh = new Set(files.flatMap(([, file]) => (this.known.has(file) ? [] : [file])));
     if (fresh.size > 0) {
@@ -115,10 +127,34 @@ export class FileReading {
     return new Map(files);
   }
 
-  private readOnce(path: string, part: InputFilePart): Promise<ReadFile> {
+  /** Runs work whose parts are cancelled when one of them fails, or the run is cancelled. */
+  private async untilFailure<Result>(work: (stop: Watched) => Promise<Result>): Promise<Result> {
+    const { cancellation } = this.run;
+    const stop = new Cancellation();
+    const listener = { cancelled: (reason: GatewayError) => stop.cancel(reason) };
+    cancellation.add(listener);
+    if (cancellation.reason) stop.cancel(cancellation.reason);
+    try {
+      return await work(stop);
+    } finally {
+      cancellation.remove(listener);
+      stop.cancel(stopped()); // no effect after success
+    }
+  }
+
+  private async extract(bytes: Buffer, declared: DeclaredType, stop: Watched, only?: 'pages'): Promise<ExtractedFile> {
+    const leave = await this.places.enter('', stop);
+    try {
+      return await this.ports.extractFile(bytes, declared, { share: this.share, cancellation: stop, only });
+    } finally {
+      leave();
+    }
+  }
+
+  private readOnce(path: string, part: InputFilePart, stop: Watched): Promise<ReadFile> {
     let reading = this.byPath.get(path);
     if (reading) return reading;
-    reading = this.read(path, part).then(
+    reading = this.read(path, part, stop).then(
       (file) => this.count(path, file),
       (error: unknown) => {
         throw explain(error, path, nameOf(part));
@@ -143,7 +179,7 @@ export class FileReading {
     );
   }
 
-  private async read(path: string, part: InputFilePart): Promise<ReadFile> {
+  private async read(path: string, part: InputFilePart, stop: Watched): Promise<ReadFile> {
     const { bytes, declared } = await this.load(path, part);
     const { maxBytes } = this.ports.fileLimits();
     if (bytes.length > maxBytes) {
@@ -154,7 +190,7 @@ export class FileReading {
     const digest = await computeDigest(bytes);
     let reading = this.byDigest.get(digest);
     if (!reading) {
-      reading = this.parse(bytes, digest, nameOf(part), declared);
+      reading = this.parse(bytes, digest, { name: nameOf(part), declared, stop });
       this.byDigest.set(digest, reading);
       reading.catch(() => this.byDigest.delete(digest)); // the path keeps it
     }
@@ -186,8 +222,7 @@ export class FileReading {
   private async parse(
     bytes: Buffer,
     digest: string,
-    name: string | undefined,
-    declared: DeclaredType,
+    { name, declared, stop }: { name: string | undefined; declared: DeclaredType; stop: Watched },
   ): Promise<ReadFile> {
     const isPdf = detectFormat(bytes) === 'pdf';
     const ocr = isPdf && this.named !== 'cloudflare-ai' ? this.ports.findOcr() : undefined;
@@ -196,7 +231,7 @@ export class FileReading {
     let replaces: ReadFile['replaces'];
     if (ocr) {
       try {
-        return await this.readByOcr(ocr, bytes, digest, name);
+        return await this.readByOcr(ocr, bytes, digest, { name, stop });
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         replaces = 'mistral-ocr';
@@ -206,7 +241,7 @@ export class FileReading {
         }
       }
     }
-    const file = await this.ports.extractFile(bytes, declared, this.run.cancellation);
+    const file = await this.extract(bytes, declared, stop);
     const content: FileContent[] = [{ type: 'text', text: file.text }];
     return {
       ...noCost,
@@ -230,10 +265,15 @@ export class FileReading {
     return undefined;
   }
 
-  private async readByOcr(ocr: OcrEngine, bytes: Buffer, digest: string, name: string | undefined): Promise<ReadFile> {
+  private async readByOcr(
+    ocr: OcrEngine,
+    bytes: Buffer,
+    digest: string,
+    { name, stop }: { name: string | undefined; stop: Watched },
+  ): Promise<ReadFile> {
     const { cancellation } = this.run;
     // The service is not asked for a file that is damaged or too long.
-    const { pages: maxCount = 1 } = await this.ports.extractFile(bytes, { mediaType: '' }, cancellation, 'pages');
+    const { pages: maxCount = 1 } = await this.extract(bytes, { mediaType: '' }, stop, 'pages');
     const planned = { name: 'file_parser', service: 'mistral-ocr', unitNanoUsd: ocr.pageNanoUsd, maxCount };
     const charge = await this.ports.charge(this.run, planned);
     let count = 0;
@@ -284,6 +324,9 @@ export class FileReading {
     for (const file of files) this.known.add(file);
   }
 }
+
+/** Kind `unavailable`: a later attempt reads the file. */
+const stopped = (): GatewayError => new GatewayError('unavailable', 'Another file of the request could not be read.');
 
 /** In another thread: 20 MB take 15 ms. @returns SHA-256 in hex */
 const computeDigest = async (bytes: Buffer): Promise<string> =>

@@ -1,6 +1,7 @@
 import type { Issue } from '../../domain/errors.ts';
 import { type DomainFilter, parseDomainFilter, passesFilters } from '../../domain/domain-filter.ts';
 import { createUrlCheck } from '../../domain/reach.ts';
+import type { ReadingShare } from '../../domain/reading-share.ts';
 import { defineServerTool, type ServerTool, type ToolOutcome } from '../server-tool.ts';
 import { cutContent } from './cut-content.ts';
 import { type WebPage, PageError, type ReadPage } from './page.ts';
@@ -24,7 +25,7 @@ export const createWebFetch = (readPage: ReadPage): ServerTool =>
     timeoutMs: 30_000,
     check: checkParameters,
     item: ({ url }) => ({ url }),
-    async execute({ url }, parameters, { cancellation, now, earlierCalls, caller }) {
+    async execute({ url }, parameters, { cancellation, now, earlierCalls, caller, memory }) {
       const limit = Math.min(parameters.max_uses ?? MAX_FETCHES, MAX_FETCHES);
       if (earlierCalls >= limit) {
         return fail(url, new PageError(`The limit of ${limit} fetches is reached (max_uses). Continue without it.`));
@@ -37,7 +38,8 @@ export const createWebFetch = (readPage: ReadPage): ServerTool =>
         throw new PageError(`The host ${target.hostname} is not allowed for this request.`);
       };
       try {
-        const page = await readPage(url, { cancellation, check });
+        const share = (memory['share'] ??= { workspaceId: caller.workspaceId, usedMs: 0 }) as ReadingShare; // only set here
+        const page = await readPage(url, { cancellation, share, check });
         return succeed(page, cutContent(page.content, parameters.max_content_tokens), now());
       } catch (error) {
         if (error instanceof PageError) return fail(url, error);

@@ -1,4 +1,5 @@
 import type { Cancellation } from '../../domain/cancellation.ts';
+import type { ReadingShare } from '../../domain/reading-share.ts';
 
 /** The text of a page. */
 export interface WebPage {
@@ -11,6 +12,8 @@ export interface WebPage {
 
 export interface PageOptions {
   readonly cancellation: Pick<Cancellation, 'reason' | 'deadlineAt' | 'signal' | 'add' | 'remove'>;
+  /** The same object for all pages of a response. */
+  readonly share: ReadingShare;
   /** Called for each URL before it is requested, also after a redirect. @throws {PageError} if it must not be */
   check(url: URL): void;
 }

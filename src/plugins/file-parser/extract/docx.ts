@@ -1,5 +1,5 @@
 import type { Markdown } from './markdown.ts';
-import { readRelated, readRelations, type Relation } from './office-package.ts';
+import { findRelated, readRelations, type Relation } from './office-package.ts';
 import { type XmlAttributes, readXml, type XmlHandlers } from './read-xml.ts';
 import type { ArchivePart, ZipArchive } from './zip-archive.ts';
 
@@ -10,28 +10,28 @@ import type { ArchivePart, ZipArchive } from './zip-archive.ts';
  * @param main its main part, `word/document.xml`
  * @throws {FileFault}
  */
-export function readDocx(archive: ZipArchive, main: ArchivePart, out: Markdown): void {
-  const relations = readRelations(archive, main.name);
-  const styles = readRelated(archive, relations, 'styles');
-  const numbering = readRelated(archive, relations, 'numbering');
+export async function readDocx(archive: ZipArchive, main: ArchivePart, out: Markdown): Promise<void> {
+  const relations = await readRelations(archive, main.name);
+  const styles = findRelated(archive, relations, 'styles');
+  const numbering = findRelated(archive, relations, 'numbering');
   const body = new BodyReader(out, {
-    headings: styles ? readHeadings(styles) : new Map(),
-    ordered: numbering ? readOrderedLists(numbering) : new Set(),
+    headings: styles ? await readHeadings(styles) : new Map(),
+    ordered: numbering ? await readOrderedLists(numbering) : new Set(),
     relations,
   });
-  readXml(main, handlersOf(body));
+  await readXml(main, handlersOf(body));
   for (const kind of ['footnote', 'endnote'] as const) {
-    const notes = readRelated(archive, relations, `${kind}s`);
-    if (notes) readXml(notes, handlersOf(new NotesReader(out, kind, body.notes)));
+    const notes = findRelated(archive, relations, `${kind}s`);
+    if (notes) await readXml(notes, handlersOf(new NotesReader(out, kind, body.notes)));
   }
 }
 
 /** Levels of headings by the id of their style, 1 to 9. A style inherits from the one that it is based on. */
-function readHeadings(part: ArchivePart): ReadonlyMap<string, number> {
+async function readHeadings(part: ArchivePart): Promise<ReadonlyMap<string, number>> {
   const levels = new Map<string, number>();
   const bases = new Map<string, string>();
   let id: string | undefined;
-  readXml(part, {
+  await readXml(part, {
     open(name, { styleId, val = '' }) {
       if (name === 'style') id = styleId;
       if (id === undefined) return;
@@ -56,13 +56,13 @@ function readHeadings(part: ArchivePart): ReadonlyMap<string, number> {
 const MAX_INHERITANCE = 10;
 
 /** Lists whose items have numbers, as `<numId>/<level>`. */
-function readOrderedLists(part: ArchivePart): ReadonlySet<string> {
+async function readOrderedLists(part: ArchivePart): Promise<ReadonlySet<string>> {
   const ordered = new Map<string, Set<string>>(); // by abstract list
   const lists = new Map<string, string>();
   let abstract: string | undefined;
   let list: string | undefined;
   let level: string | undefined;
-  readXml(part, {
+  await readXml(part, {
     open(name, { abstractNumId, numId, ilvl, val = '' }) {
       if (name === 'abstractNum') abstract = abstractNumId;
       if (name === 'num') list = numId;
@@ -112,11 +112,13 @@ const ignored = new Set([
 abstract class ParagraphReader {
   private readonly paragraphs: Paragraph[] = []; // text boxes are inside of paragraphs
   private readonly relations: ReadonlyMap<string, Relation>;
+  protected readonly out: Markdown;
   private skipped = 0; // depth below an ignored element
   private runs = 0;
   private isText = false;
 
-  constructor(relations: ReadonlyMap<string, Relation>) {
+  constructor(out: Markdown, relations: ReadonlyMap<string, Relation>) {
+    this.out = out;
     this.relations = relations;
   }
 
@@ -151,7 +153,9 @@ abstract class ParagraphReader {
 
   text(text: string): void {
     const paragraph = this.paragraphs.at(-1);
-    if (this.isText && this.skipped === 0 && paragraph) paragraph.text += text;
+    if (!this.isText || this.skipped > 0 || !paragraph) return;
+    paragraph.text += text;
+    this.out.check(paragraph.text.length);
   }
 
   close(name: string): void {
@@ -198,14 +202,12 @@ interface DocumentParts {
 class BodyReader extends ParagraphReader {
   /** The notes that the text refers to, by kind and id. */
   readonly notes = new Map<string, string>();
-  private readonly out: Markdown;
   private readonly parts: DocumentParts;
   private readonly tables: Table[] = [];
   private readonly counts = new Map<string, number>();
 
   constructor(out: Markdown, parts: DocumentParts) {
-    super(parts.relations);
-    this.out = out;
+    super(out, parts.relations);
     this.parts = parts;
   }
 
@@ -268,15 +270,13 @@ class BodyReader extends ParagraphReader {
 const MAX_SPAN = 64;
 
 class NotesReader extends ParagraphReader {
-  private readonly out: Markdown;
   private readonly kind: string;
   private readonly labels: ReadonlyMap<string, string>;
   private label: string | undefined;
   private texts: string[] = [];
 
   constructor(out: Markdown, kind: 'footnote' | 'endnote', labels: ReadonlyMap<string, string>) {
-    super(new Map());
-    this.out = out;
+    super(out, new Map());
     this.kind = kind;
     this.labels = labels;
   }

@@ -278,7 +278,8 @@ describe('text', () => {
 });
 
 describe('is a fault that says what the file is:', () => {
-  const bomb = Buffer.alloc(8 * 1024 * 1024, ' ');
+  const bomb = Buffer.concat([Buffer.from('<w:document>'), Buffer.alloc(8 * 1024 * 1024, ' ')]);
+  const attributes = Array.from({ length: 1001 }, (_, at) => ` a${at}=""`).join('');
   it.each<[string, Buffer, Partial<DeclaredType>, string]>([
     ['nothing', Buffer.alloc(0), {}, 'It is empty.'],
     ['blanks', Buffer.from(' \n'), {}, 'It contains no text.'],
@@ -326,6 +327,24 @@ describe('is a fault that says what the file is:', () => {
       createDocx('', { 'word/document.xml': { data: '<w:document/>', flags: 1 } }),
       {},
       'It is encrypted with a password.',
+    ],
+    [
+      'a document with too many attributes',
+      createDocx(`<w:p${attributes}/>`),
+      {},
+      'an element of more than 1000 attributes',
+    ],
+    [
+      'a workbook with too many attributes',
+      createXlsx({ Sheet: `<row${attributes}/>` }),
+      {},
+      'an element of more than 1000 attributes',
+    ],
+    [
+      'a page with too many attributes',
+      Buffer.from(`<!doctype html><p${attributes}>`),
+      {},
+      'an element of more than 1000 attributes',
     ],
     [
       'an archive that unpacks to much more',

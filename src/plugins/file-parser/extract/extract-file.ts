@@ -1,7 +1,7 @@
 import { detectFormat, nameFormat } from './detect-format.ts';
 import { damaged, FileFault } from './file-fault.ts';
 import { Markdown } from './markdown.ts';
-import { readRelated, readRelations } from './office-package.ts';
+import { findRelated, readRelations } from './office-package.ts';
 import { decodeText, isTextType } from './plain-text.ts';
 import { type ArchivePart, ZipArchive } from './zip-archive.ts';
 
@@ -61,7 +61,7 @@ export async function extractFile(
 
 async function readOffice(bytes: Buffer, limits: ExtractLimits, out: Markdown): Promise<ExtractedFile> {
   const archive = new ZipArchive(bytes, limits.maxUnpackedBytes);
-  const main = readRelated(archive, readRelations(archive, ''), 'officeDocument');
+  const main = findRelated(archive, await readRelations(archive, ''), 'officeDocument');
   if (!main) {
     if (archive.has('[Content_Types].xml')) throw damaged('its main part is missing');
     throw new FileFault(
@@ -70,20 +70,20 @@ async function readOffice(bytes: Buffer, limits: ExtractLimits, out: Markdown): 
         : 'It is a ZIP archive. Send the files that it contains.',
     );
   }
-  switch (rootOf(main)) {
+  switch (await readRoot(main)) {
     case 'document': {
       const { readDocx } = await import('./docx.ts');
-      readDocx(archive, main, out);
+      await readDocx(archive, main, out);
       return withText({ kind: 'docx', text: out.text });
     }
     case 'workbook': {
       const { readXlsx } = await import('./xlsx.ts');
-      readXlsx(archive, main, out);
+      await readXlsx(archive, main, out);
       return withText({ kind: 'xlsx', text: out.text });
     }
     case 'presentation': {
       const { readPptx } = await import('./pptx.ts');
-      const pages = readPptx(archive, main, out);
+      const pages = await readPptx(archive, main, out);
       return withText({ kind: 'pptx', text: out.text, pages });
     }
     default:
@@ -92,8 +92,13 @@ async function readOffice(bytes: Buffer, limits: ExtractLimits, out: Markdown): 
 }
 
 /** Returns the name of the first element, without its prefix. */
-const rootOf = ({ bytes }: ArchivePart): string | undefined =>
-  /<(?:[\w.-]+:)?([A-Za-z][\w.-]*)[\s/>]/.exec(bytes.toString('latin1', 0, 4096).replaceAll('\0', ''))?.[1];
+async function readRoot({ unpack }: ArchivePart): Promise<string | undefined> {
+  for await (const piece of unpack()) {
+    const begin = piece.toString('latin1', 0, 4096).replaceAll('\0', '');
+    return /<(?:[\w.-]+:)?([A-Za-z][\w.-]*)[\s/>]/.exec(begin)?.[1];
+  }
+  return undefined;
+}
 
 function withText(file: ExtractedFile): ExtractedFile {
   if (file.text.trim() === '') throw new FileFault('It contains no text.');

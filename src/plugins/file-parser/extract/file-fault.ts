@@ -15,3 +15,11 @@ const MAX_DEPTH = 5000;
 export function checkDepth(depth: number): void {
   if (depth > MAX_DEPTH) throw new FileFault(`Its elements are nested more than ${MAX_DEPTH} deep.`);
 }
+
+/** Maximum attributes of one element. Those of real documents have some dozens. */
+const MAX_ATTRIBUTES = 1000;
+
+/** @throws {FileFault} if an element has too many attributes */
+export function checkAttributes(count: number): void {
+  if (count > MAX_ATTRIBUTES) throw new FileFault(`It has an element of more than ${MAX_ATTRIBUTES} attributes.`);
+}

@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2';
-import { checkDepth } from './file-fault.ts';
+import { checkAttributes, checkDepth } from './file-fault.ts';
 import type { Markdown } from './markdown.ts';
 
 /** Elements whose content is no text of the page. */
@@ -36,9 +36,12 @@ const navigationRoles = new Set<unknown>(['navigation', 'contentinfo', 'compleme
 export function readHtml(page: string, out: Markdown, address?: string): void {
   const writer = new PageWriter(out, address);
   let depth = 0;
+  let count = 0;
   const parser = new Parser({
+    onattribute: () => checkAttributes(++count),
     onopentag(name, attributes) {
       checkDepth(++depth);
+      count = 0;
       writer.open(name, attributes);
     },
     ontext: (text) => writer.add(text),
@@ -140,6 +143,7 @@ class PageWriter {
   add(text: string): void {
     if (this.skipped > 0) return;
     this.text += this.preformatted > 0 ? text : text.replace(/[ \t\r\n\f]+/g, ' ');
+    this.out.check(this.text.length);
   }
 
   close(name: string): void {

@@ -18,12 +18,12 @@ export interface Relation {
  * @param part empty for those of the package itself
  * @see ECMA-376 part 2
  */
-export function readRelations(archive: ZipArchive, part: string): ReadonlyMap<string, Relation> {
+export async function readRelations(archive: ZipArchive, part: string): Promise<ReadonlyMap<string, Relation>> {
   const folder = posix.dirname(part);
   const relations = new Map<string, Relation>();
-  const found = archive.read(posix.join(folder, '_rels', `${posix.basename(part)}.rels`));
+  const found = archive.find(posix.join(folder, '_rels', `${posix.basename(part)}.rels`));
   if (!found) return relations;
-  readXml(found, {
+  await readXml(found, {
     open(element, { Id: id, Type: type = '', Target: target, TargetMode: mode }) {
       if (element !== 'Relationship' || id === undefined || target === undefined) return;
       const isExternal = mode === 'External';
@@ -38,12 +38,12 @@ export function readRelations(archive: ZipArchive, part: string): ReadonlyMap<st
   return relations;
 }
 
-/** Reads the first part that a relation of a type names. */
-export function readRelated(
+/** Returns the first part that a relation of a type names. */
+export function findRelated(
   archive: ZipArchive,
   relations: ReadonlyMap<string, Relation>,
   type: string,
 ): ArchivePart | undefined {
   const found = relations.values().find((relation) => relation.type === type && !relation.isExternal);
-  return archive.read(found?.target);
+  return archive.find(found?.target);
 }

@@ -1,6 +1,6 @@
 import { damaged } from './file-fault.ts';
 import type { Markdown } from './markdown.ts';
-import { readRelated, readRelations } from './office-package.ts';
+import { findRelated, readRelations } from './office-package.ts';
 import { readXml } from './read-xml.ts';
 import type { ArchivePart, ZipArchive } from './zip-archive.ts';
 
@@ -11,10 +11,10 @@ import type { ArchivePart, ZipArchive } from './zip-archive.ts';
  * @returns the number of slides
  * @throws {FileFault}
  */
-export function readPptx(archive: ZipArchive, main: ArchivePart, out: Markdown): number {
-  const relations = readRelations(archive, main.name);
+export async function readPptx(archive: ZipArchive, main: ArchivePart, out: Markdown): Promise<number> {
+  const relations = await readRelations(archive, main.name);
   const slides: string[] = [];
-  readXml(main, {
+  await readXml(main, {
     open(name, attributes) {
       if (name !== 'sldId') return;
       const relation = relations.get(attributes['r:id'] ?? '');
@@ -22,17 +22,17 @@ export function readPptx(archive: ZipArchive, main: ArchivePart, out: Markdown):
     },
   });
   for (const [index, slide] of slides.entries()) {
-    const part = archive.read(slide);
+    const part = archive.find(slide);
     if (!part) throw damaged(`its slide ${index + 1} is missing`);
-    const { title, blocks, isHidden } = readShapes(part);
+    const { title, blocks, isHidden } = await readShapes(part);
     if (isHidden) continue;
     out.block(`## Slide ${index + 1}${title === '' ? '' : `: ${title}`}`);
     for (const block of blocks) {
       if (typeof block === 'string') out.block(block);
       else out.table(block);
     }
-    const notes = readRelated(archive, readRelations(archive, slide), 'notesSlide');
-    const texts = notes ? readShapes(notes).blocks.filter((block) => typeof block === 'string') : [];
+    const notes = findRelated(archive, await readRelations(archive, slide), 'notesSlide');
+    const texts = notes ? (await readShapes(notes)).blocks.filter((block) => typeof block === 'string') : [];
     if (texts.length > 0) out.block(`Notes: ${texts.join('\n')}`);
   }
   return slides.length;
@@ -48,7 +48,7 @@ interface Shapes {
 /** Placeholders that repeat on each slide. */
 const furniture = new Set(['sldNum', 'ftr', 'dt', 'hdr', 'sldImg']);
 
-function readShapes(part: ArchivePart): Shapes {
+async function readShapes(part: ArchivePart): Promise<Shapes> {
   const shapes: Shapes = { title: '', blocks: [], isHidden: false };
   let placeholder: string | undefined;
   let paragraphs: string[] = [];
@@ -64,7 +64,7 @@ function readShapes(part: ArchivePart): Shapes {
     if (isTitle && shapes.title === '') shapes.title = text.replace(/\s+/g, ' ');
     else shapes.blocks.push(text);
   };
-  readXml(part, {
+  await readXml(part, {
     open(name, attributes) {
       if (name === 'sld') shapes.isHidden = attributes['show'] === '0' || attributes['show'] === 'false';
       else if (name === 'sp') placeholder = undefined;

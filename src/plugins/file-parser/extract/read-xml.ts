@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes';
-import { checkDepth, damaged } from './file-fault.ts';
+import { checkAttributes, checkDepth, damaged, FileFault } from './file-fault.ts';
 import type { ArchivePart } from './zip-archive.ts';
 
 /** XmlAttributes by their names without prefix. `r:id` is the id of a relation, because `id` may exist beside it. */
@@ -12,16 +12,17 @@ export interface XmlHandlers {
   close?(name: string): void;
 }
 
-/** Bytes that are decoded and parsed at a time. */
-const PIECE_BYTES = 65_536;
+/** Bytes of one tag, or of the text between two tags. The parser keeps all of them. */
+const MAX_STRETCH = 16_777_216;
+const none: Record<string, string> = {};
 
 /**
  * Parses an XML part of an Office file in pieces, and keeps no tree of it. A document type, which may define entities,
  * is not part of these formats.
  *
- * @throws {FileFault} if it is malformed, and what a handler throws
+ * @throws {FileFault} if it is malformed or exceeds a limit, and what a handler throws
  */
-export function readXml({ name: part, bytes }: ArchivePart, handlers: XmlHandlers): void {
+export async function readXml({ name: part, unpack }: ArchivePart, handlers: XmlHandlers): Promise<void> {
   const parser = new SaxesParser();
   let thrown: unknown;
   parser.on('error', (error) => {
@@ -32,18 +33,29 @@ export function readXml({ name: part, bytes }: ArchivePart, handlers: XmlHandler
   });
   const { open, text, close } = handlers;
   let depth = 0;
-  parser.on('opentag', ({ name, attributes }) => {
+  let count = 0;
+  let stretch = 0;
+  parser.on('attribute', () => checkAttributes(++count));
+  parser.on('opentag', (tag) => {
     checkDepth(++depth);
-    open?.(withoutPrefix(name), withoutPrefixes(attributes));
+    count = 0;
+    stretch = 0;
+    open?.(withoutPrefix(tag.name), withoutPrefixes(tag.attributes));
+    tag.attributes = none; // the parser keeps the tag until it is closed
   });
   if (text) parser.on('text', text);
   parser.on('closetag', ({ name }) => {
     depth--;
+    stretch = 0;
     close?.(withoutPrefix(name));
   });
-  const decoder = new TextDecoder(encodingOf(bytes));
-  for (let at = 0; at < bytes.length && thrown === undefined; at += PIECE_BYTES) {
-    parser.write(decoder.decode(bytes.subarray(at, at + PIECE_BYTES), { stream: true }));
+  let decoder: TextDecoder | undefined;
+  for await (const piece of unpack()) {
+    decoder ??= new TextDecoder(encodingOf(piece));
+    stretch += piece.length;
+    parser.write(decoder.decode(piece, { stream: true }));
+    if (thrown !== undefined) break;
+    if (stretch > MAX_STRETCH) throw new FileFault(`It has a tag or a text of more than ${MAX_STRETCH} bytes.`);
   }
   if (thrown === undefined) parser.close();
   if (thrown !== undefined) throw thrown;

@@ -1,6 +1,6 @@
 import { damaged, FileFault } from './file-fault.ts';
 import type { Markdown } from './markdown.ts';
-import { readRelated, readRelations } from './office-package.ts';
+import { findRelated, readRelations } from './office-package.ts';
 import { type XmlAttributes, readXml } from './read-xml.ts';
 import type { ArchivePart, ZipArchive } from './zip-archive.ts';
 
@@ -11,11 +11,11 @@ import type { ArchivePart, ZipArchive } from './zip-archive.ts';
  * @param main its main part, `xl/workbook.xml`
  * @throws {FileFault}
  */
-export function readXlsx(archive: ZipArchive, main: ArchivePart, out: Markdown): void {
-  const relations = readRelations(archive, main.name);
+export async function readXlsx(archive: ZipArchive, main: ArchivePart, out: Markdown): Promise<void> {
+  const relations = await readRelations(archive, main.name);
   const sheets: { name: string; target: string }[] = [];
   let has1904Dates = false;
-  readXml(main, {
+  await readXml(main, {
     open(name, attributes) {
       if (name === 'workbookPr') has1904Dates = attributes['date1904'] === '1' || attributes['date1904'] === 'true';
       if (name !== 'sheet' || attributes['state'] === 'hidden' || attributes['state'] === 'veryHidden') return;
@@ -23,24 +23,24 @@ export function readXlsx(archive: ZipArchive, main: ArchivePart, out: Markdown):
       if (type === 'worksheet' && target) sheets.push({ name: attributes['name'] ?? '', target });
     },
   });
-  const shared = readRelated(archive, relations, 'sharedStrings');
-  const styles = readRelated(archive, relations, 'styles');
-  const texts = shared ? readSharedTexts(shared) : [];
-  const dateStyles = styles ? readDateStyles(styles) : new Set<number>();
+  const shared = findRelated(archive, relations, 'sharedStrings');
+  const styles = findRelated(archive, relations, 'styles');
+  const texts = shared ? await readSharedTexts(shared) : [];
+  const dateStyles = styles ? await readDateStyles(styles) : new Set<number>();
   for (const { name, target } of sheets) {
-    const part = archive.read(target);
+    const part = archive.find(target);
     if (!part) throw damaged(`its sheet ${name} is missing`);
-    const rows = readSheet(part, { texts, dateStyles, has1904Dates });
+    const rows = await readSheet(part, { texts, dateStyles, has1904Dates });
     out.block(`## ${name}`);
     out.table(rows);
   }
 }
 
-function readSharedTexts(part: ArchivePart): string[] {
+async function readSharedTexts(part: ArchivePart): Promise<string[]> {
   const texts: string[] = [];
   let isText = false;
   let phonetic = 0; // the pronunciation of a text is not part of it
-  readXml(part, {
+  await readXml(part, {
     open(name) {
       if (name === 'si') texts.push('');
       else if (name === 'rPh') phonetic++;
@@ -62,12 +62,12 @@ const isBuiltInDate = (format: number): boolean =>
   (format >= 14 && format <= 22) || (format >= 27 && format <= 36) || (format >= 45 && format <= 58);
 
 /** Indexes of the cell styles that show a number as a date or a time. */
-function readDateStyles(part: ArchivePart): Set<number> {
+async function readDateStyles(part: ArchivePart): Promise<Set<number>> {
   const own = new Map<number, boolean>();
   const styles = new Set<number>();
   let isCellStyles = false;
   let index = 0;
-  readXml(part, {
+  await readXml(part, {
     open(name, { numFmtId, formatCode = '' }) {
       if (name === 'numFmt') own.set(Number(numFmtId), isDateFormat(formatCode));
       else if (name === 'cellXfs') isCellStyles = true;
@@ -98,7 +98,7 @@ interface SheetContext {
 const MAX_CELLS = 1_000_000;
 
 /** @returns the rows that have values, with the columns that have values */
-function readSheet(part: ArchivePart, context: SheetContext): string[][] {
+async function readSheet(part: ArchivePart, context: SheetContext): Promise<string[][]> {
   const rows: Map<number, string>[] = [];
   const columns = new Set<number>();
   let row = new Map<number, string>();
@@ -107,7 +107,7 @@ function readSheet(part: ArchivePart, context: SheetContext): string[][] {
   let value: string | undefined;
   let isValue = false;
   let count = 0;
-  readXml(part, {
+  await readXml(part, {
     open(name, attributes) {
       if (name === 'row') {
         row = new Map();

@@ -1,10 +1,15 @@
-import { inflateRawSync } from 'node:zlib';
+import { createInflateRaw } from 'node:zlib';
 import { damaged, FileFault } from './file-fault.ts';
 
 /** A file in an archive. */
 export interface ArchivePart {
   name: string;
-  bytes: Buffer;
+  /**
+   * Unpacks it piece by piece, so that it is never in memory as a whole. Each call starts over.
+   *
+   * @throws {FileFault} if it is damaged or too large
+   */
+  unpack(): AsyncIterable<Buffer>;
 }
 
 /** An entry of the directory of an archive. */
@@ -25,6 +30,9 @@ const MAX_COMMENT_BYTES = 65_535;
 const MAX_ENTRIES = 20_000;
 const STORED = 0;
 const DEFLATED = 8;
+
+/** Bytes that are unpacked at a time. */
+const PIECE_BYTES = 65_536;
 
 /**
  * Reads entries of a ZIP archive by name. Sizes in an archive may be wrong, so the bytes that come out of it are
@@ -52,20 +60,25 @@ export class ZipArchive {
 
   /**
    * @returns undefined if there is no such entry
-   * @throws {FileFault} if it is damaged, encrypted or too large
+   * @throws {FileFault} if it is encrypted
    */
-  read(name: string | undefined): ArchivePart | undefined {
+  find(name: string | undefined): ArchivePart | undefined {
     if (name === undefined) return undefined;
     const entry = this.entries.get(name);
     if (!entry) return undefined;
     if (entry.isEncrypted) throw new FileFault('It is encrypted with a password. Send it without the password.');
-    const unpacked = this.unpack(entry, name);
-    this.left -= unpacked.length;
-    if (this.left < 0) throw this.tooLarge();
-    return { name, bytes: unpacked };
+    return { name, unpack: () => this.unpack(entry, name) };
   }
 
-  private unpack({ offset, compressedBytes, method }: Entry, name: string): Buffer {
+  private async *unpack(entry: Entry, name: string): AsyncGenerator<Buffer> {
+    for await (const piece of this.inflate(entry, name)) {
+      this.left -= piece.length;
+      if (this.left < 0) throw this.tooLarge();
+      yield piece;
+    }
+  }
+
+  private async *inflate({ offset, compressedBytes, method }: Entry, name: string): AsyncGenerator<Buffer> {
     const bytes = this.bytes;
     if (offset + 30 > bytes.length || bytes.readUInt32LE(offset) !== LOCAL_SIGNATURE) {
       throw damaged(`its entry ${name} is missing`);
@@ -73,12 +86,16 @@ export class ZipArchive {
     const start = offset + 30 + bytes.readUInt16LE(offset + 26) + bytes.readUInt16LE(offset + 28);
     const packed = bytes.subarray(start, start + compressedBytes);
     if (packed.length < compressedBytes) throw damaged(`its entry ${name} is truncated`);
-    if (method === STORED) return packed;
+    if (method === STORED) {
+      for (let at = 0; at < packed.length; at += PIECE_BYTES) yield packed.subarray(at, at + PIECE_BYTES);
+      return;
+    }
     if (method !== DEFLATED) throw new FileFault(`It has an entry with the compression method ${method}.`);
+    const inflating = createInflateRaw({ chunkSize: PIECE_BYTES });
+    inflating.end(packed);
     try {
-      return inflateRawSync(packed, { maxOutputLength: Math.max(1, this.left) });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw this.tooLarge();
+      yield* inflating;
+    } catch {
       throw damaged(`its entry ${name} is malformed`);
     }
   }
