@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findServedTools } from '../domain/depth-headers.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { InputItem } from '../domain/items.ts';
 import type { ResponseObject } from '../domain/response.ts';
+import { LARGE_TEXT } from '../http/chunked-body.ts';
 import type { Route } from '../http/routes.ts';
 import { type EventFormat, EventStream, type ResponseHeaders } from '../http/sse.ts';
 import { copyError } from '../pipeline/copy-error.ts';
@@ -100,7 +102,8 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
       run: () => createResponse(pipeline, run, fold),
       end() {
         reply.header('content-type', 'application/json; charset=utf-8');
-        return writeWhole(fold.response, run);
+        const text = writeWhole(fold.response, run);
+        return text.length > LARGE_TEXT ? encodeLater(text) : text;
       },
     };
   }
@@ -127,6 +130,12 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
       throw renameError(error, rename);
     });
   };
+}
+
+/** Encodes a text in a turn of the event loop of its own. Node writes bytes without another copy. */
+async function encodeLater(text: string): Promise<Buffer> {
+  await nextTurn();
+  return Buffer.from(text);
 }
 
 /** The response of a streamed run. A class, because it lasts as long as the stream, and closures take more memory. */

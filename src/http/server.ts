@@ -5,6 +5,7 @@ import cors from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
+import { TURN_LENGTH } from '../domain/turn-length.ts';
 import { createId, createTimedId } from '../domain/ids.ts';
 import { adviseOnPath } from './advise-on-path.ts';
 import { BodyBudget } from './body-budget.ts';
@@ -206,15 +207,12 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       if (request.routeSetting.readsBody) return done(null, undefined);
       request.bodyShare = new BodyShare(bodies);
       readBody(raw, bodyLimitOf(request, options), request.bodyShare, (error, body) => {
-        try {
-          if (error) throw error;
-          request.rawBody = body!; // present without an error
-          // clients send a content type even without a body
-          const hasNone = body!.length === 0 && (request.method === 'DELETE' || request.routeSetting.bodyIsOptional);
-          done(null, hasNone ? undefined : readJson(body!));
-        } catch (thrown) {
-          done(thrown as Error, undefined);
-        }
+        if (error) return done(error, undefined);
+        request.rawBody = body!; // present without an error
+        // clients send a content type even without a body
+        const hasNone = body!.length === 0 && (request.method === 'DELETE' || request.routeSetting.bodyIsOptional);
+        if (hasNone) done(null, undefined);
+        else parseBody(body!, done);
       });
     } catch (error) {
       done(error as Error, undefined);
@@ -258,6 +256,21 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     });
   }
   return app;
+}
+
+/** Parses a body. A large one is parsed in a turn of the event loop of its own, and used in the next one. */
+function parseBody(body: Buffer, done: (error: Error | null, value?: unknown) => void): void {
+  const parse = (use: (value: unknown) => void): void => {
+    let value: unknown;
+    try {
+      value = readJson(body);
+    } catch (error) {
+      return done(error as Error); // `readJson` throws errors
+    }
+    use(value);
+  };
+  if (body.length <= TURN_LENGTH) parse((value) => done(null, value));
+  else setImmediate(parse, (value: unknown) => setImmediate(done, null, value));
 }
 
 /** Whether a request is still open. */

@@ -151,4 +151,27 @@ describe('a stream to a client', () => {
     await over;
     expect(text).toMatch(/^(: ROUTER PROCESSING\n\n)+$/);
   });
+
+  it('writes large events in turns of their own, in order, and ends after them', async () => {
+    const large = ['a', 'b', 'c'].map((letter) => ({ type: 'x', sequence_number: 1, text: letter.repeat(1_100_000) }));
+    const sent: number[] = [];
+    const { answer, over } = await serve(async (raw) => {
+      const stream = new EventStream(raw, options);
+      const writing = stream.write([...large, delta({})] as ResponseEvent[]);
+      sent.push(raw.socket!.bytesWritten + raw.socket!.writableLength);
+      stream.write([completed]); // a run that fails now
+      stream.end();
+      await writing;
+      sent.push(raw.socket!.bytesWritten + raw.socket!.writableLength);
+    });
+    let text = '';
+    for await (const piece of answer.setEncoding('latin1')) text += piece;
+    await over;
+    expect(sent[0]).toBeLessThan(2_000_000); // only the first one
+    expect(sent[1]).toBeGreaterThan(3_000_000);
+    const frames = text.split('\n\n').slice(0, -1);
+    expect(frames.slice(0, 3).map((frame) => frame.at(-3))).toEqual(['a', 'b', 'c']);
+    expect(frames.at(-1)).toBe('data: [DONE]');
+    expect(JSON.parse(frames.at(-2)!.slice(6))).toEqual(completed);
+  });
 });

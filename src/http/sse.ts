@@ -179,6 +179,10 @@ export class SseResponse {
  */
 export class EventStream extends SseResponse implements Sink<ResponseEvent> {
   private readonly format: EventFormat;
+  /** Events that are written in later turns of the event loop. */
+  private later: ResponseEvent[] = [];
+  private writing: Promise<void> | undefined;
+  private isEnding = false;
 
   constructor(raw: ServerResponse, options: EventStreamOptions, format: EventFormat = new EventWriter()) {
     super(raw, options);
@@ -190,23 +194,48 @@ export class EventStream extends SseResponse implements Sink<ResponseEvent> {
   }
 
   write(events: ResponseEvent[]): Promise<void> | undefined {
+    if (!this.writing) return this.writeNow(events);
+    for (const event of events) this.later.push(event);
+    return this.writing;
+  }
+
+  /**
+   * Writes the events up to a large one. The last events of a response repeat all of its text several times, and each of
+   * them gets a turn of the event loop of its own.
+   */
+  private writeNow(events: readonly ResponseEvent[]): Promise<void> | undefined {
     let text = '';
-    let isDrained = true;
-    for (const event of events) {
+    for (const [at, event] of events.entries()) {
       text += this.format.write(event);
-      if (text.length < LARGE_TEXT) continue;
-      isDrained = this.send(text);
-      text = '';
+      const isLast = at === events.length - 1;
+      if (isLast || text.length < LARGE_TEXT) continue;
+      this.send(text);
+      this.later = events.slice(at + 1);
+      this.writing = this.writeLater();
+      return this.writing;
     }
     const last = events.at(-1);
+    let isDrained = true;
     if (last && isTerminal(last)) isDrained = this.send(text + this.format.end, 'utf8', true);
     else if (text !== '') isDrained = this.send(text);
     return isDrained ? undefined : waitForDrain(this.raw);
   }
 
-  /** Ends the response. */
+  private async writeLater(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    const { later } = this;
+    this.later = [];
+    this.writing = undefined;
+    if (this.raw.destroyed) return;
+    const writing = this.writeNow(later);
+    if (this.isEnding && !this.writing) this.endBody();
+    await writing;
+  }
+
+  /** Ends the response after all events. */
   end(): void {
-    this.endBody();
+    this.isEnding = true;
+    if (!this.writing) this.endBody();
   }
 }
 

@@ -1,6 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Chunk } from '../../domain/chunks.ts';
 import { listDepthHeaders } from '../../domain/depth-headers.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { Sink } from '../../domain/sink.ts';
+import { TURN_LENGTH } from '../../domain/turn-length.ts';
 import type { Usage } from '../../domain/usage.ts';
 import { restoringWire } from '../../providers/rules/fit/restore.ts';
 import { getTextWire } from '../../providers/text-wire.ts';
@@ -58,7 +61,8 @@ async function exchange(
   const headers = provider.headersFor(takeKey(attempt), stream);
   let all = written.headers ? replaceHeaders(headers, written.headers) : headers;
   if (run.servedTools && wire.reachesGateways) all = all.concat(listDepthHeaders(run.servedTools));
-  const body = encodeBody(run, written);
+  const encoded = encodeBody(run, written);
+  const body = encoded instanceof Promise ? await encoded : encoded;
   run.input.park();
   const response = await upstream.send(written.path, all, body, cancellation);
   const { readerContext } = written;
@@ -78,10 +82,11 @@ export function replaceHeaders(headers: readonly string[], own: Readonly<Record<
  * Serializes the body of a request, and removes it from the request. Not a part of `exchange`, because a suspended
  * function keeps all of its values: the text would stay in memory as long as the stream.
  */
-function encodeBody({ steps, request }: Run, written: UpstreamRequest): Buffer {
+function encodeBody({ steps, request }: Run, written: UpstreamRequest): MaybePromise<Buffer> {
   const json = JSON.stringify(written.body);
   written.body = sent;
-  return steps.length > 1 || request.stream ? encodeApart(json) : Buffer.from(json);
+  const encode = () => (steps.length > 1 || request.stream ? encodeApart(json) : Buffer.from(json));
+  return json.length > TURN_LENGTH ? nextTurn().then(encode) : encode();
 }
 
 /**

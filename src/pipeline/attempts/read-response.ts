@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { JsonExcessError, parseJson } from '../../domain/parse-json.ts';
 import type { Sink } from '../../domain/sink.ts';
+import { TURN_LENGTH } from '../../domain/turn-length.ts';
 import type { Usage } from '../../domain/usage.ts';
 import type { Frame, Reader } from '../../providers/wire.ts';
 import { FrameCutter } from '../../providers/sse-frames.ts';
@@ -9,6 +11,9 @@ import type { UpstreamResponse } from '../../providers/transport.ts';
 
 /** Maximum bytes of an error body that are read. */
 const ERROR_BODY_BYTES = 1024 * 1024;
+
+/** Chunks of a large text that are passed on in one turn of the event loop. */
+const TURN_CHUNKS = 1000;
 
 /** How a wire reads a response, streamed and whole. */
 export interface ResponseReader<C> {
@@ -77,6 +82,7 @@ export async function readResponse<C extends { type: string }>(
     how.onInterrupted?.(reading.counted());
     throw error;
   } finally {
+    pass.close();
     response.release();
   }
 }
@@ -143,6 +149,9 @@ export async function readLocalFrames<C extends { type: string }>(
 /** Passes chunks on up to the first `finish`, and ignores the rest. */
 class ChunkPass<C extends { type: string }> {
   isFinished = false;
+  /** Whether the chunks of a large frame are being passed on, in several turns. */
+  isApart = false;
+  private isClosed = false;
   private readonly out: Sink<C>;
   private readonly how: ResponseLimit & Pick<ReadResponseOptions<C>, 'kept'>;
 
@@ -151,18 +160,50 @@ class ChunkPass<C extends { type: string }> {
     this.how = how;
   }
 
-  passOn(chunks: C[]): Promise<void> | undefined {
+  /** Passes nothing more on: the attempt has ended. */
+  close(): void {
+    this.isClosed = true;
+  }
+
+  /** @param isLarge whether the chunks are passed on in several turns of the event loop */
+  private passOn(chunks: C[], isLarge = false): Promise<void> | undefined {
     if (this.isFinished) return undefined;
     for (let index = 0; index < chunks.length; index++) {
       if (chunks[index]!.type !== 'finish') continue;
       this.isFinished = true;
       chunks.length = index + 1;
     }
+    if (isLarge) return this.passPieces(chunks);
     return chunks.length > 0 ? this.out.write(chunks) : undefined;
+  }
+
+  private async passPieces(chunks: readonly C[]): Promise<void> {
+    for (const batch of cutChunks(chunks)) {
+      if (this.isClosed) return;
+      await this.out.write(batch);
+      await nextTurn();
+    }
   }
 
   /** Passes on the chunks of one network read. If a frame is invalid, the chunks before it are passed on first. */
   readFrames(reader: Reader<C>, frames: readonly Frame[]): Promise<void> | undefined {
+    return frames.some(isLarge) ? this.readApart(reader, frames) : this.readTogether(reader, frames);
+  }
+
+  private async readApart(reader: Reader<C>, frames: readonly Frame[]): Promise<void> {
+    this.isApart = true;
+    try {
+      for (const frame of frames) {
+        if (isLarge(frame)) await nextTurn();
+        if (this.isClosed) return;
+        await this.readTogether(reader, [frame], isLarge(frame));
+      }
+    } finally {
+      this.isApart = false;
+    }
+  }
+
+  private readTogether(reader: Reader<C>, frames: readonly Frame[], isLarge = false): Promise<void> | undefined {
     const { kept, name } = this.how;
     const chunks: C[] = [];
     try {
@@ -173,7 +214,7 @@ class ChunkPass<C extends { type: string }> {
       }
     } catch (error) {
       this.checkKept(reader);
-      const passing = this.passOn(chunks);
+      const passing = this.passOn(chunks, isLarge);
       if (this.isFinished) return passing;
       const failure = blameProvider(name, error);
       if (!passing) throw failure;
@@ -182,7 +223,7 @@ class ChunkPass<C extends { type: string }> {
       });
     }
     this.checkKept(reader);
-    return this.passOn(chunks);
+    return this.passOn(chunks, isLarge);
   }
 
   /** @param length of the body, in UTF-16 units; absent for the chunks that the end of a stream releases */
@@ -190,7 +231,7 @@ class ChunkPass<C extends { type: string }> {
     const chunks = blamingProvider(this.how.name, read);
     this.how.kept?.add(chunks, length);
     this.checkKept();
-    return this.passOn(chunks);
+    return this.passOn(chunks, length > TURN_LENGTH);
   }
 
   readEnd(reader: Reader<C>): Promise<void> | undefined {
@@ -267,7 +308,7 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
   /** The body has ended regularly. */
   end(): Promise<void> | undefined {
     this.isProcessing = true;
-    const { wire, readerContext, name, lift } = this.how;
+    const { lift } = this.how;
     if (this.kind === 'unknown') this.begin(this.hasStreamType);
     const { reader, cutter, pass } = this;
     if (reader && cutter) {
@@ -277,9 +318,20 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
     const bytes = lift ? lift(this.pieces) : joinPieces(this.pieces);
     this.pieces = [];
     const text = textOf(bytes);
+    if (text.length > TURN_LENGTH) return this.readApart(text, bytes);
+    return this.readBody(text, bytes);
+  }
+
+  private readBody(text: string, bytes: Buffer): Promise<void> | undefined {
+    const { wire, readerContext, name } = this.how;
     const body = parseWhole(text, bytes, name);
     this.body = body;
-    return pass.readWhole(() => wire.readWhole(body, readerContext), text.length);
+    return this.pass.readWhole(() => wire.readWhole(body, readerContext), text.length);
+  }
+
+  private async readApart(text: string, bytes: Buffer): Promise<void> {
+    await nextTurn();
+    await this.readBody(text, bytes);
   }
 
   /**
@@ -323,6 +375,12 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
     if (frames.length === 0) return this.how.onBuffered?.(this.cutter!.heldBytes);
     const passing = this.pass.readFrames(this.reader!, frames);
     const { onPassed } = this.how;
+    if (passing && this.pass.isApart) {
+      return passing.then(() => {
+        if (this.pass.isFinished) this.response.release();
+        onPassed?.();
+      });
+    }
     if (this.pass.isFinished) {
       this.response.release(); // not awaited: a slow sink keeps its own promise
       if (!passing) onPassed?.();
@@ -332,6 +390,35 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
     if (onPassed && passing) return passing.then(onPassed);
     onPassed?.();
     return passing;
+  }
+}
+
+const isLarge = ({ data }: Frame): boolean => data.length > TURN_LENGTH;
+
+/** Cuts chunks into batches of one turn each. A long delta becomes several. */
+function* cutChunks<C extends { type: string }>(chunks: readonly C[]): Generator<C[]> {
+  let batch: C[] = [];
+  for (const chunk of chunks) {
+    const { delta, logprobs } = chunk as { delta?: unknown; logprobs?: unknown }; // a chunk of text
+    const isLong = typeof delta === 'string' && delta.length > TURN_LENGTH && !logprobs;
+    if (!isLong) batch.push(chunk);
+    if (batch.length > 0 && (isLong || batch.length === TURN_CHUNKS)) {
+      yield batch;
+      batch = [];
+    }
+    if (isLong) for (const piece of cutText(delta)) yield [{ ...chunk, delta: piece }];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Cuts a text into pieces, and never a surrogate pair. */
+function* cutText(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    let to = from + TURN_LENGTH;
+    const unit = text.charCodeAt(to - 1);
+    if (unit >= 0xd800 && unit < 0xdc00) to--;
+    yield text.slice(from, to);
+    from = to;
   }
 }
 
