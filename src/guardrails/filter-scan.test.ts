@@ -56,9 +56,10 @@ describe('a scan', () => {
     ['abcdef', ['abc', 'cde'], '[REDACTED]f'],
     ['abcdef', ['abcde', 'bc'], '[REDACTED]f'],
     ['abcdef', ['abc', 'def'], '[REDACTED][REDACTED]'],
-    ['aaab', ['a'], '[REDACTED]b'],
+    ['aaab', ['a'], '[REDACTED][REDACTED][REDACTED]b'],
+    ['ababc', ['ab', 'ba'], '[REDACTED]c'],
     ['a a', ['a'], '[REDACTED] [REDACTED]'],
-  ])('of %s with %j gives %s: what overlaps becomes one placeholder', (text, patterns, out) => {
+  ])('of %s with %j gives %s: only what overlaps becomes one placeholder', (text, patterns, out) => {
     expect(
       scan(
         text,

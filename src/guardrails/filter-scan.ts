@@ -104,7 +104,6 @@ export class FilterScan implements TextScan {
   private isFinished = false;
   private written: string[] = [];
   private writtenEnd = 0;
-  private redactedBy = -1;
   private isBlocked = false;
 
   /**
@@ -317,16 +316,14 @@ export class FilterScan implements TextScan {
     return masked !== text && findMatches(alone(), masked).length === 0;
   }
 
-  /** Overlapping matches become one placeholder, that of the first. So do matches of a filter without text in between. */
+  /** Overlapping matches become one placeholder, that of the first. */
   private redact(entry: FilterEntry, start: number, end: number): void {
-    const continues = start < this.writtenEnd || (start === this.writtenEnd && this.redactedBy === entry.filter);
-    if (continues && this.redactedBy >= 0) {
+    if (start < this.writtenEnd) {
       if (end > this.writtenEnd) this.replace(this.writtenEnd, end, '');
       return;
     }
     this.write(start);
     this.replace(start, end, entry.placeholder);
-    this.redactedBy = entry.filter;
   }
 
   /** @param placeholder empty: the span belongs to the redaction before it */
@@ -342,7 +339,6 @@ export class FilterScan implements TextScan {
     const { form, writtenEnd } = this;
     this.append(form ? form.read(writtenEnd, end) : this.original.search.read(writtenEnd, end));
     this.writtenEnd = end;
-    this.redactedBy = -1;
   }
 
   private append(text: string): void {

@@ -24,7 +24,7 @@ const escapes: Readonly<Record<string, string>> = {
 /**
  * Scans JSON. Each string is a separate text, which is scanned as it reads after its escapes are decoded, and so is what is
  * between two strings. Text that is not redacted stays unchanged, escapes included. A placeholder outside of strings
- * becomes a string, so that JSON remains JSON. Text that is not JSON is scanned in the same way.
+ * becomes a string, and neighboring ones become one string, so that JSON remains JSON. Text that is not JSON is scanned in the same way.
  *
  * @see docs/reference/guardrails.md#arguments-of-tool-calls
  */
@@ -199,6 +199,9 @@ class JsonForm implements WrittenForm {
   private escapes: { at: number; more: number }[] = [];
   private isInString = false;
 
+  /** Where the last redaction of that text ends. */
+  private redactedTo = -1;
+
   /** Another text begins, after a quote. */
   begin(isInString: boolean): void {
     this.position++;
@@ -237,7 +240,9 @@ class JsonForm implements WrittenForm {
   replace(start: number, end: number, placeholder: string): string {
     const before = this.position;
     this.read(start, end);
-    if (placeholder === '') {
+    const continues = placeholder === '' || (!this.isInString && this.redactedTo === before); // two strings are no JSON
+    this.redactedTo = this.position;
+    if (continues) {
       this.edits.extend(this.position);
       return '';
     }

@@ -280,7 +280,7 @@ describe.each(cases)('random output, $wire, $mode', (how) => {
         const outcome = await request(key, how, { tools });
         expect(outcome.status).toBe(200);
         const call = (outcome.response!.output as Json[]).find((item) => item.type === 'function_call');
-        const redact = (given: string) => given.replace(/(?:K[0-9]{6}-[a-z]{4})+|(?:[😀-😎]|e\u0301)+/gu, '[REDACTED]');
+        const redact = (given: string) => given.replace(/K[0-9]{6}-[a-z]{4}|[😀-😎]|e\u0301/gu, '[REDACTED]');
         expect(JSON.parse(call.arguments)).toEqual({ argument: redact(argument), n: 1 });
         expect(JSON.stringify(outcome.response!.output)).toContain(JSON.stringify(redact(text)).slice(1, -1));
         expect(outcome.text).not.toMatch(/K[0-9]{6}-[a-z]{4}|[😀-😎]|e\u0301/u);

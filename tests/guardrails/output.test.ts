@@ -387,6 +387,37 @@ const finish: Chunk = { type: 'finish', reason: 'stop' };
 const partOf = (output: readonly OutputItem[]) =>
   (output[0]!['content'] as { text: string; annotations: object[]; logprobs: object[] }[])[0]!;
 
+describe('redactions that touch', () => {
+  const four = custom('[0-9]{4}', 'redact');
+
+  it('have a placeholder each, and one between the strings of JSON', () => {
+    const { compiled } = filtersOf([four]);
+    expect(rewrite(new FilterScan(compiled), 'a 12345678 b')).toBe('a [REDACTED][REDACTED] b');
+    const redacted = rewrite(new JsonScan(compiled), '{"n":12345678,"m":[1234,5678],"s":"12345678"}');
+    expect(redacted).toBe('{"n":"[REDACTED]","m":["[REDACTED]","[REDACTED]"],"s":"[REDACTED][REDACTED]"}');
+  });
+
+  it('keep the positions of what refers to them', async () => {
+    const annotation = { type: 'url_citation', url: 'https://example.com/', title: 'A page' };
+    const annotations = [
+      { ...annotation, start_index: 2, end_index: 6 },
+      { ...annotation, start_index: 6, end_index: 10 },
+      { ...annotation, start_index: 11, end_index: 12 },
+    ];
+    const part = { type: 'output_text', text: 'a 12345678 b', annotations, logprobs: [] };
+    const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [part] };
+    const { output } = await serve(filtersOf([four]), [[{ type: 'item_done', key: 0, item }, finish]]);
+    expect(partOf(output)).toMatchObject({
+      text: 'a [REDACTED][REDACTED] b',
+      annotations: [
+        { start_index: 2, end_index: 12 },
+        { start_index: 12, end_index: 22 },
+        { start_index: 23, end_index: 24 },
+      ],
+    });
+  });
+});
+
 describe('what refers to text', () => {
   const annotation = (start: number, end: number) => ({
     type: 'url_citation',
