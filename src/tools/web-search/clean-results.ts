@@ -6,26 +6,27 @@ const MAX_URL = 2048;
 const MAX_TITLE = 300;
 
 /**
- * Checks the results of an engine: drops those without a usable URL, duplicates, and those that the filters exclude;
- * removes control characters, and bounds each text.
+ * Checks the results of an engine: drops those without a usable URL and those that the filters exclude, joins those of
+ * the same page, removes control characters, and bounds each text.
  */
 export function cleanResults(raw: readonly RawResult[], limits: Omit<SearchOrder, 'query'>): SearchResult[] {
-  const kept: SearchResult[] = [];
-  const seen = new Set<string>();
+  const pages = new Map<string, { url: URL; title: string; texts: unknown[] }>();
   for (const { url: given, title, texts } of raw) {
-    if (kept.length === limits.count) break;
     const url = readUrl(given);
     if (!url || !passesFilters(url, limits)) continue;
     const key = keyOf(url);
-    if (seen.has(key)) continue;
-    seen.add(key);
-    kept.push({
-      url: url.href,
-      title: typeof title === 'string' ? writeLine(title) || url.hostname : url.hostname,
-      content: joinTexts(texts, limits.maxCharacters),
-    });
+    const known = pages.get(key);
+    if (!known && pages.size === limits.count) continue;
+    const page = known ?? { url, title: '', texts: [] };
+    if (!known) pages.set(key, page);
+    if (page.title === '' && typeof title === 'string') page.title = writeLine(title);
+    page.texts.push(...texts);
   }
-  return kept;
+  return [...pages.values()].map(({ url, title, texts }) => ({
+    url: url.href,
+    title: title || url.hostname,
+    content: joinTexts(texts, limits.maxCharacters),
+  }));
 }
 
 function readUrl(given: unknown): URL | undefined {
