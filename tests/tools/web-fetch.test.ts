@@ -121,6 +121,38 @@ describe.each(modes)('router:web_fetch, %s', (mode) => {
     ],
     ['by its bytes', () => Buffer.from('<html><p>Grüße</p></html>', 'utf8'), 'text/html; charset=iso-8859-1', 'Grüße'],
     ['without a word about it', () => Buffer.from('<html><p>Gr\xfc\xdfe</p></html>', 'latin1'), 'text/html', 'Grüße'],
+    ...[
+      ['windows-1251', 'Привет', 'cff0e8e2e5f2'],
+      ['shift_jis', '日本語', '93fa967b8cea'],
+      ['koi8-r', 'Привет', 'f0d2c9d7c5d4'],
+      ['euc-kr', '한국', 'c7d1b1b9'],
+      ['gb2312', '你好', 'c4e3bac3'],
+      ['iso-2022-jp', '日本', '1b2442467c4b5c1b2842'],
+    ].flatMap(([encoding, text, hex]): [string, () => Buffer, string, string][] => {
+      const write = (head: string) => () =>
+        Buffer.concat([
+          Buffer.from(`<html><head>${head}</head><p>`),
+          Buffer.from(hex!, 'hex'),
+          Buffer.from('</p></html>'),
+        ]);
+      const pragma = `<meta http-equiv="Content-Type" content="text/html; charset=${encoding}">`;
+      return [
+        [`in ${encoding} by its meta element`, write(`<meta charset="${encoding}">`), 'text/html', text!],
+        [`in ${encoding} by its pragma`, write(pragma), 'text/html', text!],
+        [
+          `in ${encoding} by the header, which wins`,
+          write('<meta charset="utf-8">'),
+          `text/html; charset=${encoding}`,
+          text!,
+        ],
+      ];
+    }),
+    [
+      'that is XHTML by its declaration',
+      () => Buffer.from('<?xml version="1.0" encoding="koi8-r"?><html><p>\xf0\xd2</p></html>', 'latin1'),
+      'application/xhtml+xml',
+      'Пр',
+    ],
     ['plain text', () => Buffer.from('just text'), 'text/plain', 'just text'],
     ['JSON', () => Buffer.from('{"a": 1}'), 'application/json', '{"a": 1}'],
   ])('reads the characters of a page %s', async (_, body, type, text) => {
@@ -132,7 +164,7 @@ describe.each(modes)('router:web_fetch, %s', (mode) => {
     const fails = async (url: string, says: string, more: object = {}, parameters?: object) => {
       const { item, result } = await read(url, parameters);
       expect(result).toMatchObject({ url, status: 'failed', error: expect.stringContaining(says) });
-      expect(item).toMatchObject({ url, status: 'completed', error: expect.stringContaining(says), ...more });
+      expect(item).toMatchObject({ url, status: 'failed', error: expect.stringContaining(says), ...more });
       expect(item).not.toHaveProperty('content');
     };
 

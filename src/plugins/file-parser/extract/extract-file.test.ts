@@ -271,6 +271,30 @@ describe('text', () => {
       { mediaType: 'text/plain', charset: 'iso-8859-1' },
       'grün',
     ],
+    [
+      'in a declared encoding that looks like ASCII',
+      Buffer.from('\x1b$BF|K\\\x1b(B', 'latin1'),
+      { mediaType: 'text/plain', charset: 'iso-2022-jp' },
+      '日本',
+    ],
+    [
+      'with a byte order mark, whatever is declared',
+      '\ufeffgrün',
+      { mediaType: 'text/plain', charset: 'koi8-r' },
+      'grün',
+    ],
+    [
+      'in a declared encoding, except for one byte',
+      Buffer.from('gr\xc3\xbcn \xff', 'latin1'),
+      { mediaType: 'text/plain', charset: 'utf-8' },
+      'grün \ufffd',
+    ],
+    [
+      'that is XML and names its encoding',
+      Buffer.from('<?xml version="1.0" encoding="windows-1251"?><a>\xcf\xf0\xe8</a>', 'latin1'),
+      { mediaType: 'application/xml' },
+      '<?xml version="1.0" encoding="windows-1251"?><a>При</a>',
+    ],
     ['in no declared encoding', Buffer.from('\x93gr\xfcn\x94', 'latin1'), { mediaType: 'text/csv' }, '“grün”'],
   ])('%s is kept as it is', async (_what, bytes, declared, text) => {
     expect(await extract(bytes, declared)).toEqual({ kind: 'text', text });

@@ -1,3 +1,5 @@
+import { findEncoding, sniffEncoding } from './sniff-encoding.ts';
+
 /** Media types that are text besides `text/*`. */
 const textTypes =
   /^application\/(?:json|xml|javascript|ecmascript|yaml|toml|x-yaml|x-sh|sql|graphql|x-ndjson|jsonl|csv|.+\+(?:json|xml|yaml))$/;
@@ -9,30 +11,47 @@ export const isTextType = (mediaType: string): boolean => mediaType.startsWith('
 const controls = new RegExp(`[${'\\0-\\x08\\x0b\\x0e-\\x1a\\x1c-\\x1f'}]`);
 
 /**
- * Decodes a text: by its byte order mark, as UTF-8, or else in the encoding that it is declared to have.
+ * Decodes a text in the first of these encodings that it is in: that of its byte order mark, the declared one, the one
+ * that it names itself, UTF-8. Invalid bytes of a text whose encoding is known become U+FFFD.
  *
- * @param charset as declared; a text that is declared to be one, but in no encoding, may be in Windows-1252
+ * @param isDeclared whether its sender says that it is a text. Otherwise it may be something else
+ * @param charset as declared
  * @returns undefined if it is not text
+ * @see docs/reference/plugins.md#encodings
  */
 export function decodeText(
   bytes: Buffer,
-  { isDeclared, charset }: { isDeclared: boolean; charset?: string },
+  { isDeclared, charset }: { isDeclared: boolean; charset?: string | undefined },
 ): string | undefined {
   const marked = encodingOfMark(bytes);
-  const encodings = marked ? [marked] : ['utf-8', ...(isDeclared ? [charset ?? 'windows-1252'] : [])];
-  for (const encoding of encodings) {
-    try {
-      const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
-      if (!controls.test(text)) return text;
-    } catch {
-      // it is not in this encoding, or the encoding is unknown
-    }
+  const declared = isDeclared ? findEncoding(charset) : undefined;
+  const known = [marked, declared, sniffEncoding(bytes)].filter((encoding) => encoding !== undefined);
+  // Many servers and pages say Latin-1 without knowing. A text in UTF-8 is not in Latin-1 by chance.
+  if (known[0] === UNKNOWING) known.unshift('utf-8');
+  const last = isDeclared && known.length === 0 ? [UNKNOWING] : [];
+  const encodings = marked ? [marked] : [...known, 'utf-8', ...last];
+  for (const encoding of new Set(encodings)) {
+    const text = decode(bytes, encoding, true);
+    if (text !== undefined) return text;
   }
-  return undefined;
+  return known[0] === undefined ? undefined : decode(bytes, known[0], false);
+}
+
+/** The encoding that Latin-1 and ASCII stand for on the web. It has a character for every byte. */
+const UNKNOWING = 'windows-1252';
+
+/** @param fatal whether invalid bytes mean that it is in another encoding */
+function decode(bytes: Buffer, encoding: string, fatal: boolean): string | undefined {
+  try {
+    const text = new TextDecoder(encoding, { fatal }).decode(bytes);
+    return controls.test(text) ? undefined : text;
+  } catch {
+    return undefined; // it is not in this encoding
+  }
 }
 
 function encodingOfMark(bytes: Buffer): string | undefined {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
-  return undefined; // the mark of UTF-8 is decoded like other text
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 'utf-8' : undefined;
 }
