@@ -154,7 +154,7 @@ export type ItemFields = Readonly<Record<string, unknown>>;
 export interface ToolOutcome {
   /** The model reads it as JSON. */
   readonly result: Readonly<Record<string, unknown>>;
-  /** The client sees them in the finished item. Absent: the result as JSON, in `result`. */
+  /** The client sees them in the finished item. An `error` in them says that the call has failed. Absent: the result as JSON, in `result`. */
   readonly item?: ItemFields;
   /** Pages that the response may cite. A link to one of them becomes an annotation. */
   readonly sources?: readonly CitableSource[];
@@ -162,8 +162,6 @@ export interface ToolOutcome {
   readonly adjustments?: readonly string[];
   /** Whether the caller must act now: the response ends with this turn, and the model does not see the result. */
   readonly endsResponse?: boolean;
-  /** Whether the call has failed, with an error in `item` that is more than a text. */
-  readonly hasFailed?: boolean;
   /** The call waits for functions of the caller: its item stays in progress, and the response ends. Needs `resume`. */
   readonly suspension?: Suspension;
 }
@@ -280,8 +278,6 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
    * together.
    */
   readonly maxItemBytes?: number;
-  /** Whether the item of a failed call has the status `failed`. Default: no, `completed`. */
-  readonly canFail?: boolean;
   /** Whether the tool is available in the requests that it sends itself. Default: yes. */
   readonly isNested?: boolean;
   /** Returns what the model reads of a failed call. Absent: `{error}`. */
@@ -335,7 +331,6 @@ export interface ServerTool {
   readonly name: string;
   readonly timeoutMs: number;
   readonly maxItemBytes: number | undefined;
-  readonly canFail: boolean;
   readonly isNested: boolean;
   writeFailure(error: string, input: unknown): Readonly<Record<string, unknown>>;
   show(parameters: unknown): ShownFunction;
@@ -382,7 +377,6 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
     name: nameFunction(type),
     timeoutMs,
     maxItemBytes: definition.maxItemBytes,
-    canFail: definition.canFail ?? false,
     isNested: definition.isNested ?? true,
     writeFailure: (error, input) => definition.writeFailure?.(error, input as Given[0]) ?? { error },
     show: (parameters) => ({ ...shown, ...definition.show?.(parameters as Given[1]) }),

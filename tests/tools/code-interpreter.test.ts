@@ -123,7 +123,7 @@ describe.each(wireNames)('programs on %s', (wire) => {
       const served = await respond({}, running, answering);
       const other = await respond({ tools: [{ type: 'router:code_interpreter' }] }, running, answering);
       expect(shownItems(served)[0]).toMatchObject({ status: 'failed', error: tooMany.message, outputs: null });
-      expect(shownItems(other)[0]).toMatchObject({ status: 'completed', error: tooMany.message });
+      expect(shownItems(other)[0]).toMatchObject({ status: 'failed', error: tooMany.message });
       expect(listSent()[1]!.results).toMatchObject([{ value: { error: tooMany.message } }]);
     });
   });

@@ -37,7 +37,7 @@ describe.each(modes)(`${type}, %s`, (mode) => {
     const seen = JSON.parse(messages.findLast(({ role }) => role === 'tool').content) as Json;
     expect(item).toMatchObject({
       type,
-      status: 'completed',
+      status: seen.error === undefined ? 'completed' : 'failed',
       call_id: expect.any(String),
       arguments: expect.any(String),
     });

@@ -108,7 +108,7 @@ describe.each(wireNames)('fusion on %s', (wire) => {
 
       expect(served.body).toMatchObject({ status: 'completed' });
       expect(panelItemOf(served)).toMatchObject({
-        status: 'completed',
+        status: 'failed',
         error: expect.stringContaining('No model of the panel has responded.'),
         failure_reason: reason,
         failed_models: panel.map((model) => ({ model, status_code: status })),

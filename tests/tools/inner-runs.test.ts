@@ -19,7 +19,6 @@ writeFileSync(
     description: 'Runs what the test says.',
     parameters: { type: 'object', properties: { name: { type: 'string' } }, additionalProperties: false },
     arguments: { type: 'object' },
-    canFail: true,
     isNested: false,
     show: ({ name = 'nobody' }) => ({ description: 'Asks ' + name + '.' }),
     checkEntries: (entries) =>

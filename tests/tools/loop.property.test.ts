@@ -167,7 +167,7 @@ function checkServed(served: Served, expected: ExpectedRun): void {
   const echoes = body.output.filter(({ type }) => type === 'router:echo');
   expect(echoes).toHaveLength(expected.items.length);
   for (const [index, { result, error, status }] of echoes.entries()) {
-    expect(status).toBe('completed');
+    expect(status).toBe(error === undefined ? 'completed' : 'failed');
     matches(error === undefined ? JSON.parse(String(result)) : { error }, expected.items[index]!);
   }
   const messages = body.output.filter(({ type }) => type === 'message').map((item) => bare(item).texts?.join(''));

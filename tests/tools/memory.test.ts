@@ -25,7 +25,7 @@ describe.each(modes)(`${type}, %s`, (mode) => {
     const [item] = shownItems(served) as Json[];
     const messages = JSON.parse(lab.takeRequests()[1]!.text).messages as Json[];
     const seen = JSON.parse(messages.findLast(({ role }) => role === 'tool').content) as Json;
-    expect(item).toMatchObject({ type, status: 'completed', ...input });
+    expect(item).toMatchObject({ type, status: seen.error === undefined ? 'completed' : 'failed', ...input });
     return { item, seen };
   }
 

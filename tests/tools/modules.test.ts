@@ -121,7 +121,7 @@ describe.each(modes)('a tool of the operator, %s', (mode) => {
     expect(served.body.status).toBe('completed');
     expect(shownItems(served)).toMatchObject([
       { type: 'message' },
-      { type: 'router:probe', status: 'completed', error: expect.stringContaining(says) },
+      { type: 'router:probe', status: 'failed', error: expect.stringContaining(says) },
       { type: 'message', content: [{ text: 'Done.' }] },
     ]);
     const [, second] = lab.takeRequests();

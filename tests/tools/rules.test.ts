@@ -288,7 +288,7 @@ const rules: Record<string, (way: Way) => Promise<void>> = {
     expect(shownItems(served)).toMatchObject([
       {
         type: 'router:web_search',
-        status: 'completed',
+        status: 'failed',
         error: expect.stringMatching(/^The key small may spend 1 USD/),
       },
       { type: 'message' },

@@ -74,7 +74,7 @@ describe('router:text_editor', () => {
   ])('returns an error for %s', async (_, input, message) => {
     store('one\nto\n');
     containers.run = async () => ({ outcome: { type: 'exit', exit_code: 1 } });
-    expect(await edit(input)).toMatchObject({ status: 'completed', error: expect.stringContaining(message) });
+    expect(await edit(input)).toMatchObject({ status: 'failed', error: expect.stringContaining(message) });
     expect(containers.files.get('sess_s1/a.txt')!.toString()).toBe('one\nto\n');
   });
 

@@ -37,7 +37,7 @@ export async function callTool(run: Run, call: PlannedCall, ports: CallPorts, ro
     outcome,
     result: describeFailure(call, error, report),
     item: { ...describeCall(offered, call.input, report), error },
-    status: tool.canFail || offered.hosted ? 'failed' : 'completed', // other items have no such status
+    status: 'failed',
   });
   const message = `The tool did not end within ${tool.timeoutMs} ms.`;
   using cancellation = new ChildCancellation(run.cancellation, tool.timeoutMs, message);
@@ -63,7 +63,7 @@ function writeOutcome(
   maxItemBytes: number | undefined,
   room: ResultRoom,
 ): CallOutcome | string {
-  const { result, item, sources, adjustments, endsResponse, hasFailed } = outcome;
+  const { result, item, sources, adjustments, endsResponse } = outcome;
   const text = JSON.stringify(result);
   const fields = item ?? { result: text };
   const sizes = [text, JSON.stringify(suspension ?? {})].map((json) => Buffer.byteLength(json));
@@ -77,13 +77,14 @@ function writeOutcome(
   if (total > room.left || large > room.largeLeft) {
     return 'The results of this response are too large together. Respond with what you have.';
   }
+  const hasFailed = (fields['error'] ?? undefined) !== undefined;
   room.left -= total;
   room.largeLeft -= large;
   return {
     result: text,
     item: fields,
     status: hasFailed ? 'failed' : 'completed',
-    outcome: hasFailed || fields['error'] !== undefined ? 'tool_error' : 'ok',
+    outcome: hasFailed ? 'tool_error' : 'ok',
     ...(sources && { sources }),
     ...(adjustments && adjustments.length > 0 && { adjustments }),
     ...((endsResponse || suspension) && { endsResponse: true }),

@@ -99,7 +99,7 @@ const items: Example[] = [
   ['router:browser_use', { status: 'completed' }, { action: {} }, 'action'],
   ['router:text_editor', { status: 'completed' }, { command: 'delete' }, 'command'],
   ['router:memory', { status: 'completed', value: [1] }, { action: 'forget' }, 'action'],
-  ['router:mcp', { status: 'completed' }, { status: 'failed' }, 'status'],
+  ['router:mcp', { status: 'completed' }, { status: 'done' }, 'status'],
 ];
 
 describe('input items', () => {

@@ -26,7 +26,6 @@ export const advisor: ServerTool = defineServerTool({
   parameters: advisorParameters,
   arguments: advisorArguments,
   timeoutMs: 300_000,
-  canFail: true,
   isNested: false,
   check: checkInnerModel,
   checkEntries: (entries) =>

@@ -42,7 +42,6 @@ export const createBash = (containers: Containers): ServerTool =>
     arguments: bashArguments,
     timeoutMs: clampTimeout(Infinity) * 10, // calls of a turn run one after another
     maxItemBytes: MAX_ITEM_BYTES,
-    canFail: true,
     clientName: ({ engine }) => (engine === 'router' ? undefined : 'bash'),
     show: ({ environment, engine }) =>
       engine === 'router' ? { description: `${purpose} ${describeSystem(containers, environment)}` } : {},

@@ -147,7 +147,7 @@ async function execute(
       ],
     };
   } catch (error) {
-    return { ...failCall(error, item, context), hasFailed: context.isHosted }; // others have no such status
+    return failCall(error, item, context);
   }
 }
 

@@ -9,5 +9,5 @@ import { type ItemFields, type ToolCallContext, ToolError, type ToolOutcome } fr
 export function failCall(error: unknown, item: ItemFields, { signal }: Pick<ToolCallContext, 'signal'>): ToolOutcome {
   if (signal.aborted || !(error instanceof ToolError || error instanceof GatewayError)) throw error;
   const { message } = error;
-  return { result: { error: message }, item: { ...item, error: message }, hasFailed: true };
+  return { result: { error: message }, item: { ...item, error: message } };
 }

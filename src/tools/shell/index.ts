@@ -46,7 +46,6 @@ export const createShell = (containers: Containers): ServerTool =>
     arguments: shellArguments,
     timeoutMs: MAX_COMMANDS * clampTimeout(Infinity) + 60_000,
     maxItemBytes: MAX_ITEM_BYTES,
-    canFail: true,
     show: ({ environment }) => ({ description: `${purpose} ${describeSystem(containers, environment)}` }),
     check: (parameters) => checkEnvironment(parameters),
     prepare: (parameters, context) => checkContainerUse(containers, 'shell', parameters.environment, context),

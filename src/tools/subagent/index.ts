@@ -36,7 +36,6 @@ export const createSubagent = ({ findTool, isInput, sign }: SubagentPorts): Serv
     parameters: subagentParameters,
     arguments: subagentArguments,
     timeoutMs: 600_000,
-    canFail: true,
     isNested: false,
     check: (parameters, caller) => [
       ...checkInnerModel(parameters),

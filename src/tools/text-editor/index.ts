@@ -74,6 +74,6 @@ async function execute(
       adjustments: listIgnored(parameters),
     };
   } catch (error) {
-    return { ...failCall(error, item, context), hasFailed: false }; // its items have no such status
+    return failCall(error, item, context);
   }
 }

@@ -67,7 +67,6 @@ export function offerCall(
         return {
           result: { error: message },
           item: { ...fields, output: null, error: writeError(error) },
-          hasFailed: true,
         };
       }
     },
@@ -90,7 +89,7 @@ function writeOutcome(result: McpResult, fields: object): ToolOutcome {
   const text = writeMcpResult(result);
   if (!result.isError) return { result: { output: text }, item: { ...fields, output: text, error: null } };
   const error = { type: 'mcp_tool_execution_error', content: [{ type: 'text', text }] };
-  return { result: { error: text }, item: { ...fields, output: null, error }, hasFailed: true };
+  return { result: { error: text }, item: { ...fields, output: null, error } };
 }
 
 /** Writes an error as the interface has it. @see docs/reference/items.md */
@@ -114,7 +113,6 @@ const offer = ({ hosted }: McpEntry, name: string, own: Own): OfferedServerTool 
   tool: {
     ...own,
     type: 'router:mcp',
-    canFail: true,
     isNested: true,
     maxItemBytes: undefined,
     adaptInput: undefined,

@@ -3,8 +3,7 @@ import { maybe, oneOf, strings } from '../../../schema/shapes.ts';
 import { commandOutput, patchOperation, shellAction, touchedFiles, urlSource } from './hosted-items.ts';
 
 const text = () => Type.Optional(Type.String());
-const head = { id: text(), status: oneOf('in_progress', 'completed', 'incomplete') };
-const failableHead = { id: text(), status: oneOf('in_progress', 'completed', 'incomplete', 'failed') };
+const head = { id: text(), status: oneOf('in_progress', 'completed', 'incomplete', 'failed') };
 
 const item = <const Kind extends string, Fields extends TProperties>(type: Kind, fields: Fields) =>
   Type.Object({ type: Type.Literal(type), ...fields });
@@ -85,7 +84,7 @@ export const routerItems = {
     failure_reason: text(),
   }),
   'router:advisor': item('router:advisor', {
-    ...failableHead,
+    ...head,
     prompt: text(),
     advice: text(),
     model: text(),
@@ -93,7 +92,7 @@ export const routerItems = {
     instance_name: text(),
   }),
   'router:subagent': item('router:subagent', {
-    ...failableHead,
+    ...head,
     call_id: text(),
     name: text(),
     task_name: text(),
@@ -109,7 +108,7 @@ export const routerItems = {
     operation: Type.Optional(patchOperation),
   }),
   'router:shell': item('router:shell', {
-    ...failableHead,
+    ...head,
     action: Type.Optional(shellAction),
     output: Type.Optional(Type.Array(commandOutput)),
     call_id: maybe(Type.String()),
@@ -119,7 +118,7 @@ export const routerItems = {
     files: touchedFiles,
   }),
   'router:bash': item('router:bash', {
-    ...failableHead,
+    ...head,
     command: text(),
     stdout: text(),
     stderr: text(),
