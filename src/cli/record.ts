@@ -75,7 +75,8 @@ export async function recordExchange(terminal: Terminal, config: Config, options
   }
   if (sent.length === 0) return 1;
 
-  const { wire, dialect } = entry;
+  const { wire } = entry;
+  const dialect = provider.settingsOf(provider.wire, endpoint.upstreamModel);
   const recorded: RecordedRequest = { wire, dialect, upstream_model: endpoint.upstreamModel, request: asked };
   files.set(nameRequestFile(name), `${JSON.stringify({ ...mask.json(recorded), sent }, undefined, 2)}\n`);
   explainFiles(writing, () => replaceFiles(folder, name, files, writing.force));

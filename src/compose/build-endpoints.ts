@@ -225,9 +225,9 @@ class EndpointBuilder {
       workspace: entry.workspace,
       isFallbackKey: entry.is_fallback ?? false,
       carries: (special) => {
-        const { wire, dialect, finder } = this.provider;
+        const { wire, finder } = this.provider;
         if (finder && special.what === 'native_search') return false; // a server of any kind, often a local one
-        return wire.text?.carries?.(special, dialect) === true;
+        return wire.text?.carries?.(special, this.provider.settingsOf(wire, config.rules_of ?? upstream)) === true;
       },
       weight: config.weight ?? row?.weight ?? entry.weight ?? 1,
       needsData: (config.urls ?? entry.urls) === 'fetch',

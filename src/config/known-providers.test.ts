@@ -54,7 +54,7 @@ it('a key in the environment is enough', () => {
       api_key: 'sk',
       models: [{ model: 'anthropic/*' }],
     },
-    { id: 'groq', wire: 'openai-chat', api_key: 'gsk', dialect: { omit: expect.any(Array) } },
+    { id: 'groq', wire: 'openai-chat', api_key: 'gsk', base_url: expect.any(String) },
   ]);
 });
 
@@ -92,10 +92,10 @@ it('completes an entry with only an id, and keeps its settings', () => {
       wire: 'openai-chat',
       api_key: 'key',
       base_url: 'https://api.mistral.ai/v1',
-      dialect: { stream_usage: true, max_tokens_field: 'max_tokens' },
+      dialect: { stream_usage: true },
       models: [{ model: 'mistral/*' }, { model: 'mistralai/*' }],
     },
-    { wire: 'openai-responses', dialect: { reasoning_format: 'azure-openai-responses-v1' } },
+    { wire: 'openai-responses', base_url: 'https://x.example/openai/v1' },
     { api_key: 'own', wire: 'openai-chat' },
   ]);
 });

@@ -17,7 +17,10 @@ export interface KnownProvider {
   /** The variable with another URL, which the provider's own tools read. */
   baseUrlEnv?: string;
   wire: (typeof wireNames)[number];
+  /** Settings of a wire without rules. Those of the other wires are rules of `src/providers/rules/data/`. */
   dialect: Readonly<Record<string, unknown>>;
+  /** Whether servers of others at another URL may have only chat completions. */
+  imitated: boolean;
   /** Further prefixes of its slugs, besides the id. */
   slugs: readonly string[];
   /** `fetch`: it accepts no URLs of images. */
@@ -35,6 +38,7 @@ interface Row {
   baseUrlEnv?: string;
   wire?: KnownProvider['wire'];
   dialect?: Record<string, unknown>;
+  imitated?: boolean;
   slugs?: string[];
   urls?: 'fetch';
   source: string;
@@ -46,6 +50,7 @@ export const knownProviders: readonly KnownProvider[] = (list.providers as Row[]
   discover: true,
   wire: 'openai-chat',
   dialect: {},
+  imitated: false,
   slugs: [],
   ...row,
 }));
@@ -79,7 +84,7 @@ function describe(known: KnownProvider, environment: Environment): Partial<Provi
 function wireAt(known: KnownProvider, { base_url: url, dialect = {} }: Record<string, unknown>): KnownProvider['wire'] {
   const isMoved = known.baseUrl !== undefined && withoutSlash(url) !== withoutSlash(known.baseUrl);
   const isPlain = isMapping(dialect) && Object.keys(dialect).length === 0;
-  return known.wire === 'openai-responses' && isMoved && isPlain ? 'openai' : known.wire;
+  return known.imitated && isMoved && isPlain ? 'openai' : known.wire;
 }
 
 const withoutSlash = (url: unknown): string => String(url).replace(/\/+$/, '');

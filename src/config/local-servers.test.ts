@@ -93,7 +93,7 @@ it('reads their models and creates providers', async () => {
     ['llamacpp', ['llamacpp//models/gemma-3-4b.gguf', 'llamacpp/*']],
     ['vllm', ['vllm/Qwen/Qwen3-8B', 'vllm/*']],
   ]);
-  expect(config.providers[0]).toMatchObject({ wire: 'openai-chat', dialect: { max_tokens_field: 'max_tokens' } });
+  expect(config.providers[0]).toMatchObject({ wire: 'openai-chat' });
 });
 
 it('adds them to the configured providers, and replaces the default simulator', async () => {

@@ -35,7 +35,7 @@ export async function attemptImage(
     endpoint: name,
     upstreamModel,
     stream,
-    dialect: provider.dialect,
+    dialect: provider.settingsOf(attempt.wire, endpoint.upstreamModel),
     ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
     ...(endpoint.generatesText ? undefined : { imagesOnly: true }),
   });

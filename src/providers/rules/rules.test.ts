@@ -21,7 +21,7 @@ it.each(all)('%s is a rule with a source, a date, settings of its wires and a ca
   expect(rule).toMatch(/^[A-Z`].*\.$/);
   expect(source).toMatch(/^[\w.-]+\/[\w.-]+#\d+|^docs: \S+|^code: \S+/);
   expect(seen).toMatch(/^\d{4}-\d{2}-\d{2}$/);
-  if (match.models) expect(match.example).toMatch(match.models);
+  if (match.models) expect(match.example.toLowerCase().replace(/^.*\//, '')).toMatch(match.models);
   for (const wire of match.wires ?? ['openai-chat']) wires.get(wire)!.checkDialect!(set);
   for (const [name, value] of Object.entries(set)) {
     if (name in facets) expect(Schema.Check(facets[name as keyof typeof facets], value)).toBe(true);

@@ -1,0 +1,174 @@
+import { expect } from 'vitest';
+import type { ResponseRequest } from '../../../domain/request.ts';
+import type { RuleCase } from './case.ts';
+
+const user = { type: 'message', role: 'user', content: 'Hi' } as const;
+const said = { type: 'message', role: 'assistant', content: 'It is' } as const;
+const system = { type: 'message', role: 'system', content: 'Be brief.' } as const;
+const call = { type: 'function_call', call_id: 'a12345678', name: 'f', arguments: '{}' } as const;
+const output = { type: 'function_call_output', call_id: 'a12345678', output: 'x' } as const;
+const thought = {
+  type: 'reasoning',
+  id: 'rs_1',
+  summary: [],
+  content: [{ type: 'reasoning_text', text: 'Hm.' }],
+} as ResponseRequest['input'][number];
+const tool = (more: object = {}): NonNullable<ResponseRequest['tools']>[number] => ({
+  type: 'function',
+  name: 'f',
+  parameters: { type: 'object', properties: {} },
+  ...more,
+});
+const tools = [tool()];
+const forced = { tools, tool_choice: 'required' } as const;
+const schema = { type: 'object', properties: { a: { type: 'string' } } };
+const format: Pick<ResponseRequest, 'text'> = { text: { format: { type: 'json_schema', name: 'a', schema } } };
+const json: Pick<ResponseRequest, 'text'> = { text: { format: { type: 'json_object' } } };
+const mentionsJson = { messages: [{ content: expect.stringContaining('JSON') }, {}] };
+
+export const hostedCases: RuleCase[] = [
+  {
+    rules: 'deepseek/schema',
+    request: format,
+    body: { response_format: { type: 'json_object' }, ...mentionsJson },
+    dropped: ['text.format'],
+  },
+  { rules: 'deepseek/json-word', request: json, body: mentionsJson },
+  { rules: 'deepseek/forced', request: forced, body: { tool_choice: 'required', thinking: { type: 'disabled' } } },
+  {
+    rules: 'deepseek/reasoning-back',
+    request: { input: [user, thought, call, output] },
+    body: { messages: [{}, { reasoning_content: 'Hm.' }, {}] },
+  },
+  { rules: 'alibaba/thinking', request: { reasoning: { effort: 'low' } }, body: { enable_thinking: true } },
+  { rules: 'alibaba/thinking', request: { reasoning: { enabled: false } }, body: { enable_thinking: false } },
+  {
+    rules: 'alibaba/forced',
+    request: { ...forced, reasoning: { effort: 'low' } },
+    body: { tool_choice: 'required', enable_thinking: false },
+  },
+  {
+    rules: 'kimi/schemas',
+    request: {
+      tools: [
+        tool({ parameters: { type: 'object', properties: { a: { type: 'string', anyOf: [{ minLength: 1 }] } } } }),
+      ],
+    },
+    body: {
+      tools: [{ function: { parameters: { properties: { a: { anyOf: [{ type: 'string', minLength: 1 }] } } } } }],
+    },
+  },
+  {
+    rules: 'kimi/schema-root',
+    request: { tools: [tool({ parameters: { properties: {} } })] },
+    body: { tools: [{ function: { parameters: { type: 'object' } } }] },
+  },
+  {
+    rules: 'kimi/names',
+    request: { tools: [tool({ name: '1st' })] },
+    body: { tools: [{ function: { name: expect.stringMatching(/^[a-z]\w+$/) } }] },
+  },
+  { rules: 'kimi-k2-5/temperature', request: { temperature: 0.7, top_p: 0.5 }, without: ['temperature', 'top_p'] },
+  { rules: 'kimi-k2/temperature', request: { temperature: 0.7 }, without: ['temperature'], dropped: ['temperature'] },
+  { rules: 'zai/tool-choice', request: forced, without: ['tool_choice'], dropped: ['tool_choice (required)'] },
+  { rules: 'zai/stops', request: { stop: ['a', 'b'] }, body: { stop: ['a'] } },
+  { rules: 'zai/sampling', request: { temperature: 1.3, top_p: 0 }, body: { temperature: 1, top_p: 0.01 } },
+  { rules: 'minimax/temperature', request: { temperature: 0 }, body: { temperature: 0.01 } },
+  { rules: 'minimax/reasoning', request: {}, body: { reasoning_split: true } },
+  {
+    rules: 'groq/fields',
+    request: { logprobs: true, top_logprobs: 1, logit_bias: { 5: 1 } },
+    without: ['logprobs', 'top_logprobs', 'logit_bias'],
+  },
+  {
+    rules: 'groq/message-names',
+    request: { input: [{ ...user, name: 'Ada' } as never] },
+    body: { messages: [{ content: 'Ada: Hi' }] },
+  },
+  { rules: 'groq/format', request: { ...format, tools }, without: ['response_format'], body: mentionsJson },
+  { rules: 'groq/effort', request: { reasoning: { effort: 'low' } }, without: ['reasoning_effort'] },
+  { rules: 'groq-gpt-oss/effort', request: { reasoning: { effort: 'xhigh' } }, effort: 'high' },
+  { rules: 'groq-qwen/effort', request: { reasoning: { effort: 'high' } }, effort: 'default' },
+  { rules: 'groq-qwen/effort', request: { reasoning: { effort: 'none' } }, effort: 'none' },
+  {
+    rules: 'cerebras/strict',
+    request: { tools: [tool({ strict: true }), tool({ name: 'g' })] },
+    body: { tools: [{ function: expect.not.objectContaining({ strict: true }) }, {}] },
+  },
+  { rules: 'cerebras/effort', request: { reasoning: { effort: 'minimal' } }, effort: 'low' },
+  { rules: 'fireworks/output', request: { max_output_tokens: 32_000 }, limit: 16_000 },
+  { rules: 'fireworks/output', request: { max_output_tokens: 32_000 }, stream: true, limit: 32_000 },
+  {
+    rules: 'cohere/strict',
+    request: { tools: [tool({ strict: true })] },
+    body: { tools: [{ function: expect.not.objectContaining({ strict: true }) }] },
+  },
+  { rules: 'cohere/tool-choice', request: { tools, tool_choice: 'auto' }, without: ['tool_choice'] },
+  {
+    rules: 'cohere/tool-choice',
+    request: { tools: [tool(), tool({ name: 'g' })], tool_choice: { type: 'function', name: 'g' } },
+    body: { tool_choice: 'required', tools: [{ function: { name: 'g' } }] },
+  },
+  { rules: 'perplexity/alternate', request: { input: [user, user] }, body: { messages: [{ content: 'Hi\n\nHi' }] } },
+  { rules: 'perplexity/user-last', request: { input: [user, said] }, body: { messages: [{}, {}, { role: 'user' }] } },
+  {
+    rules: 'sambanova/fields',
+    request: { tools, parallel_tool_calls: true, frequency_penalty: 1, presence_penalty: 1, logprobs: true },
+    without: ['parallel_tool_calls', 'frequency_penalty', 'presence_penalty', 'logprobs'],
+  },
+  { rules: 'novita/thinking', request: { reasoning: { effort: 'none' } }, body: { enable_thinking: false } },
+  { rules: 'grok-4/effort', request: { reasoning: { effort: 'low' } }, without: ['reasoning_effort'] },
+  { rules: 'grok/stop', request: { stop: ['END'] }, without: ['stop'] },
+  { rules: 'grok/penalties', request: { frequency_penalty: 1 }, without: ['frequency_penalty'] },
+  {
+    rules: 'template/system-first',
+    request: { instructions: 'A', input: [user, said, system, user] },
+    body: { messages: [{ role: 'system', content: 'A' }, {}, {}, { role: 'user', content: 'System: Be brief.' }, {}] },
+  },
+  {
+    rules: 'template/files',
+    request: {
+      input: [
+        {
+          type: 'message',
+          role: 'user',
+          content: [{ type: 'input_file', filename: 'a.txt', file_data: 'data:text/plain;base64,SGk=' }],
+        },
+      ],
+    },
+    body: { messages: [{ content: 'File a.txt:\nHi' }] },
+  },
+  {
+    rules: 'template/images',
+    request: {
+      input: [
+        user,
+        call,
+        {
+          ...output,
+          output: [
+            { type: 'input_text', text: 'Seen.' },
+            { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' },
+          ],
+        },
+      ],
+    },
+    body: {
+      messages: [{}, {}, { role: 'tool', content: 'Seen.' }, { role: 'user', content: [{ type: 'image_url' }] }],
+    },
+  },
+  { rules: 'ollama/effort', request: { reasoning: { effort: 'minimal' } }, effort: 'none' },
+  { rules: 'sglang/effort', request: { reasoning: { effort: 'xhigh' } }, effort: 'high' },
+  { rules: 'lm-studio/effort', request: { reasoning: { effort: 'max' } }, effort: 'high' },
+  {
+    rules: 'lm-studio/tool-choice',
+    request: { tools, tool_choice: { type: 'function', name: 'f' } },
+    body: { tool_choice: 'required' },
+  },
+  { rules: 'lm-studio/format', request: json, body: { response_format: { type: 'json_schema' } } },
+  {
+    rules: 'llama-cpp/patterns',
+    request: { tools: [tool({ parameters: { type: 'object', properties: { a: { type: 'string', pattern: 'b' } } } })] },
+    body: { tools: [{ function: { parameters: { properties: { a: { pattern: '^.*b.*$' } } } } }] },
+  },
+];
