@@ -413,6 +413,7 @@ describe('GET /models/{author}/{slug}/endpoints', () => {
         input_modalities: ['text', 'image'],
         output_modalities: ['text'],
         instruct_type: null,
+        tokenizer: null,
       },
     });
     expect(endpoints).toHaveLength(3);

@@ -384,7 +384,7 @@ describe('a preset from a body of another format', () => {
     expect(settings).toEqual({
       model: 'acme/one',
       max_output_tokens: 50,
-      tools: [{ type: 'function', name: 'weather', parameters }],
+      tools: [{ type: 'function', name: 'weather', parameters, strict: false }],
     });
     expect(prompt).toBe('Be brief.');
     expect(saved.body.ignored_fields).toEqual(['tools[0].cache_control', 'container']);

@@ -55,10 +55,10 @@ const doors = {
 /** Whether a request counts tokens. It is no turn of the model. */
 const isCount = ({ path }: ScriptedRequest): boolean => path === '/v1/messages/count_tokens';
 
-/** Claude's thoughts are summaries; those of unknown models are not. */
+/** Claude's thoughts are summaries; those of unknown models are not. Unknown models take every setting. */
 function upstreamModelOf(kind: BackEndKind): string {
   if (kind === 'simulator') return 'echo';
-  return kind === 'anthropic-messages' ? 'claude-sonnet-4-5' : 'gpt-5-mini';
+  return kind === 'anthropic-messages' ? 'claude-sonnet-4-5' : 'model-without-rules';
 }
 
 /** @param parts of the configuration, in addition to the provider */
