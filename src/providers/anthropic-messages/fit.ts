@@ -160,7 +160,8 @@ function fitTools(draft: MessagesDraft, body: MessagesBody, box: ToolBox): void 
       draft.adapted.add('names of properties');
       renamed.set(tool.name, properties);
       const back = new Map([...properties].map(([client, server]) => [server, client]));
-      (draft.properties ??= new Map()).set(box.offered?.get(fitted.name)?.name ?? tool.name, back);
+      draft.properties ??= new Map();
+      draft.properties.set(box.offered?.get(fitted.name)?.name ?? tool.name, back);
     }
     if (sent !== tool.input_schema) draft.adapted.add('schemas of tools');
     return { ...fitted, input_schema: sent };

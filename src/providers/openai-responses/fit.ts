@@ -85,7 +85,8 @@ function fitTools(draft: ResponsesDraft, body: ResponsesBody): void {
     const fitted = toFitted(name);
     if (fitted === name) return name;
     draft.adapted.add('names of tools');
-    (draft.names ??= new Map()).set(fitted, name);
+    draft.names ??= new Map();
+    draft.names.set(fitted, name);
     return fitted;
   };
   const fitNamed = <Named extends object>(value: Named): Named => {
