@@ -10,6 +10,7 @@ import { createTextAttempt, type TextAttempt } from './run/attempt.ts';
 import { inspectInput } from './run/inspect-input.ts';
 import { buildRequest, type Run } from './run/run.ts';
 import { createStep } from './run/step.ts';
+import { writeJson } from '../domain/write-json.ts';
 
 /** The maximum wait for a count. Clients count before each message, and the estimate takes microseconds. */
 const COUNT_MS = 10_000;
@@ -60,7 +61,7 @@ async function sendCount(pipeline: ResponsePipeline, run: Run, attempt: TextAtte
   await dispatch(attempt, async () => {
     const given = provider.headersFor(takeKey(attempt), false);
     const headers = written.headers ? replaceHeaders(given, written.headers) : given;
-    const json = Buffer.from(JSON.stringify(body));
+    const json = Buffer.from(writeJson(body));
     const how = { firstByteMs: COUNT_MS };
     const response = await upstreamOf(provider).send(path, headers, json, run.cancellation, how);
     try {

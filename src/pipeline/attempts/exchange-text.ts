@@ -14,6 +14,7 @@ import { dispatch, receive, takeKey, upstreamOf } from './exchange.ts';
 import { KeptSize } from '../events/kept-size.ts';
 import { readLocalFrames } from './read-response.ts';
 import type { Run } from '../run/run.ts';
+import { writeJson } from '../../domain/write-json.ts';
 
 /** Replaces a body once it is serialized, so that it is not in memory twice. */
 const sent = {};
@@ -83,7 +84,7 @@ export function replaceHeaders(headers: readonly string[], own: Readonly<Record<
  * function keeps all of its values: the text would stay in memory as long as the stream.
  */
 function encodeBody({ steps, request }: Run, written: UpstreamRequest): MaybePromise<Buffer> {
-  const json = JSON.stringify(written.body);
+  const json = writeJson(written.body);
   written.body = sent;
   const encode = () => (steps.length > 1 || request.stream ? encodeApart(json) : Buffer.from(json));
   return json.length > TURN_LENGTH ? nextTurn().then(encode) : encode();

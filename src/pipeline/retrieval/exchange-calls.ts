@@ -10,6 +10,7 @@ import type { RetrievalAttempt } from '../run/attempt.ts';
 import type { RetrievalFinish, RetrievalRun } from '../run/retrieval-run.ts';
 import { CallReading } from './read-call.ts';
 import type { RetrievalTask } from './retrieval-task.ts';
+import { writeJson } from '../../domain/write-json.ts';
 
 interface ExchangeOptions<Call> {
   /** The endpoint, for messages. */
@@ -105,7 +106,7 @@ export class CallExchange<Call, F extends RetrievalFinish> {
     const { attempt, wire, headers } = this;
     const { provider } = attempt.endpoint;
     const all = written.headers ? headers.concat(Object.entries(written.headers).flat()) : headers;
-    const body = Buffer.from(JSON.stringify(written.body));
+    const body = Buffer.from(writeJson(written.body));
     written.body = {}; // it is in memory once
     const response = await provider.upstream!.send(written.path, all, body, cancellation); // `runAll` has checked it
     let finish: F | undefined;

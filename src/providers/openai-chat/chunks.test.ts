@@ -245,6 +245,18 @@ describe('what comes with the text', () => {
 });
 
 describe('usage', () => {
+  it('is in the last choice at Moonshot', () => {
+    const counts = { prompt_tokens: 3, completion_tokens: 2 };
+    const choice = { index: 0, finish_reason: 'stop', usage: counts };
+    const expected = { type: 'finish', reason: 'stop', usage: usage({ inputTokens: 3, outputTokens: 2 }) };
+    const reader = createReader({});
+    reader.read({ event: '', data: JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi' } }] }) });
+    const last = reader.read({ event: '', data: JSON.stringify({ choices: [{ ...choice, delta: {} }] }) });
+    expect(finish([...last, ...reader.end()])).toEqual(expected);
+    const message = { role: 'assistant', content: 'Hi' };
+    expect(finish(readWhole({ choices: [{ ...choice, message }] }, {}))).toEqual(expected);
+  });
+
   it('names counts that are called like something every object has', () => {
     const counts = { prompt_tokens: 3, completion_tokens: 2, toString: 7 };
     expect(finish(readDeltas([{ content: 'a' }], { usage: counts }))).toEqual({

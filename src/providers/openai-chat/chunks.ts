@@ -42,6 +42,8 @@ class ChatReader implements Reader {
   /** The word of the provider behind a server that is a gateway. */
   private innerReason = '';
   private usage: unknown;
+  /** Whether the last piece has its usage in the choice. */
+  private countedInChoice = false;
   private serviceTier: string | undefined;
   private citations: unknown;
   private searchResults: unknown;
@@ -83,6 +85,7 @@ class ChatReader implements Reader {
       chunks.push(typeof model === 'string' && model !== '' ? { type: 'start', model } : { type: 'start' });
     }
     let counted = false;
+    this.countedInChoice = false;
     for (const name in response) {
       const value = response[name];
       switch (name) {
@@ -125,6 +128,7 @@ class ChatReader implements Reader {
       }
     }
     this.hasOutput ||= chunks.some(isOutput);
+    counted ||= this.countedInChoice;
     if (counted && this.reason !== undefined) for (const chunk of this.end()) chunks.push(chunk);
     return chunks;
   }
@@ -193,6 +197,12 @@ class ChatReader implements Reader {
           if (!choice.finish_reason) break;
           this.nativeReason = String(choice.finish_reason);
           this.reason = readFinishReason(this.nativeReason, this.dropped);
+          break;
+        case 'usage': // Moonshot: AstrBotDevs/AstrBot#6614
+          if (choice.usage && this.usage === undefined) {
+            this.usage = choice.usage;
+            this.countedInChoice = true;
+          }
           break;
         case 'native_finish_reason':
           if (typeof choice[name] === 'string') this.innerReason = choice[name];
