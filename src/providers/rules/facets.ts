@@ -100,6 +100,7 @@ export const facets = {
         }),
       ),
       parameters: bool('Whether a tool without parameters gets an empty schema.'),
+      with_search: bool('False: the search of the provider is not combined with functions. Then it is dropped.'),
       keep_for_calls: bool('Whether a request with calls in its input needs tools.'),
     },
     'Function tools.',

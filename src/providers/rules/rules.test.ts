@@ -29,7 +29,7 @@ it.each(all)('%s is a rule with a source, a date, settings of its wires and a ca
   expect(ruleCases.some(({ rules }) => [rules].flat().includes(id))).toBe(true);
 });
 
-const user = { type: 'message', role: 'user', content: 'Hello' } as const;
+const user = { type: 'message', role: 'user', content: 'Hi' } as const;
 const named = ruleCases.map((each): [string, (typeof ruleCases)[number]] => [[each.rules].flat().join(', '), each]);
 
 describe('a request is fitted', () => {

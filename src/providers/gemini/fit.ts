@@ -1,0 +1,204 @@
+import { refuseBecause } from '../kit/draft.ts';
+import type { OfferedTools } from '../kit/tool-box.ts';
+import { addFields, fitFields } from '../rules/fit/fields.ts';
+import { createNameFitter } from '../rules/fit/names.ts';
+import { fitSchema } from '../rules/fit/schemas.ts';
+import type { GeminiDraft } from './parts.ts';
+import type { GeminiContent, Part, ReaderContext } from './wire.ts';
+
+type Config = Record<string, unknown>;
+
+interface Declaration {
+  name: string;
+  description?: string;
+  parameters?: Record<string, unknown>;
+  parametersJsonSchema?: Record<string, unknown>;
+}
+
+/** A body of `generateContent` before and after it is fitted. */
+export type GeminiBody = Record<string, unknown> & {
+  contents: GeminiContent[];
+  systemInstruction?: { parts: Part[] };
+  tools?: { functionDeclarations?: Declaration[]; googleSearch?: object }[];
+  toolConfig?: { functionCallingConfig?: { mode: string; allowedFunctionNames?: string[] } };
+  generationConfig?: Config;
+};
+
+/**
+ * Fits a body to the rules of its endpoint, in a fixed order: turns, tools, format, single fields, stops, limits.
+ *
+ * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
+ * @see docs/reference/provider-rules.md
+ */
+export function fitBody(draft: GeminiDraft, body: GeminiBody, context: ReaderContext): void {
+  const { dialect } = draft;
+  if (dialect.tools || dialect.schemas) fitTools(draft, body, context);
+  if (dialect.turns) fitTurns(draft, body);
+  const config = body.generationConfig;
+  if (config) {
+    if (dialect.format) fitFormat(draft, body, config);
+    if (dialect.fields) fitFields(config, dialect.fields, situationOf(draft, body, config), draft, nameOf);
+    if (dialect.stops) fitStops(draft, config);
+    if (dialect.output) fitOutput(draft, config);
+    if (Object.keys(config).length === 0) delete body.generationConfig;
+  }
+  if (dialect.body) addFields(body, dialect.body);
+}
+
+/** Names in the request of the client, for fields that have another name in this format. */
+const names: Readonly<Record<string, string>> = {
+  topP: 'top_p',
+  topK: 'top_k',
+  frequencyPenalty: 'frequency_penalty',
+  presencePenalty: 'presence_penalty',
+  responseLogprobs: 'logprobs',
+  logprobs: 'top_logprobs',
+  maxOutputTokens: 'max_output_tokens',
+};
+const nameOf = (field: string): string => names[field] ?? field;
+
+const hasFunctions = ({ tools }: GeminiBody): boolean =>
+  tools?.some(({ functionDeclarations: declared }) => (declared?.length ?? 0) > 0) === true;
+
+const situationOf = ({ target }: GeminiDraft, body: GeminiBody, config: Config) => ({
+  tools: hasFunctions(body),
+  forced: body.toolConfig?.functionCallingConfig?.mode === 'ANY',
+  thinking: config.thinkingConfig !== undefined,
+  stream: target.stream,
+  format: config.responseMimeType !== undefined,
+  effort: undefined,
+});
+
+function fitTools(draft: GeminiDraft, body: GeminiBody, context: ReaderContext): void {
+  const { tools: rules = {}, schemas } = draft.dialect;
+  const { endpoint } = draft.target;
+  if (rules.supported === false && hasFunctions(body)) {
+    throw refuseBecause('tools', `${endpoint} has no functions.`);
+  }
+  if (rules.with_search === false && hasFunctions(body) && body.tools!.some(({ googleSearch: search }) => search)) {
+    body.tools = body.tools!.filter(({ googleSearch: search }) => !search);
+    delete context.searches;
+    draft.dropped.push('tools (web_search, which the model does not combine with functions)');
+  }
+  const toFitted = createNameFitter(rules);
+  const fitName = (name: string): string => {
+    const fitted = toFitted(name);
+    if (fitted === name) return name;
+    draft.adapted.add('names of tools');
+    const offered = new Map<string, OfferedTools extends ReadonlyMap<string, infer Tool> ? Tool : never>(context.tools);
+    offered.set(fitted, context.tools?.get(name) ?? { name, kind: 'function' });
+    context.tools = offered;
+    return fitted;
+  };
+  body.tools = body.tools?.map((tool) => {
+    if (!tool.functionDeclarations) return tool;
+    const functionDeclarations = tool.functionDeclarations.map((declared) => {
+      const { parametersJsonSchema: schema } = declared;
+      const fitted = { ...declared, name: fitName(declared.name) };
+      if (schema && schemas) fitted.parametersJsonSchema = fitSchema(schema, schemas, { closes: false });
+      return fitted;
+    });
+    return { ...tool, functionDeclarations };
+  });
+  if (body.tools === undefined || body.tools.length === 0) delete body.tools;
+  const config = body.toolConfig?.functionCallingConfig;
+  if (config?.allowedFunctionNames) {
+    body.toolConfig = {
+      functionCallingConfig: { ...config, allowedFunctionNames: config.allowedFunctionNames.map(fitName) },
+    };
+  }
+  for (const { parts } of body.contents) {
+    for (const part of parts) {
+      if (part.functionCall) part.functionCall = { ...part.functionCall, name: fitName(part.functionCall.name) };
+      if (part.functionResponse)
+        part.functionResponse = { ...part.functionResponse, name: fitName(part.functionResponse.name) };
+    }
+  }
+}
+
+const CONTINUE: GeminiContent = { role: 'user', parts: [{ text: 'Continue.' }] };
+/** The result of a call that was interrupted. */
+const NO_RESULT = { error: 'The call was interrupted and has no result.' };
+
+function fitTurns(draft: GeminiDraft, body: GeminiBody): void {
+  const rules = draft.dialect.turns!;
+  if (rules.system === 'user' && body.systemInstruction) {
+    const [first, ...rest] = body.contents;
+    const { parts } = body.systemInstruction;
+    body.contents =
+      first?.role === 'user'
+        ? [{ role: 'user', parts: [...parts, ...first.parts] }, ...rest]
+        : [{ role: 'user', parts }, ...body.contents];
+    delete body.systemInstruction;
+    draft.adapted.add('roles');
+  }
+  if (rules.results) fitResults(draft, body);
+  if (rules.user_first && body.contents[0]?.role === 'model') {
+    body.contents = [CONTINUE, ...body.contents];
+    draft.adapted.add('a first message of the user');
+  }
+  if (rules.user_last && body.contents.at(-1)?.role === 'model') {
+    body.contents = [...body.contents, CONTINUE];
+    draft.adapted.add('a last message of the user');
+  }
+}
+
+/** Gives every turn with calls as many results in the next turn. */
+function fitResults(draft: GeminiDraft, body: GeminiBody): void {
+  const contents: GeminiContent[] = [];
+  for (let index = 0; index < body.contents.length; index++) {
+    const turn = body.contents[index]!;
+    contents.push(turn);
+    const calls = turn.role === 'model' ? turn.parts.flatMap(({ functionCall: call }) => (call ? [call] : [])) : [];
+    if (calls.length === 0) continue;
+    const next = body.contents[index + 1];
+    const results =
+      next?.role === 'user' ? next.parts.flatMap(({ functionResponse: result }) => (result ? [result] : [])) : [];
+    const missing = calls.filter((call, at) =>
+      call.id === undefined ? at >= results.length : !results.some(({ id }) => id === call.id),
+    );
+    if (missing.length === 0) continue;
+    draft.adapted.add('calls without a result');
+    const added = missing.map(
+      ({ id, name }): Part => ({
+        functionResponse: { ...(id !== undefined && { id }), name, response: NO_RESULT },
+      }),
+    );
+    if (next?.role !== 'user') contents.push({ role: 'user', parts: added });
+    else {
+      const last = next.parts.findLastIndex((part) => part.functionResponse) + 1;
+      contents.push({ role: 'user', parts: [...next.parts.slice(0, last), ...added, ...next.parts.slice(last)] });
+      index++;
+    }
+  }
+  body.contents = contents;
+}
+
+/** Moves a format into the instructions, for a model that does not combine it with functions. */
+function fitFormat(draft: GeminiDraft, body: GeminiBody, config: Config): void {
+  if (draft.dialect.format!.with_tools !== false || config.responseMimeType === undefined || !hasFunctions(body))
+    return;
+  const schema = config.responseJsonSchema ?? config.responseSchema;
+  for (const name of ['responseMimeType', 'responseJsonSchema', 'responseSchema']) delete config[name];
+  const must = schema ? ` It must match this JSON schema: ${JSON.stringify(schema)}` : '';
+  const text = `Unless you call a function, respond with one JSON object and nothing else.${must}`;
+  body.systemInstruction = { parts: [...(body.systemInstruction?.parts ?? []), { text }] };
+  draft.dropped.push('text.format (requested in the prompt)');
+}
+
+function fitStops(draft: GeminiDraft, config: Config): void {
+  const { max } = draft.dialect.stops!;
+  const stops = config.stopSequences as string[] | undefined;
+  if (!stops || max === undefined || stops.length <= max) return;
+  config.stopSequences = stops.slice(0, max);
+  draft.appliedStops = stops.slice(max);
+  draft.adapted.add('stop');
+}
+
+function fitOutput(draft: GeminiDraft, config: Config): void {
+  const { max } = draft.dialect.output!;
+  const asked = config.maxOutputTokens;
+  if (typeof asked !== 'number' || max === undefined || asked <= max) return;
+  config.maxOutputTokens = max;
+  draft.dropped.push(`max_output_tokens (${asked} → ${max})`);
+}

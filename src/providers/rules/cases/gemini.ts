@@ -1,0 +1,63 @@
+import { expect } from 'vitest';
+import type { RuleCase } from './case.ts';
+
+const user = { type: 'message', role: 'user', content: 'Hi' } as const;
+const said = { type: 'message', role: 'assistant', content: 'It is' } as const;
+const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' }) as const;
+const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'x' }) as const;
+const tool = (name: string) => ({ type: 'function', name, parameters: { type: 'object', properties: {} } }) as const;
+const named = { tools: [{ functionDeclarations: [{ name: expect.stringMatching(/^[a-z_][\w-]*$/) }] }] };
+const stop = ['a', 'b', 'c', 'd', 'e', 'f'];
+
+export const geminiCases: RuleCase[] = [
+  { rules: 'gemini/names', request: { tools: [tool('21st_magic')] }, body: named },
+  { rules: 'gemini/names-letters', request: { tools: [tool(`n${'a'.repeat(80)}`)] }, body: named },
+  {
+    rules: 'gemini/first-turn',
+    request: { input: [call('a'), output('a')] },
+    body: { contents: [{ role: 'user' }, { role: 'model' }, { role: 'user' }] },
+  },
+  {
+    rules: 'gemini/results',
+    request: { input: [user, call('a'), call('b'), output('a'), user] },
+    body: {
+      contents: [
+        {},
+        {},
+        { parts: [{ functionResponse: { id: 'a' } }, { functionResponse: { id: 'b' } }, { text: 'Hi' }] },
+      ],
+    },
+  },
+  { rules: 'gemini/last-turn', request: { input: [user, said] }, body: { contents: [{}, {}, { role: 'user' }] } },
+  { rules: 'gemini/stops', request: { stop }, body: { generationConfig: { stopSequences: stop.slice(0, 5) } } },
+  {
+    rules: 'gemini/output',
+    request: { max_output_tokens: 100_000 },
+    body: { generationConfig: { maxOutputTokens: 65_536 } },
+  },
+  {
+    rules: 'gemini-2/format',
+    request: { tools: [tool('f')], text: { format: { type: 'json_object' } } },
+    body: { systemInstruction: { parts: [{ text: expect.stringContaining('JSON') }] } },
+    without: ['generationConfig'],
+    dropped: ['text.format'],
+  },
+  {
+    rules: 'gemini-2/search',
+    request: { tools: [tool('f'), { type: 'web_search' }] },
+    body: { tools: [{ functionDeclarations: [{ name: 'f' }] }] },
+    dropped: ['tools (web_search'],
+  },
+  {
+    rules: 'gemini-2-5/penalties',
+    request: { frequency_penalty: 1, presence_penalty: 1 },
+    without: ['generationConfig'],
+  },
+  {
+    rules: 'gemma/system',
+    request: { instructions: 'Be brief.' },
+    body: { contents: [{ role: 'user', parts: [{ text: 'Be brief.' }, { text: 'Hi' }] }] },
+    without: ['systemInstruction'],
+  },
+  { rules: 'gemma/functions', request: { tools: [tool('f')] }, error: /has no functions/ },
+];
