@@ -20,12 +20,12 @@ type Table = Record<string, readonly [number, number | undefined]>;
 const usual: Table = {
   'x/best': [99, 10],
   'x/high': [90, 4],
-  'x/edge': [85, 6],
-  'x/good': [84.9, 3],
-  'x/solid': [70, 1],
-  'x/fair': [69.9, 0.5],
-  'x/least': [50, 0.2],
-  'x/weak': [49.9, 0.1],
+  'x/edge': [66, 6],
+  'x/good': [65.9, 3],
+  'x/solid': [33, 1],
+  'x/fair': [32.9, 0.5],
+  'x/least': [10, 0.2],
+  'x/weak': [0, 0.1],
 };
 
 const setting = (table: Table, more: Partial<Setting> = {}): Setting => ({
@@ -50,14 +50,14 @@ describe('router/pareto-code without max_price', () => {
     [{ min_coding_score: 0.66 }, ['x/high', 'x/edge', 'x/best']],
     [{ min_coding_score: 0.6599 }, ['x/solid', 'x/good']],
     [{ min_coding_score: 0.33 }, ['x/solid', 'x/good']],
-    [{ min_coding_score: 0.3299 }, ['x/least', 'x/fair']],
-    [{ min_coding_score: 0 }, ['x/least', 'x/fair']],
+    [{ min_coding_score: 0.3299 }, ['x/weak', 'x/least', 'x/fair']],
+    [{ min_coding_score: 0 }, ['x/weak', 'x/least', 'x/fair']],
     [{ min_coding_score: 0, enabled: false }, ['x/high', 'x/edge', 'x/best']],
   ])('%j chooses the cheapest of the tier first: %j', (fields, expected) => {
     expect(choose(where, plugin(fields))).toEqual(expected);
   });
 
-  it('chooses at most three, and reports the tier', () => {
+  it('chooses at most three of a tier, and reports it', () => {
     const four = setting({ 'x/a': [90, 4], 'x/b': [90, 3], 'x/c': [90, 2], 'x/d': [90, 1] });
     expect(ask(four)).toMatchObject({
       models: ['x/d', 'x/c', 'x/b'],
@@ -69,12 +69,12 @@ describe('router/pareto-code without max_price', () => {
     });
   });
 
-  const tiers = { high: 90, medium: 75, low: 60 };
+  const tiers = { high: 90, medium: 50, low: 10 };
   it.each([
     ['high', 1, ['medium', 'low']],
-    ['medium', 0.5, ['high', 'low']],
+    ['medium', 0.5, ['low', 'high']],
     ['low', 0, ['medium', 'high']],
-  ] as const)('an empty tier %s falls back to its neighbors', (tier, min_coding_score, [nearer, farther]) => {
+  ] as const)('an empty tier %s falls back to the nearest cheaper one, then to others', (tier, min_coding_score, [nearer, farther]) => {
     const body = plugin({ min_coding_score });
     const table = (...names: (keyof typeof tiers)[]): Table =>
       Object.fromEntries(names.map((name) => [`x/${name}`, [tiers[name], 1]]));
@@ -89,10 +89,8 @@ describe('router/pareto-code without max_price', () => {
     expect(choose(where, { provider: { max_price: { prompt: 1 } } })).toEqual(['x/solid']);
   });
 
-  it.each([
-    setting({ 'x/weak': [49.9, 1] }),
-    setting({}, { endpoints: [endpoint('x/unscored@a', { usd: 1 })] }),
-  ])('is a 404 if no model is in any tier', (none) => {
+  it('is a 404 if no model has a score', () => {
+    const none = setting({}, { endpoints: [endpoint('x/unscored@a', { usd: 1 })] });
     expect(refusal(() => choose(none))).toMatchObject({
       status: 404,
       message: 'No coding model of this gateway can serve this request.',
@@ -125,7 +123,7 @@ describe('router/pareto-code without max_price', () => {
   it('uses the operator’s scores and minimum instead of the catalog’s', () => {
     const models = [
       { slug: 'x/weak', coding_score: 95 },
-      { slug: 'x/least', coding_score: 75 },
+      { slug: 'x/least', coding_score: 50 },
       { slug: 'gone/away', coding_score: 99 },
     ];
     const own = setting(usual, { routers: { pareto_code: { models } } });
@@ -151,11 +149,11 @@ describe('router/pareto-code with max_price', () => {
   const where = setting(table);
 
   it.each<[number, string[]]>([
-    [100, ['x/f1', 'x/f2', 'x/f3']],
-    [10, ['x/f1', 'x/f2', 'x/f3']],
-    [9.99, ['x/f2', 'x/f3', 'x/f4']],
-    [5, ['x/f2', 'x/f3', 'x/f4']],
-    [4, ['x/f3', 'x/f4', 'x/d2']],
+    [100, ['x/f1', 'x/f2', 'x/f3', 'x/f4', 'x/d1', 'x/d2', 'x/d3']],
+    [10, ['x/f1', 'x/f2', 'x/f3', 'x/f4', 'x/d1', 'x/d2', 'x/d3']],
+    [9.99, ['x/f2', 'x/f3', 'x/f4', 'x/d1', 'x/d2', 'x/d3']],
+    [5, ['x/f2', 'x/f3', 'x/f4', 'x/d2', 'x/d3']],
+    [4, ['x/f3', 'x/f4', 'x/d2', 'x/d3']],
     [1.5, ['x/f4', 'x/d3']],
     [1, ['x/f4']],
   ])('%f USD: the best of the frontier below it, cheaper ones of it, then others: %j', (max_price, expected) => {
@@ -187,8 +185,8 @@ describe('router/pareto-code with max_price', () => {
   });
 
   it('keeps the model of the session while it is at or below the cap', () => {
-    expect(choose(where, plugin({ max_price: 5 }), 'x/d3')).toEqual(['x/d3', 'x/f2', 'x/f3']);
-    expect(choose(where, plugin({ max_price: 5 }), 'x/f1')).toEqual(['x/f2', 'x/f3', 'x/f4']);
+    expect(choose(where, plugin({ max_price: 5 }), 'x/d3')).toEqual(['x/d3', 'x/f2', 'x/f3', 'x/f4', 'x/d2']);
+    expect(choose(where, plugin({ max_price: 5 }), 'x/f1')).toEqual(['x/f2', 'x/f3', 'x/f4', 'x/d2', 'x/d3']);
   });
 
   it('uses no endpoint above the cap, and ignores prices of excluded endpoints', () => {
@@ -233,7 +231,7 @@ describe('router/pareto-code with max_price', () => {
           return;
         }
         const chosen = choose(setting(drawn), plugin({ max_price }));
-        expect(chosen).toHaveLength(Math.min(3, below.length));
+        expect(chosen).toHaveLength(below.length);
         expect(chosen.filter((model) => !below.includes(model))).toEqual([]);
         const standings = chosen.map((model) => (isFrontier(model) ? 1000 : 0) + drawn[model]![0]);
         expect(standings).toEqual(standings.toSorted((a, b) => b - a));

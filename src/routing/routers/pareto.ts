@@ -14,14 +14,16 @@ interface Candidate {
 
 type TierName = 'high' | 'medium' | 'low';
 
-/** Minimum score of each tier, and the order of tiers if one is empty. @see docs/reference/routers.md#pareto */
-const minScores: Record<TierName, number> = { high: 85, medium: 70, low: 50 };
+/** Minimum of each tier but the lowest, for `min_coding_score` and for scores; 100 is 1. @see docs/reference/routers.md#pareto */
+const minimums = { high: 0.66, medium: 0.33 };
+/** The order of tiers if one is empty: the nearest cheaper one first. */
 const tierOrders: Record<TierName, readonly TierName[]> = {
   high: ['high', 'medium', 'low'],
-  medium: ['medium', 'high', 'low'],
+  medium: ['medium', 'low', 'high'],
   low: ['low', 'medium', 'high'],
 };
-const FALLBACKS = 2;
+/** Models of a tier that are tried. */
+const MAX_OF_TIER = 3;
 
 /** `router/pareto-code`: coding models by score and price. @see docs/reference/routers.md#pareto */
 export const paretoRouter: Router = {
@@ -35,7 +37,8 @@ export const paretoRouter: Router = {
     const min = (setting?.['min_coding_score'] as number | undefined) ?? settings.pareto.minCodingScore;
     const candidates = listCandidates(ask, source ?? 'prompt');
     const found = cap === undefined ? planTier(ask, candidates, min) : planCapped(candidates, cap);
-    const models = preferRemembered(found.models, ask.remembered).slice(0, FALLBACKS + 1);
+    const remembered = preferRemembered(found.models, ask.remembered);
+    const models = cap === undefined ? remembered.slice(0, MAX_OF_TIER) : remembered;
     if (models.length === 0) {
       const limit = cap === undefined ? 'can serve this request' : `is priced at or below max_price (${cap})`;
       throw noCandidates(
@@ -99,9 +102,8 @@ function minPrice(prices: readonly (number | undefined)[]): number | undefined {
 }
 
 function planTier(ask: RouterInput, candidates: readonly Candidate[], min: number | undefined) {
-  const wanted: TierName = min === undefined || min >= 0.66 ? 'high' : min >= 0.33 ? 'medium' : 'low';
-  for (const tier of tierOrders[wanted]) {
-    const shortlist = candidates.filter(({ score }) => tierOf(score) === tier);
+  for (const tier of tierOrders[min === undefined ? 'high' : tierOf(min)]) {
+    const shortlist = candidates.filter(({ score }) => tierOf(score / 100) === tier);
     if (shortlist.length === 0) continue;
     const key = ask.slug.sort === 'throughput' ? (each: Candidate) => -speedOf(ask, each) : priceOf;
     return { tier, models: shortlist.toSorted((a, b) => compare(key(a), key(b)) || compareNames(a, b)).map(nameOf) };
@@ -109,10 +111,9 @@ function planTier(ask: RouterInput, candidates: readonly Candidate[], min: numbe
   return { tier: undefined, models: [] };
 }
 
-function tierOf(score: number): TierName | undefined {
-  if (score >= minScores.high) return 'high';
-  if (score >= minScores.medium) return 'medium';
-  return score >= minScores.low ? 'low' : undefined;
+function tierOf(score: number): TierName {
+  if (score >= minimums.high) return 'high';
+  return score >= minimums.medium ? 'medium' : 'low';
 }
 
 /** Returns the frontier at or below the cap, best first, then the other models at or below the cap. */
