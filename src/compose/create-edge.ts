@@ -248,6 +248,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         containers: storage.containers,
         files: parts.files,
         owner: () => config().tools.sandbox.owner,
+        admit,
       }),
       ...createVaultHandlers({ ...parts.vault, interns: storage.interns, deadlineMs }),
 

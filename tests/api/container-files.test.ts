@@ -397,3 +397,28 @@ describe('POST /containers/{container_id}/files/{file_id}/promote', () => {
     expect(JSON.stringify(named.body)).toContain('a:b');
   });
 });
+
+describe('requests for the files of containers', () => {
+  it('count for the rate limit of the key, and one over it is a 429', async () => {
+    await save('limited', { 'a.txt': 'a' });
+    const path = '/containers/limited/files';
+    const created = await ask(
+      'POST',
+      '/keys',
+      { name: 'limited', workspace_id: main, creator_user_id: 'ada' },
+      gateway.managementKey,
+    );
+    const { key, data } = created.body as unknown as { key: string; data: { hash: string } };
+    const limits = { requests_per_minute: 4 };
+    await ask('PATCH', `/keys/${data.hash}`, limits, gateway.managementKey);
+    const file = `${path}/${idOf('a.txt')}`;
+    const statuses = [];
+    for (const each of [path, `${file}x`, file, `${file}/content`, path, path, file, `${file}/content`])
+      statuses.push((await gateway.get(each, { key })).status);
+    expect(statuses).toEqual([200, 404, 200, 200, 200, 429, 429, 429]);
+    const response = await gateway.get(path, { key });
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(response.headers.get('x-ratelimit-limit')).toBe('4');
+    expect(await response.json()).toMatchObject({ error: { code: 429 } });
+  });
+});

@@ -20,6 +20,7 @@ import { createBodyCheck, strictBody } from '../../management/check-body.ts';
 import { detectMediaType, SAMPLE_BYTES } from '../../management/files/detect-media-type.ts';
 import type { ByteRange } from '../../platform/objects/objects.ts';
 import type { ListedContainerFile, SavedEntry } from '../../platform/storage/ports/containers.ts';
+import { type AdmitRequest, countRequest } from '../count-request.ts';
 import { writeContentHeaders } from '../files/content-headers.ts';
 import { findFileShape } from '../files/file-shape.ts';
 import { readQuery } from '../management/read-query.ts';
@@ -34,8 +35,12 @@ type ContainerHandlerName =
 
 /** The files of containers. @see docs/reference/containers.md#routes */
 export function createContainerHandlers(
-  parts: ContainerFileParts & { owner: () => ContainerOwner },
+  parts: ContainerFileParts & { owner: () => ContainerOwner; admit: AdmitRequest },
 ): Record<ContainerHandlerName, ManagementHandler> {
+  const count =
+    (handler: ManagementHandler): ManagementHandler =>
+    (request, reply) =>
+      countRequest(parts.admit, request, () => handler(request, reply));
   const readPlace = (request: FastifyRequest): ContainerPlace =>
     placeContainer(request.caller!, pathParam(request, 'container_id'), parts.owner()); // the route needs a key
   const find = (request: FastifyRequest): Promise<FoundContainerFile> => {
@@ -44,7 +49,7 @@ export function createContainerHandlers(
   };
 
   return {
-    async listContainerFiles(request) {
+    listContainerFiles: count(async (request) => {
       const query = readQuery(request, (reader) => ({
         limit: reader.integer('limit', { min: 1, max: 1000, byDefault: 100 }),
         after: reader.text('after'),
@@ -59,11 +64,11 @@ export function createContainerHandlers(
         last_id: nextId ?? data.at(-1)?.id ?? null,
         has_more: nextId !== null,
       };
-    },
+    }),
 
-    findContainerFile: async (request) => writeContainerFile(readPlace(request), (await find(request)).entry),
+    findContainerFile: count(async (request) => writeContainerFile(readPlace(request), (await find(request)).entry)),
 
-    async downloadContainerFile(request, reply) {
+    downloadContainerFile: count(async (request, reply) => {
       const containerId = pathParam(request, 'container_id');
       const found = await find(request);
       const { entry, mimeType } = await detectType(parts, containerId, found);
@@ -90,15 +95,15 @@ export function createContainerHandlers(
       reply.headers({ etag: tag, 'accept-ranges': 'bytes' });
       if (range) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${entry.bytes}`);
       return opened.content;
-    },
+    }),
 
-    async promoteContainerFile(request) {
+    promoteContainerFile: count(async (request) => {
       readQuery(request, () => {});
       if (request.body !== undefined && request.body !== null) checkEmptyBody(request.body);
       const place = readPlace(request);
       const file = await promoteContainerFile(parts, actorOf(request), place, pathParam(request, 'file_id'));
       return findFileShape(request.headers).writeFile(file);
-    },
+    }),
   };
 }
 

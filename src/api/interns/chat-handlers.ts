@@ -1,14 +1,13 @@
-import type { Ticket } from '../../access/rate-limits.ts';
 import type { TextSigner } from '../../access/sign-text.ts';
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/caller.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { Intern } from '../../domain/intern.ts';
-import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
 import type { StartedRun } from '../../interns/runtime/runs.ts';
 import { checkInvokeBody, readChatRequest } from '../../management/interns/chat-bodies.ts';
+import { type AdmitRequest, countRequest } from '../count-request.ts';
 import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
 import { createChatError, readRunError } from './chat-failure.ts';
 import type { OwnerForwarder } from './forward-to-owner.ts';
@@ -21,8 +20,8 @@ export interface ChatApiParts {
   /** @returns undefined if another process runs it, or none */
   findLive: (internId: string) => LiveIntern | undefined;
   owners: OwnerForwarder;
-  /** Counts a request for the rate limits of the caller. @throws {GatewayError} `rate_limited` */
-  admit: (caller: Caller, settings: { stream: false }, id: string) => MaybePromise<Ticket | undefined>;
+  /** Counts messages. choice 782 */
+  admit: AdmitRequest;
   /** Signs the session ids of `invoke`. */
   sign: TextSigner;
   times?: Partial<ChatTimes>;
@@ -32,22 +31,6 @@ export interface ChatApiParts {
 export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern' | 'invokeIntern', ManagementHandler> {
   const times = { ...chatTimes, ...parts.times };
 
-  /** Serves a request that counts for the rate limits of its key. One that is rejected does not count. choice 782 */
-  async function count<Served>(
-    { caller, generationId }: FastifyRequest,
-    serve: () => Promise<Served>,
-  ): Promise<Served> {
-    const ticket = await parts.admit(caller!, { stream: false }, generationId);
-    let isTakenBack = true;
-    try {
-      const served = await serve();
-      isTakenBack = false;
-      return served;
-    } finally {
-      ticket?.end(0, isTakenBack);
-    }
-  }
-
   return {
     async chatWithIntern(request, reply) {
       const intern = await parts.getIntern(request.caller!, pathParam(request, 'intern_id'));
@@ -55,7 +38,9 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
       const live = findRunning(parts, intern);
       if (!live) return forward(parts, intern, { request, reply, isChat: true });
       const headers = reply.getHeaders() as Record<string, string>; // those of the edge
-      const steered = await count(request, () => serveChat(live, wanted, { raw: reply.raw, headers, times }));
+      const steered = await countRequest(parts.admit, request, () =>
+        serveChat(live, wanted, { raw: reply.raw, headers, times }),
+      );
       if (steered) return reply.code(202).send(steered);
       return reply.hijack();
     },
@@ -72,7 +57,7 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
       if (!live) return forward(parts, intern, { request, reply, isChat: false });
       const sessionId = given ?? sessions.issue();
       reply.code(202);
-      const status = await count(request, () => invoke(live, { sessionId, given, input }, times));
+      const status = await countRequest(parts.admit, request, () => invoke(live, { sessionId, given, input }, times));
       return { session_id: sessionId, status };
     },
   };
