@@ -364,7 +364,7 @@ async function assemble(
       bus,
       log,
       runtime: given.internRuntime ?? runtime,
-      vaults: given.internVaults ?? createInternVaults({ ...vault, interns: storage.interns }),
+      vaults: given.internVaults ?? createInternVaults(vault),
       numbers: telemetry.interns,
       runs: !slot?.slot,
       times: given.internTimes,

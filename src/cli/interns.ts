@@ -62,7 +62,7 @@ export const withInterns = <Result>(
       const { id: workspaceId } = await resolveWorkspace(management, workspace);
       const parts: InternParts = {
         interns,
-        vaults: createInternVaults({ ...openVaultOnce(vaults, texts), interns }),
+        vaults: createInternVaults(openVaultOnce(vaults, texts)),
         maxPerMember: () => config.interns.max_per_member,
         now: currentTimeMs,
         notify: () => {}, // the gateway polls the store

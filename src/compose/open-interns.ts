@@ -98,7 +98,7 @@ export function openInterns(parts: OpenInternsParts, resources: AsyncDisposableS
 }
 
 const refuse = (): Promise<never> => Promise.reject(new Error('This gateway has no vaults.'));
-const noVaults = { create: refuse, canAttach: refuse, destroy: refuse };
+const noVaults = { create: refuse, destroy: refuse };
 
 function createLifecycle(
   { storage, management, numbers, log, config }: OpenInternsParts,

@@ -47,8 +47,6 @@ export interface InternRuntime {
 export interface InternVaults {
   /** Creates a vault. Does nothing if it exists. */
   create(vault: { vaultId: string; internId: string; workspaceId: string }): Promise<void>;
-  /** Whether an intern of the workspace can borrow the vault. */
-  canAttach(vaultId: string, workspaceId: string): Promise<boolean>;
   /** Deletes a vault with its secrets and its data key. Does nothing if there is none. */
   destroy(vaultId: string): Promise<void>;
 }

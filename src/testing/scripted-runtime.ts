@@ -39,7 +39,6 @@ export class ScriptedHost {
         await enter('createVault', internId);
         this.vaults.set(vaultId, internId);
       },
-      canAttach: async (vaultId) => this.vaults.has(vaultId),
       destroy: async (vaultId) => {
         await enter('destroyVault', vaultId);
         this.vaults.delete(vaultId);

@@ -254,17 +254,17 @@ describe('vaults', () => {
     const gone = await createIntern();
     await send('DELETE', `/interns/${gone.id}`);
     await untilGone(gone.id);
-    const refusal = [409, nameError('vault_not_attachable', false)];
+    const hidden = [404, nameError('not_found', false)];
     const borrow = async (id: string) => {
       const { status, body } = await create({ vault_id: id });
       return [status, body.error];
     };
     for (const id of [randomUUID(), foreign.vault_id, gone.vault_id, lender.id]) {
-      expect(await borrow(id)).toMatchObject(refusal);
+      expect(await borrow(id)).toMatchObject(hidden);
     }
     for (const status of ['destroying', 'destroy_failed'] as const) {
       await putInto(lender.id, status);
-      expect(await borrow(vault_id), status).toMatchObject(refusal);
+      expect(await borrow(vault_id), status).toMatchObject([409, nameError('intern_busy', false)]);
     }
     await putInto(lender.id, 'stopped');
     expect((await create({ vault_id })).status).toBe(201);

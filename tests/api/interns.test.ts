@@ -140,7 +140,7 @@ describe('a created intern', () => {
     const body = JSON.stringify({ name: 'scout', workspace_id: workspace, description: 'x'.repeat(1_048_576) });
     expect(await send('POST', '', body)).toEqual(failure(413, 'payload_too_large'));
     const headers = { 'content-type': 'text/plain' };
-    expect(await send('POST', '', '{}', { headers })).toEqual(failure(415, 'unsupported_media_type'));
+    expect(await send('POST', '', '{}', { headers })).toEqual(failure(415, 'invalid_body'));
   });
 
   it('needs an inference key of a member in the workspace', async () => {
@@ -154,7 +154,16 @@ describe('a created intern', () => {
   it('borrows only the vault of an intern in its workspace', async () => {
     const { body: lender } = await create();
     expect((await create({ vault_id: lender.vault_id })).body.attached_vault_id).toBe(lender.vault_id);
-    expect(await create({ vault_id: randomUUID() })).toEqual(failure(409, 'vault_not_attachable'));
+    expect(await create({ vault_id: randomUUID() })).toEqual(failure(404, 'not_found'));
+  });
+
+  it('borrows no vault of another member, whose interns it does not see', async () => {
+    const { body: lender } = await create();
+    const borrow = (vault_id: string, key: string) => create({ vault_id }, { key });
+    const unknown = await borrow(randomUUID(), keys.bob);
+    expect(unknown).toEqual(failure(404, 'not_found'));
+    expect(await borrow(lender.vault_id!, keys.bob)).toEqual(unknown);
+    expect(await borrow(lender.vault_id!, gateway.key)).toMatchObject({ status: 201 });
   });
 
   it('has a name that its creator uses once in the workspace', async () => {
@@ -273,7 +282,7 @@ describe('provisioning', () => {
     expect((await send('POST', path, { force: true })).body.error.code).toBe('invalid_body');
     expect((await send('POST', path, [])).body.error.code).toBe('invalid_body');
     const headers = { 'content-type': 'text/plain' };
-    expect((await send('POST', path, '{}', { headers })).body.error.code).toBe('unsupported_media_type');
+    expect((await send('POST', path, '{}', { headers })).body.error.code).toBe('invalid_body');
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     expect((await send('POST', path, '', { headers: form })).status).toBe(operation === 'provision' ? 202 : 409);
   });

@@ -458,14 +458,9 @@ describe('the secrets that an intern receives', () => {
     expect(await open(one).release('p.example', [])).toEqual([]);
   });
 
-  it('can be lent by interns of the workspace only', async () => {
+  it('can be created twice, in a workspace that exists', async () => {
     const { vaultId } = await addIntern();
     const vaults = createInternVaults(vaultParts());
-    expect(await vaults.canAttach(vaultId, main)).toBe(true);
-    expect(await vaults.canAttach(vaultId, other)).toBe(false);
-    expect(await vaults.canAttach(randomUUID(), main)).toBe(false);
-    const shared = await gateway.gateway.storage.vaults.findWorkspaceVault(main);
-    expect(await vaults.canAttach(shared!.id, main)).toBe(false);
     await vaults.create({ vaultId, internId: 'x', workspaceId: main }); // again
     await expect(vaults.create({ vaultId: randomUUID(), internId: 'x', workspaceId: 'none' })).rejects.toThrow();
   });

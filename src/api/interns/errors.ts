@@ -28,6 +28,7 @@ function describe(error: GatewayError): { status: number; reason?: string; retry
   if (typeof named === 'string') return { status, reason: named, retryable: false };
   switch (status) {
     case 400:
+    case 415: // the interface has no name of its own for it
       return { status, reason: 'invalid_body', retryable: false };
     case 404:
       return { status, reason: 'not_found', retryable: false };
@@ -35,8 +36,6 @@ function describe(error: GatewayError): { status: number; reason?: string; retry
       return { status, reason: 'timeout', retryable: true };
     case 413:
       return { status, reason: 'payload_too_large', retryable: false };
-    case 415:
-      return { status, reason: 'unsupported_media_type', retryable: false };
     case 500:
       return { status, reason: 'internal_error', retryable: true };
     case 502:

@@ -3,7 +3,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { createInternJob, type Intern } from '../../domain/intern.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { InternRefusal } from '../../platform/storage/ports/interns.ts';
-import type { InternCaller } from './find-intern.ts';
+import { canSeeIntern, type InternCaller } from './find-intern.ts';
 import { createInternError, createMissingInternError } from './intern-error.ts';
 import type { InternParts } from './parts.ts';
 import type { CreateInternBody } from './schema.ts';
@@ -34,7 +34,7 @@ export async function createIntern(
     throw createInternError('no_acting_user', 'The key acts as the organization. Use the key of a member to create.');
   }
   const attachedVaultId = body.vault_id?.toLowerCase() ?? null;
-  const canAttach = attachedVaultId === null || (await callVault(parts.vaults.canAttach(attachedVaultId, workspaceId)));
+  const lending = attachedVaultId === null ? 'open' : await findLending(parts, caller, attachedVaultId);
   const bodyHash = hashBody(body);
   const nowMs = parts.now();
   const added = await callStore(() =>
@@ -63,12 +63,13 @@ export async function createIntern(
       },
       requestHash: hash('sha256', key === undefined ? `body ${bodyHash}` : `key ${key}`),
       bodyHash,
-      canAttach,
+      canAttach: lending === 'open',
       maxPerMember: parts.maxPerMember(),
       change: { atMs: nowMs, actorKeyHash: caller.keyHash },
     }),
   );
-  if (added.refusal !== undefined) throw explainRefusal(added.refusal, body, parts.maxPerMember());
+  if (added.refusal !== undefined)
+    throw explainRefusal(added.refusal, { body, lending, maxPerMember: parts.maxPerMember() });
   const { intern, isNew } = added;
   const isUnfinished = !intern.hasVault && intern.status === 'awaiting_chat_install';
   if (!isNew && !isUnfinished) return { intern, isReplay: true };
@@ -117,7 +118,25 @@ function hashBody(body: CreateInternBody): string {
   return hash('sha256', JSON.stringify({ description, instructions, name, provision, ...ids }));
 }
 
-function explainRefusal(refusal: InternRefusal, { name }: CreateInternBody, maxPerMember: number): GatewayError {
+/** Whether a vault can be borrowed. `hidden`: the caller sees no intern that owns it. `ending`: its intern is being removed. */
+type Lending = 'open' | 'hidden' | 'ending';
+
+async function findLending({ interns }: InternParts, caller: InternCaller, vaultId: string): Promise<Lending> {
+  const lender = await callStore(() => interns.findInternByVault(vaultId));
+  if (!lender?.hasVault || !canSeeIntern(caller, lender)) return 'hidden';
+  return lender.status === 'destroying' || lender.status === 'destroy_failed' ? 'ending' : 'open';
+}
+
+interface RefusedCreation {
+  body: CreateInternBody;
+  lending: Lending;
+  maxPerMember: number;
+}
+
+function explainRefusal(
+  refusal: InternRefusal,
+  { body: { name }, lending, maxPerMember }: RefusedCreation,
+): GatewayError {
   switch (refusal) {
     case 'body':
       return createInternError(
@@ -132,10 +151,9 @@ function explainRefusal(refusal: InternRefusal, { name }: CreateInternBody, maxP
         `The member has ${maxPerMember} interns (interns.max_per_member). Delete one first.`,
       );
     case 'vault':
-      return createInternError(
-        'vault_not_attachable',
-        '`vault_id` is not the vault of another intern in this workspace.',
-      );
+      return lending === 'ending'
+        ? createInternError('intern_busy', 'The intern of `vault_id` is being removed. Its vault cannot be borrowed.')
+        : new GatewayError('not_found', '`vault_id` is not the vault of an intern that the key sees.');
     case 'workspace':
       return new GatewayError('not_found', 'There is no workspace with this id for the key.');
   }

@@ -8,8 +8,7 @@ export type InternErrorCode =
   | 'intern_limit_reached'
   | 'name_taken'
   | 'schedule_limit_reached'
-  | 'schedule_paused'
-  | 'vault_not_attachable';
+  | 'schedule_paused';
 
 /** Creates an error with its own code. */
 export const createInternError = (reason: InternErrorCode, message: string): GatewayError =>

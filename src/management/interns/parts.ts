@@ -4,7 +4,7 @@ import type { InternStore } from '../../platform/storage/ports/interns.ts';
 /** The dependencies of the use cases of interns. */
 export interface InternParts {
   interns: InternStore;
-  vaults: Pick<InternVaults, 'create' | 'canAttach' | 'destroy'>;
+  vaults: Pick<InternVaults, 'create' | 'destroy'>;
   maxPerMember: () => number;
   /** Unix milliseconds. */
   now: () => number;
