@@ -26,6 +26,7 @@ import { createOwnerForwarder } from '../api/interns/forward-to-owner.ts';
 import type { HostIdentity } from '../api/interns/host-proof.ts';
 import { createHostProxy } from '../api/interns/host-proxy.ts';
 import { createInternHandlers } from '../api/interns/handlers.ts';
+import { createPresence } from '../api/interns/show-presence.ts';
 import { writeInternError } from '../api/interns/errors.ts';
 import { createScheduleHandlers } from '../api/interns/schedule-handlers.ts';
 import { createManagementHandlers } from '../api/management/handlers.ts';
@@ -220,7 +221,10 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         ledger: storage.ledger,
         routingContext: parts.routingContext,
       }),
-      ...createInternHandlers(parts.interns),
+      ...createInternHandlers({
+        ...parts.interns,
+        show: createPresence({ host: parts.host, findLive: parts.runtime.find }),
+      }),
       writeInternError,
       writeInternChatError,
       ...createChatHandlers(chatParts),

@@ -55,7 +55,7 @@ const SAVE_MS = 30_000;
 const fixedSettings = { checkMs: 10_000, stopMs: 60_000, restartMs: 1000, maxRestarts: 5 } as const;
 
 /** The use cases of interns. */
-export interface OpenedInterns extends InternApiParts {
+export interface OpenedInterns extends Omit<InternApiParts, 'show'> {
   isOffered: () => boolean;
   chatBodyMs: number;
 }
@@ -142,6 +142,11 @@ function runInterns({ config, storage, log }: OpenInternsParts, lifecycle: Lifec
     holder: `${hostname()}/${process.pid}`,
     now: currentTimeMs,
     elapsed: () => performance.now(),
+    async onSilent(jobId) {
+      // Callers see that the runtime is not there, and no request is sent to it.
+      const id = jobId.slice(`${INTERN_JOB}:`.length);
+      await storage.interns.updateIntern({ id, from: ['running'], fields: { runtimeAddress: null } });
+    },
     onTrouble(error, job) {
       if (job) log('job failed', { job: job.id, err: error });
       else log('jobs unavailable', { err: error });

@@ -119,7 +119,11 @@ async function assemble(
   resources.defer(() => storage.close().catch((error) => log('store close failed', { err: error })));
   await openClock({ storage, url, log }, resources);
   await storage.migrate();
-  if (!isSharedStore(url)) await storage.containers.releaseAllLeases(); // of processes that were killed
+  if (!isSharedStore(url)) {
+    // Those of processes that were killed.
+    await storage.containers.releaseAllLeases();
+    await storage.jobs.releaseAllJobs();
+  }
   const logOrphanedKeys = (detail: string | undefined): void =>
     void (detail && log('bootstrap keys orphaned', { detail }));
   const modules = await openPluginModules({ modules: config.plugins.modules, log }, resources);

@@ -102,7 +102,10 @@ describe('an intern that is', () => {
     const path = await enter();
     const updated = await send('PATCH', path, { description: 'new' });
     expect(updated.status).toBe(expected.update);
-    expect(updated.body).toMatchObject(expected.update === 200 ? { status, description: 'new' } : { error: busy });
+    // Its row has no runtime.
+    const shown = status === 'running' ? 'provisioning' : status;
+    const changed = { status: shown, description: 'new' };
+    expect(updated.body).toMatchObject(expected.update === 200 ? changed : { error: busy });
     const reason = expected.chat === 409 ? 'intern_not_ready' : 'busy';
     for (const [target, body] of [
       ['chat/completions', { stream: true, messages: [{ role: 'user', content: 'a' }] }],

@@ -397,6 +397,26 @@ describe('interns', () => {
     await gateway.reload(configure({}));
   });
 
+  it('whose runtime is being started again are listed as provisioning, not as running', async () => {
+    const { id } = await createRunning();
+    const ids = async (status: string) => {
+      const { body } = await send('GET', `?status=${status}`);
+      return (body as unknown as { data: { id: string; status: string }[] }).data.map(
+        (each) => `${each.id} ${each.status}`,
+      );
+    };
+    expect(await ids('running')).toContain(`${id} running`);
+    expect(await ids('provisioning')).toEqual([]);
+    // As the process that starts the runtime again does first.
+    const fields = { runtimeAddress: null };
+    await gateway.gateway.storage.interns.updateIntern({ id, from: ['running'], fields });
+    expect(await ids('running')).not.toContain(`${id} running`);
+    expect(await ids('provisioning')).toEqual([`${id} provisioning`]);
+    expect((await ids('stopped')).join()).not.toContain(id);
+    expect(await find(id)).toMatchObject({ status: 'provisioning', progress: { stepLabel: 'Start runtime' } });
+    expect((await send('POST', `/${id}/suspend`)).status).toBe(200);
+  });
+
   it('and every change of them are in the audit log', async () => {
     const { id } = await createRunning();
     await send('POST', `/${id}/suspend`);

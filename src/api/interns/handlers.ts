@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { GatewayError, invalidRequest } from '../../domain/errors.ts';
+import type { Intern, InternStatus } from '../../domain/intern.ts';
 import {
   requestDeletion,
   requestProvision,
@@ -14,6 +15,7 @@ import { checkCreateIntern, checkDeleteIntern, checkUpdateIntern } from '../../m
 import { readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
 import { readInternQuery, writeInternCursor } from './read-intern-query.ts';
+import type { ShowPresence } from './show-presence.ts';
 import { writeIntern } from './write-intern.ts';
 
 type InternHandlerName =
@@ -28,6 +30,7 @@ type InternHandlerName =
 export interface InternApiParts extends InternParts {
   /** Milliseconds of one request with its body. Its work can continue afterwards. */
   deadlineMs: number;
+  show: ShowPresence;
 }
 
 /** The lifecycle of interns. @see docs/reference/interns.md */
@@ -39,6 +42,10 @@ export function createInternHandlers(parts: InternApiParts): Record<InternHandle
       reply.code(status);
       return result;
     };
+  const write = async (intern: Intern) => {
+    const [shown] = await parts.show([intern]);
+    return writeIntern(shown!); // one for each
+  };
   const noQuery = (request: FastifyRequest): void => readQuery(request, () => {});
   const internId = (request: FastifyRequest): string => pathParam(request, 'intern_id');
   const rejectFields = ({ body }: FastifyRequest): void => {
@@ -48,10 +55,12 @@ export function createInternHandlers(parts: InternApiParts): Record<InternHandle
   return {
     listInterns: limited(async (request) => {
       const { limit, after, statuses } = readInternQuery(request);
-      const { interns, hasMore } = await listInterns(parts, request.caller!, { limit, after, statuses });
+      const page = { limit, after, statuses: statuses && withRows(statuses) };
+      const { interns, hasMore } = await listInterns(parts, request.caller!, page);
       const last = interns.at(-1);
+      const shown = await parts.show(interns);
       return {
-        data: interns.map(writeIntern),
+        data: shown.filter(({ status }) => !statuses || statuses.includes(status)).map(writeIntern),
         has_more: hasMore,
         ...(hasMore && last && { next_cursor: writeInternCursor(last) }),
       };
@@ -65,19 +74,17 @@ export function createInternHandlers(parts: InternApiParts): Record<InternHandle
         createIntern(parts, request.caller!, { body, key }),
       );
       reply.code(isReplay ? 200 : 201);
-      return writeIntern(intern);
+      return write(intern);
     },
 
     findIntern: limited(async (request) => {
       noQuery(request);
-      return writeIntern(await getIntern(parts, request.caller!, internId(request)));
+      return write(await getIntern(parts, request.caller!, internId(request)));
     }),
 
     updateIntern: limited(async (request) => {
       noQuery(request);
-      return writeIntern(
-        await updateIntern(parts, request.caller!, internId(request), checkUpdateIntern(request.body)),
-      );
+      return write(await updateIntern(parts, request.caller!, internId(request), checkUpdateIntern(request.body)));
     }),
 
     deleteIntern: limited(async (request) => {
@@ -103,6 +110,10 @@ export function createInternHandlers(parts: InternApiParts): Record<InternHandle
     }),
   };
 }
+
+/** Returns the statuses of the rows that callers can see in one of these. */
+const withRows = (statuses: readonly InternStatus[]): readonly InternStatus[] =>
+  statuses.includes('provisioning') && !statuses.includes('running') ? [...statuses, 'running'] : statuses;
 
 /** @returns undefined if there is none @throws {GatewayError} `invalid_request` */
 function readIdempotencyKey({ headers }: FastifyRequest): string | undefined {

@@ -24,6 +24,7 @@ afterEach(async () => {
 });
 
 const started = Date.now();
+const silent: string[] = [];
 function start(work: JobWork, store: JobStore = storage.jobs): JobRunner {
   const runner = runJobs({
     store,
@@ -35,6 +36,7 @@ function start(work: JobWork, store: JobStore = storage.jobs): JobRunner {
     elapsed: () => Date.now() - started, // the faked time
     kinds: [{ kind: 'test', work, maxOwned: () => 2 }],
     onTrouble: (error) => void troubles.push(error),
+    onSilent: async (id) => void silent.push(id),
   });
   runners.push(runner);
   return runner;
@@ -163,11 +165,14 @@ describe('jobs', () => {
       await pass(100);
     }
     expect(owners).toEqual(['first']);
+    expect(silent).toEqual([]);
     paused.state.hangs = true;
     await pass(leaseMs * 1.3);
     expect(jobs[0]!.signal.reason).toBeInstanceOf(JobLostError);
     expect(owners).toEqual(['first']); // not before its work has ended
+    expect(silent).toEqual(['a']);
     await pass(leaseMs * 1.5);
+    expect(silent).toEqual(['a']); // once
     expect(owners).toEqual(['first', 'second']);
     paused.resume();
     await expect(jobs[0]!.saveCheckpoint('late')).rejects.toThrow(JobLostError);

@@ -44,6 +44,11 @@ export interface JobRunnerParts {
   /** Milliseconds that only grow, also if the clock of the host is changed. */
   elapsed: () => number;
   onTrouble: (error: unknown, job: { id: string; kind: string } | undefined) => void;
+  /**
+   * Called once when the owner of a job has not renewed its lease for as long as it lasts: it has ended its work by then, or
+   * will before it does anything else.
+   */
+  onSilent?: (jobId: string) => Promise<void>;
   leaseMs?: number;
   pollMs?: number;
   /** Delay after the first failure of a job. It doubles with each further one. */
@@ -89,7 +94,7 @@ export class JobsClosedError extends Error {
  * @returns at once; the first jobs are claimed in the background
  */
 export function runJobs(parts: JobRunnerParts): JobRunner {
-  const { store, holder, now, elapsed, onTrouble } = parts;
+  const { store, holder, now, elapsed, onTrouble, onSilent } = parts;
   const { leaseMs = LEASE_MS, pollMs = POLL_MS, retryMs = RETRY_MS } = parts;
   const owned = new Map<string, Ownership>();
   const running = new Set<Promise<void>>();
@@ -111,7 +116,9 @@ export function runJobs(parts: JobRunnerParts): JobRunner {
   }
 
   /** Beats of other processes, and since when they are the same: by the clock of this process, which does not jump. */
-  const seenOf = new Map(parts.kinds.map(({ kind }) => [kind, new Map<string, JobBeat & { since: number }>()]));
+  const seenOf = new Map(
+    parts.kinds.map(({ kind }) => [kind, new Map<string, JobBeat & { since: number; isReported?: boolean }>()]),
+  );
 
   async function takeOver(kind: string, work: JobWork, limit: number): Promise<void> {
     const beats = await store.listBeats([kind], MAX_WATCHED);
@@ -126,7 +133,12 @@ export function runJobs(parts: JobRunnerParts): JobRunner {
         seen.set(beat.id, { ...beat, since: elapsed() });
         continue;
       }
-      if (left === 0 || elapsed() - before.since < leaseMs * LEASES_TO_WAIT) continue;
+      const silentMs = elapsed() - before.since;
+      if (silentMs >= leaseMs && !before.isReported) {
+        before.isReported = true;
+        await onSilent?.(beat.id);
+      }
+      if (left === 0 || silentMs < leaseMs * LEASES_TO_WAIT) continue;
       const claimedAt = elapsed();
       const job = await store.takeOverJob(beat, holder);
       if (!job) continue;
