@@ -93,7 +93,7 @@ export interface EdgeParts {
   management: ManagementParts;
   interns: OpenedInterns;
   schedules: OpenedSchedules;
-  runtime: Pick<LocalRuntime, 'find'>;
+  runtime: Pick<LocalRuntime, 'find' | 'readLog'>;
   /** Signs tokens and session ids of interns, and knows other hosts. */
   host: HostIdentity;
   own: Pick<OwnSocket, 'findKey'>;
@@ -228,7 +228,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       writeInternError,
       writeInternChatError,
       ...createChatHandlers(chatParts),
-      showInternLog: createLogHandler(chatParts),
+      showInternLog: createLogHandler({ ...chatParts, readLog: parts.runtime.readLog }),
       ...createDaemonHandlers({
         ...chatParts,
         domain: internDomain,

@@ -57,6 +57,24 @@ describe.skipIf(problem !== undefined)('the runtime of interns', () => {
     await failing.close();
   });
 
+  it('says in one sentence that an agent does not respond, and keeps its log', async () => {
+    const command = ['bash', '-c', 'echo still thinking; exec sleep 600'];
+    const silent = lab.openRuntime({
+      settings: () => ({ ...plainSettings, program: { command, files: [] } }),
+      times: { startMs: 300 },
+    });
+    const other = createTestIntern({ name: 'sleepy' });
+    await expect(silent.start(other, credentials, signal)).rejects.toThrow(
+      /^The agent did not accept requests within 0\.3 s; `headgate interns logs sleepy` shows what it wrote\.$/,
+    );
+    expect(await silent.readLog(other)).toMatch(
+      /still thinking\n.*the runtime did not start: The agent did not accept/,
+    );
+    expect(await silent.readLog(createTestIntern())).toBeUndefined();
+    await silent.destroy(other.id, { acknowledgesLoss: false });
+    await silent.close();
+  });
+
   it('runs the example agent', async () => {
     const files = [join(import.meta.dirname, '../../examples/echo-agent.js')];
     const command = ['node', '/tmp/headgate/files/echo-agent.js'];

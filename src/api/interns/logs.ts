@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
+import type { Intern } from '../../domain/intern.ts';
 import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
 import { readQuery } from '../management/read-query.ts';
 import { createChatError } from './chat-failure.ts';
@@ -8,8 +9,13 @@ import type { ChatApiParts } from './chat-handlers.ts';
 /** Maximum bytes that wait for a slow client. A client with more is disconnected. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
+interface LogParts extends Pick<ChatApiParts, 'getIntern' | 'findLive' | 'owners'> {
+  /** Reads the log of an intern that does not run. @returns undefined if there is none */
+  readLog: (intern: Intern) => Promise<string | undefined>;
+}
+
 /** `GET /interns/{internId}/logs`: the log of the agent. With `follow`, new lines as well. @see docs/reference/intern-chat.md#log */
-export function createLogHandler(parts: Pick<ChatApiParts, 'getIntern' | 'findLive' | 'owners'>): ManagementHandler {
+export function createLogHandler(parts: LogParts): ManagementHandler {
   return async (request, reply) => {
     const follows = readQuery(request, (query) => query.word('follow', ['true', 'false'])) === 'true';
     const intern = await parts.getIntern(request.caller!, pathParam(request, 'intern_id'));
@@ -20,10 +26,9 @@ export function createLogHandler(parts: Pick<ChatApiParts, 'getIntern' | 'findLi
       return reply.hijack();
     }
     if (intern.status !== 'running') {
-      throw createChatError(
-        'intern_not_running',
-        `The intern is ${intern.status}. Its log is available only while it is running.`,
-      );
+      const saved = await parts.readLog(intern);
+      if (saved !== undefined) return reply.type('text/plain; charset=utf-8').send(saved);
+      throw createChatError('intern_not_running', `The intern is ${intern.status}, and has no log yet.`);
     }
     await parts.owners.forward(intern, { request: request.raw, response: reply.raw });
     return reply.hijack();

@@ -6,6 +6,7 @@ import type { InternRuntime } from '../ports.ts';
 import { nameHome, openHome } from './intern-home.ts';
 import { RunningIntern } from './running-intern.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
+import { readSavedLog } from './saved-log.ts';
 import { InternRuns } from './runs.ts';
 
 /** A running intern of this process, with its runs. */
@@ -19,6 +20,8 @@ export interface LocalRuntime extends InternRuntime {
   /** @returns undefined if this process does not run the intern */
   find(internId: string): LiveIntern | undefined;
   readonly running: number;
+  /** Reads the log of an intern that does not run. @returns undefined if there is none */
+  readLog(intern: Intern): Promise<string | undefined>;
   /** Saves and stops all interns of this process. */
   close(): Promise<void>;
 }
@@ -58,6 +61,7 @@ export function createRuntime(parts: RuntimeParts): LocalRuntime {
     get running() {
       return live.size;
     },
+    readLog: (intern) => readSavedLog(parts, intern),
     async prepareHome(intern, signal) {
       await checkDriver();
       signal.throwIfAborted(); // the intern may have been removed, and its home with it

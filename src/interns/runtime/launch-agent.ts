@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Intern } from '../../domain/intern.ts';
 import { listTrustVariables } from '../../platform/egress/trust-bundle.ts';
 import type { Sandbox, SandboxProcess } from '../../platform/sandbox/sandbox.ts';
-import { AGENT_PORT, AgentClient } from './agent-client.ts';
+import { AGENT_PORT, AgentClient, AgentError } from './agent-client.ts';
 import { readAgentFiles, readOperatorFiles } from './agent-files.ts';
 import { BOOT_FOLDER, builtinCommand, INSTRUCTIONS_PATH, NO_NODE, writeBootScript } from './boot-script.ts';
 import type { ControlSigner } from './control-signer.ts';
@@ -64,7 +64,7 @@ export async function launchAgent(launch: Launch, signal: AbortSignal): Promise<
 /** @throws {Error} if it ended or does not accept requests in time */
 async function awaitHealth(
   { started, output }: { started: SandboxProcess; output: Promise<void> },
-  { sandbox, signer, logs, times }: Launch,
+  { sandbox, intern, signer, logs, times }: Launch,
   signal: AbortSignal,
 ) {
   let exit: string | undefined;
@@ -86,14 +86,18 @@ async function awaitHealth(
     } catch (error) {
       signal.throwIfAborted();
       if (performance.now() > untilMs) {
-        const reason = error instanceof Error ? error.message : String(error);
-        throw new Error(`The agent did not accept requests within ${times.startMs / 1000} s: ${reason}`, {
-          cause: error,
-        });
+        throw new Error(explainDelay(intern, times, error), { cause: error });
       }
       await pause(POLL_MS);
     }
   }
+}
+
+/** An agent that cannot be reached has said nothing more. */
+function explainDelay({ name }: Intern, { startMs }: RuntimeTimes, error: unknown): string {
+  const isSilent = error instanceof AgentError && error.problem === 'unreachable';
+  const says = isSilent ? '' : ` (${error instanceof Error ? error.message.replace(/\.$/, '') : String(error)})`;
+  return `The agent did not accept requests within ${startMs / 1000} s${says}; \`headgate interns logs ${name}\` shows what it wrote.`;
 }
 
 function explainExit(code: number, logs: LogRing): string {

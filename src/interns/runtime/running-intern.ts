@@ -111,7 +111,14 @@ export class RunningIntern {
       onStop: (stop) => stop === 'lost' && this.lose('Another process of the gateway runs the intern.'),
     });
     await this.openSandbox(signal);
-    await this.startAgent(signal);
+    try {
+      await this.startAgent(signal);
+    } catch (error) {
+      this.logs.note(`the runtime did not start: ${error instanceof Error ? error.message : String(error)}`);
+      // With its log, which says why.
+      if (!signal.aborted) await withTimeout(LAST_SAVE_MS, this.save()).catch(() => {}); // `save` has reported it
+      throw error;
+    }
     this.saving = setInterval(() => void this.save().catch(() => {}), this.times.saveMs).unref(); // `save` reports it
   }
 
