@@ -5,7 +5,7 @@ import type { FilePorts } from './file-parser/file-reading.ts';
 import { createFileParser } from './file-parser/index.ts';
 import { createFusion, type FusionPluginPorts } from './fusion/index.ts';
 import { createModeration, type ModerationPorts } from './moderation/index.ts';
-import { responseHealing } from './response-healing/index.ts';
+import { createResponseHealing } from './response-healing/index.ts';
 import { createWeb, type WebPorts } from './web/index.ts';
 import { webFetch } from './web-fetch/index.ts';
 
@@ -28,7 +28,7 @@ const creators: Record<PluginId, (ports: PluginPorts) => Plugin> = {
   web: createWeb,
   'web-fetch': () => webFetch,
   'context-compression': createContextCompression,
-  'response-healing': () => responseHealing,
+  'response-healing': createResponseHealing,
 };
 
 /** Creates all plugins, in the order in which they act. */

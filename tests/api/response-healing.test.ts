@@ -82,9 +82,56 @@ describe.each(['a/chat', 'a/native'])('response-healing on %s', (model) => {
     expect(pipeline).toBeUndefined();
   });
 
+  it('cuts the JSON out of the text around it, and keeps its shape', async () => {
+    for (const [content, whole] of [
+      ['{"ok":true}\nThat is all.', '{"ok":true}'],
+      ['{"ok":true,}\nThat is all.', '{"ok":true}'],
+      ['[1,2]\nThat is all.', '[1,2]'],
+    ] as const) {
+      expect((await ask(model, content, { plugins, text })).said).toBe(whole);
+    }
+  });
+
+  it('keeps texts that have different values, and reports them', async () => {
+    const content = '{"a":1}\n{"b":2}';
+    const { said, pipeline } = await ask(model, content, { plugins, text });
+    expect(said).toBe(content);
+    expect(pipeline).toMatchObject([{ data: { improved: false, original_length: 15, healed_length: 15 } }]);
+  });
+
+  it('prefers the kind of value that the schema has', async () => {
+    const content = '{"note":1}\n["a"]';
+    const schema = (type: string) => ({ format: { type: 'json_schema', name: 'x', schema: { type } } });
+    expect((await ask(model, content, { plugins, text: schema('array') })).said).toBe('["a"]');
+    expect((await ask(model, content, { plugins, text: schema('object') })).said).toBe('{"note":1}');
+  });
+
+  it('repairs a long text, which a thread does', async () => {
+    const rows = Array.from({ length: 10_000 }, (_, id) => ({ id, text: 'a text with some letters, such as these' }));
+    const { said, pipeline } = await ask(model, `Sure:\n${JSON.stringify(rows)}\nThat is all.`, { plugins, text });
+    expect(JSON.parse(said)).toEqual(rows);
+    expect(pipeline).toMatchObject([{ data: { improved: true, healed_length: said.length } }]);
+  });
+
+  it('leaves a stream unchanged', async () => {
+    upstream.respond(answer(model, broken));
+    const response = await gateway.post('/responses', { model, input: 'Which city?', plugins, text, stream: true });
+    expect(await response.text()).toContain(JSON.stringify(broken));
+  });
+
   it('adds no stage if the text is valid JSON', async () => {
     const { said, pipeline } = await ask(model, '{"ok": true}', { plugins, text });
     expect(said).toBe('{"ok": true}');
     expect(pipeline).toBeUndefined();
   });
+});
+
+it('repairs a chat completion', async () => {
+  upstream.respond(answer('a/chat', '{"ok":true}\nThat is all.'));
+  const messages = [{ role: 'user', content: 'Is it?' }];
+  const body = { model: 'a/chat', messages, plugins, response_format: { type: 'json_object' } };
+  const completion = (await (await gateway.post('/chat/completions', body)).json()) as {
+    choices: { message: { content: string } }[];
+  };
+  expect(completion.choices[0]!.message.content).toBe('{"ok":true}');
 });

@@ -1,79 +1,83 @@
-import { performance } from 'node:perf_hooks'; // the global is a getter
-import { runInNewContext } from 'node:vm';
 import { jsonrepair } from 'jsonrepair';
 import { parseJson } from '../../domain/parse-json.ts';
+import { findJson, type FoundJson } from './find-json.ts';
 
-/** Milliseconds that the repairs of one response may take. The parser needs quadratic time for some malformed texts. */
-const MAX_MS = 200;
-/** Maximum length of a text that is fast to repair, regardless of its errors. */
-const SHORT = 4096;
+/** The kind of value that a response must be. */
+export type JsonRoot = 'object' | 'array';
 
-/** Repairs the texts of one response while there is time. */
-export class JsonHealer {
-  private leftMs: number;
+/** A text with more values is a list of them, and not one value with text around it. */
+const MAX_VALUES = 64;
+/** Times that the letters of a text are repaired, with different ends of its values. */
+const MAX_REPAIRS = 4;
 
-  /** @param maxMs of all repairs together */
-  constructor(maxMs = MAX_MS) {
-    this.leftMs = maxMs;
+/**
+ * Repairs the syntax of JSON from a model: fences, text around the JSON, quotes, commas, brackets. It does not repair the
+ * schema, and it does not choose between different values.
+ *
+ * @param root the kind that counts if there are values of both
+ * @returns the same text if it is valid already; undefined if it cannot be repaired
+ * @see docs/reference/plugins.md
+ */
+export function healJson(text: string, root: JsonRoot | undefined): string | undefined {
+  if (parses(text)) return text;
+  const values: Value[] = [];
+  const repair = createRepair(text.length * MAX_REPAIRS);
+  let count = 0;
+  for (const found of findJson(text)) {
+    if (++count > MAX_VALUES) return undefined;
+    const json = healValue(text, found, repair);
+    if (json !== undefined) values.push({ ...found, json });
   }
+  const preferences: ((value: Value) => boolean)[] = [
+    ({ isClosed }) => isClosed,
+    ({ isFenced }) => isFenced,
+    ({ json }) => root === (json.startsWith('{') ? 'object' : 'array'),
+  ];
+  const [first, ...others] = preferences.reduce<readonly Value[]>(prefer, values);
+  if (!first) return undefined;
+  const same = others.length === 0 ? '' : normalize(first.json);
+  return others.every(({ json }) => normalize(json) === same) ? first.json : undefined;
+}
 
-  /**
-   * Repairs the syntax of JSON from a model: fences, surrounding prose, quotes, commas, brackets. It does not repair
-   * the schema.
-   *
-   * @returns the same text if it is valid already, or if it cannot be repaired
-   * @see docs/reference/plugins.md
-   */
-  heal(text: string): string {
-    if (parses(text)) return text;
-    const unfenced = withoutFence(text);
-    for (const candidate of [unfenced.trim(), outermost(unfenced)]) {
-      if (candidate === undefined) continue;
-      if (parses(candidate)) return candidate;
-      const repaired = this.repair(candidate);
-      // A sentence is not JSON, though a lenient parser turns it into a string.
-      if (repaired !== undefined && /^\s*[[{]/.test(repaired) && /^\s*[[{]/.test(candidate) && parses(repaired)) {
-        return repaired;
-      }
-    }
-    return text;
+interface Value extends FoundJson {
+  /** Repaired. */
+  json: string;
+}
+
+/** The values that a condition applies to, or all of them if it applies to none. */
+function prefer(values: readonly Value[], applies: (value: Value) => boolean): readonly Value[] {
+  const preferred = values.filter(applies);
+  return preferred.length > 0 ? preferred : values;
+}
+
+function healValue(text: string, { start, ends }: FoundJson, repair: Repair): string | undefined {
+  for (const end of ends) {
+    const candidate = text.slice(start, end).trimEnd();
+    const json = parses(candidate) ? candidate : repair(candidate);
+    if (json !== undefined) return json;
   }
+  return undefined;
+}
 
-  /** @returns undefined if it cannot be repaired this way, or in time */
-  private repair(candidate: string): string | undefined {
-    if (this.leftMs < 1) return undefined;
-    const startMs = performance.now();
+/** @returns undefined if it cannot be repaired, or becomes a list of what it contains */
+type Repair = (candidate: string) => string | undefined;
+
+/** @param maxCharacters of all candidates together */
+function createRepair(maxCharacters: number): Repair {
+  let left = maxCharacters;
+  return (candidate) => {
+    left -= candidate.length;
+    if (left < 0) return undefined;
     try {
-      if (candidate.length <= SHORT) return jsonrepair(candidate);
-      const timeout = Math.ceil(this.leftMs);
-      return String(runInNewContext('repair(text)', { repair: jsonrepair, text: candidate }, { timeout }));
+      const repaired = jsonrepair(candidate).trim();
+      return repaired[0] === candidate[0] && parses(repaired) ? repaired : undefined;
     } catch {
-      return undefined; // the next candidate may work
-    } finally {
-      this.leftMs -= performance.now() - startMs;
+      return undefined;
     }
-  }
+  };
 }
 
-const FENCE = '```';
-
-/** The text between the first two fences. Without fences, the whole text. */
-function withoutFence(text: string): string {
-  const open = text.indexOf(FENCE);
-  if (open === -1) return text;
-  const named = open + FENCE.length;
-  const from = text.slice(named, named + 4).toLowerCase() === 'json' ? named + 4 : named;
-  const close = text.indexOf(FENCE, from);
-  return close === -1 ? text : text.slice(from, close);
-}
-
-/** From the first bracket to its last counterpart, or to the end if that is missing. */
-function outermost(text: string): string | undefined {
-  const start = text.search(/[[{]/);
-  if (start === -1) return undefined;
-  const end = text.lastIndexOf(text[start] === '{' ? '}' : ']');
-  return end > start ? text.slice(start, end + 1) : text.slice(start);
-}
+const normalize = (json: string): string => JSON.stringify(parseJson(json));
 
 function parses(text: string): boolean {
   try {
