@@ -265,7 +265,8 @@ function parseBody(body: Buffer, done: (error: Error | null, value?: unknown) =>
     try {
       value = readJson(body);
     } catch (error) {
-      return done(error as Error); // `readJson` throws errors
+      done(error as Error); // `readJson` throws errors
+      return;
     }
     use(value);
   };

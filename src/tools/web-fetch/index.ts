@@ -38,7 +38,8 @@ export const createWebFetch = (readPage: ReadPage): ServerTool =>
         throw new PageError(`The host ${target.hostname} is not allowed for this request.`);
       };
       try {
-        const share = (memory['share'] ??= { workspaceId: caller.workspaceId, usedMs: 0 }) as ReadingShare; // only set here
+        memory['share'] ??= { workspaceId: caller.workspaceId, usedMs: 0 };
+        const share = memory['share'] as ReadingShare; // only set here
         const page = await readPage(url, { cancellation, share, check });
         return succeed(page, cutContent(page.content, parameters.max_content_tokens), now());
       } catch (error) {
