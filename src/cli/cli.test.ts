@@ -613,12 +613,22 @@ describe('headgate doctor', () => {
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
-  it('distinguishes a Headgate at its port from another program', async () => {
+  it('distinguishes its gateway at the port from another Headgate and another program', async () => {
     const { url } = await startUp();
     const withGateway = await call(['doctor'], { HEADGATE_SERVER_PORT: new URL(url).port });
     expect(withGateway.code).toBe(0);
-    expect(withGateway.stdout).toMatch(/^ok +port +a Headgate responds at 127\.0\.0\.1:/m);
+    expect(withGateway.stdout).toMatch(/^ok +port +the gateway of this data folder responds at 127\.0\.0\.1:/m);
     expect(withGateway.stdout).toMatch(/^ok +storage +SQLite .*; 2 keys$/m);
+
+    const elsewhere = await call(['doctor', '--data', 'other'], { HEADGATE_SERVER_PORT: new URL(url).port });
+    expect(elsewhere.code).toBe(1);
+    expect(elsewhere.stdout).toMatch(
+      /^fail +port .* is in use by another Headgate \(0.1.0\)\n +-> Stop it, or .*--data\.$/m,
+    );
+    const second = await startUp(['--data', 'other']);
+    const both = await call(['doctor', '--data', 'other'], { HEADGATE_SERVER_PORT: new URL(url).port });
+    expect(both.stdout).toMatch(/^fail +port .* is in use by another Headgate/m);
+    expect(both.stdout).toContain(`in use by the process ${second.running.child.pid} at ${second.url}; `);
 
     const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
     await once(other, 'listening');

@@ -47,7 +47,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     findings.push(...checkWorkers(config));
     findings.push(await checkDataDir(dataDir), await checkMasterKey(config, dataDir));
     const store = await checkStorage(config);
-    findings.push(store, await checkCounters(config, store), await checkPort(config.server));
+    findings.push(store, await checkCounters(config, store), await checkPort(config.server, dataDir));
     findings.push(...(await checkClocks(config, store)));
     findings.push(
       ...(await checkFileBucket(config, { probe: options.probe ?? false })),
@@ -83,7 +83,7 @@ async function checkSound(error: ConfigError): Promise<Finding[]> {
     forSecrets && checkDataDir(forSecrets.dataDir),
     forSecrets && checkMasterKey(forSecrets.config, forSecrets.dataDir),
     forStore && checkStorage(forStore.config),
-    forPort && checkPort(forPort.config.server),
+    forPort && checkPort(forPort.config.server, forPort.dataDir),
   ];
   return (await Promise.all(checks)).filter((finding) => finding !== undefined);
 }

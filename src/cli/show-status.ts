@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../config/load.ts';
 import { findLockOwner } from '../platform/data-folder/data-folder.ts';
 import { writeStatus } from './banner.ts';
-import { findGateway, readReadiness } from './find-gateway.ts';
+import { findGateway, listensAt, readReadiness } from './find-gateway.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
@@ -11,11 +11,11 @@ import type { Terminal } from './terminal.ts';
  */
 export async function showStatus(terminal: Terminal, loaded: LoadedConfig): Promise<boolean> {
   const holder = findLockOwner(loaded.dataDir);
-  if (holder === undefined) return false;
+  if (holder === undefined || !listensAt(loaded.dataDir, loaded.config.server)) return false;
   const gateway = await findGateway(loaded.config.server);
   if (gateway === undefined) return false;
   const state = await readReadiness(gateway);
-  terminal.stdout.write(writeStatus(terminal, loaded, { ...gateway, state, holder }));
+  terminal.stdout.write(writeStatus(terminal, loaded, { ...gateway, state, holder: holder.name }));
   terminal.stdout.write(
     '\n"headgate --help" lists the commands. "headgate start" with another --data and --port starts a second gateway.\n',
   );

@@ -10,6 +10,7 @@ import {
 import type { Config } from '../config/schema.ts';
 import { type ConfigReport, watchConfig } from '../config/watch.ts';
 import type { Gateway } from '../gateway.ts';
+import { recordAddress } from '../platform/data-folder/data-folder.ts';
 import { isPretty } from '../platform/telemetry/log-format.ts';
 import type { Primary } from '../workers/primary.ts';
 import { writeBanner } from './banner.ts';
@@ -104,6 +105,7 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
   try {
     gateway = await create(loaded);
     const { url, firstKeys } = await gateway.start();
+    recordAddress(loaded.dataDir, url);
     // The URL and the keys are one write, so that a program that waits for the URL also gets the keys.
     terminal.stdout.write(
       writeBanner(terminal, loaded, url) + (firstKeys ? writeFirstKeys(loaded, url, firstKeys) : ''),

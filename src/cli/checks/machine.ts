@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readMasterKeys } from '../../compose/read-master-keys.ts';
 import type { Config } from '../../config/schema.ts';
-import { findLockOwner } from '../../platform/data-folder/data-folder.ts';
+import { findLockOwner, type LockOwner } from '../../platform/data-folder/data-folder.ts';
 import { readMessage } from '../terminal.ts';
 import { minimumNode } from '../version.ts';
 import type { Finding } from './finding.ts';
@@ -50,7 +50,8 @@ export async function checkDataDir(dataDir: string): Promise<Finding> {
   const free = (bavail * bsize) / mebibyte;
   const room = `${free >= 1024 ? `${(free / 1024).toFixed(1)} GiB` : `${Math.floor(free)} MiB`} free`;
   const holder = findLockOwner(dataDir);
-  const state = there === dataDir ? (holder ? `, in use by ${holder}` : '') : ', created at the first start';
+  const state =
+    there === dataDir ? (holder ? `, in use by ${writeOwner(holder)}` : '') : ', created at the first start';
   const says = `${dataDir}${state}; ${room}`;
   if (free >= 1024) return { status: 'ok', subject, says };
   return {
@@ -60,6 +61,8 @@ export async function checkDataDir(dataDir: string): Promise<Finding> {
     fix: 'Free space on the disk: the ledger grows with each request.',
   };
 }
+
+const writeOwner = ({ name, url }: LockOwner): string => (url === undefined ? name : `${name} at ${url}`);
 
 /** Returns the folder itself, or the nearest parent folder that exists. */
 async function findThere(folder: string): Promise<string> {

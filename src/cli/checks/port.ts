@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Config } from '../../config/schema.ts';
-import { findGateway } from '../find-gateway.ts';
+import { findGateway, listensAt } from '../find-gateway.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
-/** Checks whether the port is free, or a Headgate listens there. */
-export async function checkPort({ host, port }: Pick<Config['server'], 'host' | 'port'>): Promise<Finding> {
+/** Checks whether the port is free, or the gateway of this data folder listens there. */
+export async function checkPort(
+  { host, port }: Pick<Config['server'], 'host' | 'port'>,
+  dataDir: string,
+): Promise<Finding> {
   const subject = 'port';
   const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   if (port === 0) return { status: 'ok', subject, says: 'any free one' };
@@ -20,12 +23,18 @@ export async function checkPort({ host, port }: Pick<Config['server'], 'host' | 
       fix: 'Choose another --host or --port.',
     };
   }
-  if (await findGateway({ host, port })) return { status: 'ok', subject, says: `a Headgate responds at ${place}` };
+  const gateway = await findGateway({ host, port });
+  if (gateway && listensAt(dataDir, { host, port })) {
+    return { status: 'ok', subject, says: `the gateway of this data folder responds at ${place}` };
+  }
+  const [program, more] = gateway
+    ? [`another Headgate (${gateway.version})`, ' Or name the data folder of that gateway with --data.']
+    : ['another program', ''];
   return {
     status: 'fail',
     subject,
-    says: `${place} is in use by another program`,
-    fix: 'Stop it, or choose another port with --port or server.port.',
+    says: `${place} is in use by ${program}`,
+    fix: `Stop it, or choose another port with --port or server.port.${more}`,
   };
 }
 

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findLockOwner, readMasterKey, lockDataFolder } from './data-folder.ts';
+import { findLockOwner, lockDataFolder, readMasterKey, recordAddress } from './data-folder.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -72,7 +72,9 @@ describe('the data folder', () => {
   it('names its owner while it is in use, and is free afterwards', () => {
     expect(findLockOwner(folder)).toBeUndefined();
     const unlock = lockDataFolder(folder);
-    expect(findLockOwner(folder)).toBe(`the process ${process.pid}`);
+    expect(findLockOwner(folder)).toEqual({ name: `the process ${process.pid}` });
+    recordAddress(folder, 'http://127.0.0.1:8787');
+    expect(findLockOwner(folder)).toEqual({ name: `the process ${process.pid}`, url: 'http://127.0.0.1:8787' });
     unlock();
     expect(findLockOwner(folder)).toBeUndefined();
   });

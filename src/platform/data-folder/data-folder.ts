@@ -17,11 +17,12 @@ export function lockDataFolder(folder: string): () => void {
   const unlock = lockFolder(folder);
   if (unlock) return unlock;
   throw new Error(
-    `The data folder ${folder} is in use by ${readHolder(join(folder, pidFileName))}. Stop that gateway, or give this one a folder of its own with --data.`,
+    `The data folder ${folder} is in use by ${readOwner(folder).name}. Stop that gateway, or give this one a folder of its own with --data.`,
   );
 }
 
 const pidFileName = 'gateway.pid';
+const urlFileName = 'gateway.url';
 const lockFileName = 'gateway.lock';
 
 /**
@@ -44,7 +45,7 @@ export function lockFolder(folder: string): (() => void) | undefined {
     lock = new DatabaseSync(file, { timeout: 0 });
     lock.exec('pragma journal_mode = memory');
     lock.exec('begin immediate'); // never committed: the file stays empty
-    rmSync(pidFile, { force: true });
+    removeNotes(folder);
     writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   } catch (error) {
     lock?.close();
@@ -53,13 +54,34 @@ export function lockFolder(folder: string): (() => void) | undefined {
   }
   const held = lock;
   return () => {
-    rmSync(pidFile, { force: true });
+    removeNotes(folder);
     held.close();
   };
 }
 
+function removeNotes(folder: string): void {
+  for (const name of [pidFileName, urlFileName]) rmSync(join(folder, name), { force: true });
+}
+
+/** Writes the URL of the gateway that has locked the folder, for commands that look for this gateway. */
+export function recordAddress(folder: string, url: string): void {
+  try {
+    writeFileSync(join(folder, urlFileName), `${url}\n`, { mode: 0o600 });
+  } catch {
+    // The disk is full. No request needs the file.
+  }
+}
+
+/** The owner of a locked data folder. */
+export interface LockOwner {
+  /** `the process 4711`. */
+  name: string;
+  /** Absent: the gateway does not listen yet. */
+  url?: string;
+}
+
 /** Finds the owner of a data folder. Undefined: it is free. Changes nothing in it. */
-export function findLockOwner(folder: string): string | undefined {
+export function findLockOwner(folder: string): LockOwner | undefined {
   const file = join(folder, lockFileName);
   if (!existsSync(file)) return undefined;
   let lock: DatabaseSync | undefined;
@@ -69,18 +91,23 @@ export function findLockOwner(folder: string): string | undefined {
     return undefined;
   } catch (error) {
     const isHeld = (error as { errcode?: number }).errcode === SQLITE_BUSY;
-    return isHeld ? readHolder(join(folder, pidFileName)) : undefined;
+    return isHeld ? readOwner(folder) : undefined;
   } finally {
     lock?.close();
   }
 }
 
-function readHolder(pidFile: string): string {
-  try {
-    return `the process ${Number.parseInt(readFileSync(pidFile, 'utf8'), 10)}`;
-  } catch {
-    return 'another process';
-  }
+function readOwner(folder: string): LockOwner {
+  const read = (name: string): string | undefined => {
+    try {
+      return readFileSync(join(folder, name), 'utf8').trim() || undefined;
+    } catch {
+      return undefined; // the gateway starts, or another user runs it
+    }
+  };
+  const [pid, url] = [read(pidFileName), read(urlFileName)];
+  const name = pid === undefined ? 'another process' : `the process ${Number.parseInt(pid, 10)}`;
+  return { name, ...(url !== undefined && { url }) };
 }
 
 function explain(folder: string, error: unknown): Error {
