@@ -97,7 +97,18 @@ describe('headgate', () => {
     [['bogus'], 'There is no command "bogus". "headgate help" lists the commands.'],
     [['keys', 'lst'], 'Did you mean list?'],
     [['start', '--prot', '1'], 'Did you mean --port?'],
-  ])('rejects %j and names the nearest, if there is one', async (args, message) => {
+    [['keys', 'create', '--name'], 'headgate: --name <name> needs a value.\n"headgate keys create --help" lists '],
+    [
+      ['keys', 'show'],
+      'A required argument is missing:\n  <key>  its hash, the first 4 or more digits of it, or its name\n',
+    ],
+    [
+      ['record', '--body', 'a'],
+      '  --provider <id>  provider of the configuration\n  --out <folder>   folder for the files',
+    ],
+    [['explain'], 'Give either a model, as in "headgate explain openai/gpt-5-mini", or the body'],
+    [['explain', 'a/b', '--body', 'a'], 'Give either a model'],
+  ])('rejects %j and says what to do', async (args, message) => {
     const { code, stdout, stderr } = await call(args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(message);

@@ -58,6 +58,32 @@ describe('headgate explain', () => {
     expect(stdout).not.toContain('own');
   });
 
+  it.each([
+    undefined,
+    'chat/completions',
+    'completions',
+    'messages',
+  ])('explains a model alone, at the path %s', async (path) => {
+    await explain({}); // writes the configuration
+    const printed: string[] = [];
+    const output = { write: (part: string) => printed.push(part) };
+    const args = ['explain', 'acme/one', ...(path === undefined ? [] : ['--path', path])];
+    expect(await runCli(args, { stdout: output, stderr: output, env: {}, cwd: folder })).toBe(0);
+    expect(printed.join('')).toContain('acme/one  strategy direct');
+  });
+
+  it.each([
+    ['embeddings', 'simulator/embedding'],
+    ['rerank', 'simulator/rerank'],
+  ])('explains a model alone, at the path %s', async (path, model) => {
+    const printed: string[] = [];
+    const output = { write: (part: string) => printed.push(part) };
+    expect(
+      await runCli(['explain', model, '--path', path], { stdout: output, stderr: output, env: {}, cwd: folder }),
+    ).toBe(0);
+    expect(printed.join('')).toContain(model);
+  });
+
   it('shows the strategy, the weights and the shares that they make', async () => {
     const body = { model: 'acme/one', input: 'hi' };
     const routing = '{ seed: 7, strategy: weighted }';

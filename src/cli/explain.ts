@@ -34,8 +34,10 @@ import { type Column, drawTable } from './table.ts';
 import { CommandError, colorize, readMessage, type Terminal } from './terminal.ts';
 
 export interface ExplainOptions {
-  /** File with the body of the request; `-` for the standard input. */
-  body: string;
+  /** The model of a short request. */
+  model?: string;
+  /** Instead of the model: file with the body of the request; `-` for the standard input. */
+  body?: string;
   /** The path of the request, after `/api/v1/`. Absent: `responses`. */
   path?: TextPath | 'embeddings' | 'rerank';
   /** Name, slug or id of the workspace of the caller. Its defaults and its guardrail apply, so the store is read. */
@@ -55,6 +57,10 @@ const DRAWS = 2_000;
  * @returns the exit code: 1 if the request would be rejected
  */
 export async function explain(terminal: Terminal, loaded: LoadedConfig, options: ExplainOptions): Promise<number> {
+  if ((options.model === undefined) === (options.body === undefined)) {
+    const example = 'as in "headgate explain openai/gpt-5-mini"';
+    throw new CommandError(`Give either a model, ${example}, or the body of a request with --body FILE.`);
+  }
   const { stdout, stderr } = terminal;
   const say = (message: string): void => void stderr.write(`headgate: ${message}\n`);
   const { asker, stored } = await findAsker(loaded, options, say);
@@ -63,7 +69,7 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
   let rename: RenameFields = (text) => text;
   const { path = 'responses' } = options;
   try {
-    const body = readBody(terminal, options.body);
+    const body = options.model === undefined ? readBody(terminal, options.body!) : writeShortBody(path, options.model);
     if (path === 'embeddings' || path === 'rerank') {
       const planBody = planRetrievalBody(path, body, loaded.config, asker, routingContext);
       const plan = planBody((partial) => {
@@ -194,6 +200,20 @@ async function readHome(loaded: LoadedConfig, { access }: Storage, holder: KeyId
   const asker = { workspaceId: resolveWorkspaceId(loaded, workspaceId, stored), guardrails, defaults, presets };
   return { asker, stored };
 }
+
+type Path = NonNullable<ExplainOptions['path']>;
+
+/** The fields that each path requires beside the model. */
+const shortBodies: Readonly<Record<Path, object>> = {
+  responses: { input: 'Hello' },
+  'chat/completions': { messages: [{ role: 'user', content: 'Hello' }] },
+  completions: { prompt: 'Hello' },
+  messages: { max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] },
+  embeddings: { input: 'Hello' },
+  rerank: { query: 'Hello', documents: ['Hello'] },
+};
+
+const writeShortBody = (path: Path, model: string): object => ({ model, ...shortBodies[path] });
 
 function readBody({ cwd }: Terminal, file: string): unknown {
   try {

@@ -151,7 +151,7 @@ describe('headgate guardrails', () => {
     [['create', '--name', 'x', '--limit', '5'], '`reset_interval` is missing beside `limit_usd`'],
     [['create', '--name', 'x', '--limit', 'much'], '--limit much: give a sum in USD'],
     [['create', '--name', 'x', '--forbid', 'training'], '--forbid training: give paid-training'],
-    [['create'], "required option '--name <name>' not specified"],
+    [['create'], 'A required option is missing:\n  --name <name>  display name\n'],
   ])('rejects %j', async (args, message) => {
     expect(await refuse('guardrails', ...args)).toContain(message);
   });

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/load.ts';
 import { findNearestName } from '../domain/nearest-name.ts';
 import { addContainerCommands } from './commands/add-container-commands.ts';
@@ -14,6 +14,7 @@ import { addRequestCommands } from './commands/add-request-commands.ts';
 import { addSpendingCommands } from './commands/add-spending-commands.ts';
 import { addVaultCommands } from './commands/add-vault-commands.ts';
 import { addWorkspaceCommands } from './commands/add-workspace-commands.ts';
+import { CliCommand } from './commands/cli-command.ts';
 import { createCommandParts, type SourceOptions, withSources } from './commands/command-parts.ts';
 import type { InitOptions } from './init.ts';
 import { CommandError, readMessage, sanitizeOutput, type Terminal } from './terminal.ts';
@@ -52,7 +53,7 @@ function explain(error: unknown): string {
 export function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
   const { env, stdout, stderr } = terminal;
   const isColored = Boolean(stdout.isTTY) && !env.NO_COLOR;
-  const program = new Command('headgate')
+  const program: Command = new CliCommand('headgate')
     .description('A gateway in front of every model provider: one POST /api/v1/responses.')
     .version(version, '-v, --version')
     .exitOverride()

@@ -110,7 +110,9 @@ describe('headgate requests', () => {
     [['--key', 'nobody'], 'nobody'],
     [['--workspace', 'nowhere'], 'There is no workspace "nowhere"'],
     [['--since', '2026-02-30'], '--since 2026-02-30: give a date'],
-    [['show', 'gen-0'], 'No request among the last 1000 has an id that ends in "gen-0"'],
+    [['show', 'gen-0'], 'No request has an id that ends in "gen-0"'],
+    [['lst'], 'No request has an id that ends in "lst"'],
+    [['gen-0', '--follow'], '--follow filters a list. Omit it, or the id.'],
     [['show', 'x'], 'ends in "x"'],
   ])('rejects %j', async (args, message) => {
     const { code, stdout, stderr } = await call(args);
@@ -177,6 +179,15 @@ describe('headgate requests show', () => {
       Member: 'ada',
       Workspace: 'main',
     });
+  });
+
+  it.each([
+    () => ids[1]!,
+    () => endOf(ids[1]!),
+    () => ids[1]!.slice(-6),
+  ])('is what "headgate requests" with an id does', async (idOf) => {
+    expect(await call([idOf()])).toEqual(await call(['show', ids[1]!]));
+    expect(await call([idOf(), '--json'])).toEqual(await call(['show', ids[1]!, '--json']));
   });
 
   it('prints the last one without an id, and everything as JSON', async () => {

@@ -86,7 +86,11 @@ function readLimit(text = '20'): number {
 }
 
 /** Reads pages until there are enough entries. @returns the oldest first */
-async function readRecent({ ledger }: Storage, query: Filters, limit: number): Promise<RecordedEntry[]> {
+async function readRecent(
+  { ledger }: Pick<Storage, 'ledger'>,
+  query: Filters,
+  limit: number,
+): Promise<RecordedEntry[]> {
   const entries: RecordedEntry[] = [];
   for (let before: string | undefined; ; ) {
     const page = await ledger.listRecent({ ...query, before, limit: limit - entries.length });
@@ -220,18 +224,27 @@ export async function showRequest(
 
 const print = (value: unknown): string => JSON.stringify(value, undefined, 2);
 
-async function findRequest(storage: Storage, wanted: string | undefined): Promise<RecordedEntry> {
-  const exact = wanted === undefined ? undefined : await storage.ledger.find(undefined, wanted);
+/** @param wanted an id, or the end of one; absent: the newest request */
+async function findRequest({ ledger }: Storage, wanted: string | undefined): Promise<RecordedEntry> {
+  const exact = wanted === undefined ? undefined : await ledger.find(undefined, wanted);
   if (exact) return exact;
-  const recent = await readRecent(storage, {}, wanted === undefined ? 1 : MAX_LIMIT);
-  const found = wanted === undefined ? recent : wanted.length < 4 ? [] : recent.filter(({ id }) => id.endsWith(wanted));
+  if (wanted === undefined || !/^[\w-]{4,}$/.test(wanted)) {
+    const [newest] = wanted === undefined ? await readRecent({ ledger }, {}, 1) : [];
+    if (newest) return newest;
+    throw new CommandError(wanted === undefined ? 'There are no requests yet.' : describeUnknown(wanted));
+  }
+  // An end as long as the shown one is unique in practice, so the search need not read the whole ledger.
+  const found = await readRecent({ ledger }, { idEnd: wanted }, wanted.length < ID_END ? 2 : 1);
   if (found.length === 1) return found[0]!;
   throw new CommandError(
-    wanted === undefined
-      ? 'There are no requests yet.'
-      : `No request among the last ${MAX_LIMIT} has an id that ends in "${wanted.slice(0, 100)}". Give the whole id, like gen-….`,
+    found.length === 0
+      ? describeUnknown(wanted)
+      : `Several requests have an id that ends in "${wanted}". Give more of it.`,
   );
 }
+
+const describeUnknown = (wanted: string): string =>
+  `No request has an id that ends in "${wanted.slice(0, 100)}". Give an id like gen-…, or the end of it that "headgate requests" shows.`;
 
 function describeRequest(
   entry: RecordedEntry,

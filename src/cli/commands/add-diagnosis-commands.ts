@@ -22,7 +22,8 @@ export function addDiagnosisCommands(program: Command, parts: CommandParts): voi
     'print which endpoints a request would use, and why others are excluded; sends nothing',
     explainExamples,
   )
-    .requiredOption('--body <file>', 'body of the request, as JSON; - for standard input')
+    .argument('[model]', 'slug of a model, a router, an alias or a preset')
+    .option('--body <file>', 'instead of the model: body of the request, as JSON; - for standard input')
     .addOption(
       new Option('--path <path>', 'path of the request, after /api/v1/').choices([
         'responses',
@@ -36,9 +37,9 @@ export function addDiagnosisCommands(program: Command, parts: CommandParts): voi
     .option('--workspace <name>', 'workspace of the caller')
     .option('--key <key>', 'key of the caller, by hash or name, with its workspace and guardrails')
     .option('--json', 'print JSON')
-    .action(async (options: SourceOptions & ExplainOptions) => {
+    .action(async (model: string | undefined, options: SourceOptions & ExplainOptions) => {
       const { explain: run } = await import('../explain.ts');
-      exit(await run(terminal, load(options), options));
+      exit(await run(terminal, load(options), { ...options, model }));
     });
 
   command(
@@ -82,6 +83,7 @@ Examples:
 
 const explainExamples = `
 Examples:
+  $ headgate explain router/auto
   $ echo '{"model": "router/auto", "input": "Translate: hello"}' | headgate explain --body -
   $ headgate explain --body request.json --json`;
 

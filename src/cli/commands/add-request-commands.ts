@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { ListRequestsOptions, ShowRequestOptions } from '../requests.ts';
+import { CommandError } from '../terminal.ts';
 import type { CommandParts, SourceOptions } from './command-parts.ts';
 
 /** Adds `headgate requests`. */
@@ -7,6 +8,7 @@ export function addRequestCommands(program: Command, parts: CommandParts): void 
   const { addGroup, readConfig, terminal } = parts;
   const { add } = addGroup(program, 'requests', 'list the last requests, follow them, show one in full', examples);
   add('list', 'list the last requests, the newest last; what "headgate requests" alone does', { isDefault: true })
+    .argument('[id]', 'print this request in full, as "show" does')
     .option('--limit <number>', 'maximum number of requests, up to 1000 (20)')
     .option('--follow', 'also print further requests as they end')
     .option('--failed', 'only requests without a complete response')
@@ -19,9 +21,13 @@ export function addRequestCommands(program: Command, parts: CommandParts): void 
     .option('--since <date>', 'first day (UTC), or a time')
     .option('--until <date>', 'last day (UTC), or a time')
     .option('--json', 'print a JSON list; with --follow, a line of JSON for each request')
-    .action(async (options: SourceOptions & ListRequestsOptions) => {
-      const { printRequests } = await import('../requests.ts');
-      await printRequests(terminal, readConfig(options), options);
+    .action(async (id: string | undefined, options: SourceOptions & ListRequestsOptions) => {
+      const { printRequests, showRequest } = await import('../requests.ts');
+      if (id === undefined) return printRequests(terminal, readConfig(options), options);
+      const { config: _config, data: _data, json, ...filters } = options;
+      const [filter] = Object.keys(filters);
+      if (filter !== undefined) throw new CommandError(`--${filter} filters a list. Omit it, or the id.`);
+      await showRequest(terminal, readConfig(options), id, { json });
     });
   add('show', 'print a request in full')
     .argument('[id]', 'generation id, or the end of it that the list shows (the last request)')
@@ -38,6 +44,7 @@ Examples:
   $ headgate requests
   $ headgate requests --follow
   $ headgate requests --failed --since 2026-11-01 --json
-  $ headgate requests show
+  $ headgate requests UTJiAXlt
+  $ headgate requests show --content
 
 The list is that of the ledger: requests that reached no model are in the log alone.`;

@@ -88,6 +88,11 @@ export function testEntryLists(pair: () => StoragePair): void {
       expect(await find({ provider: 'bolt' })).toEqual([1_004]);
       expect((await find({ outcomes: ['failed', 'cancelled'] })).toSorted()).toEqual([1_004, 1_005]);
       expect(await find({ memberId: 'nobody\0' })).toEqual([]);
+      expect(await find({ idEnd: first!.id.slice(-8) })).toEqual([1_003]);
+      expect(await find({ idEnd: first!.id })).toEqual([1_003]);
+      for (const idEnd of [`x${first!.id}`, `%${first!.id.slice(-8)}`, first!.id.slice(0, 8), "'\0"]) {
+        expect(await find({ idEnd })).toEqual([]);
+      }
     });
 
     it('finds an old entry behind many others, possibly on a later page', async () => {

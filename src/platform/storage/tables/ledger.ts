@@ -225,6 +225,7 @@ export async function listRecentEntries(db: Database, query: RecentQuery): Promi
     provider,
     outcomes,
     sessionId,
+    idEnd,
   } = query;
   const from = BigInt(Math.round(fromMs));
   const ids: string[] = [];
@@ -243,6 +244,7 @@ export async function listRecentEntries(db: Database, query: RecentQuery): Promi
     if (memberId !== undefined) asked = asked.where('member_id', '=', writeTextColumn(memberId));
     if (sessionId !== undefined) asked = asked.where('session_id', '=', writeTextColumn(sessionId));
     if (outcomes !== undefined) asked = asked.where('outcome', 'in', outcomes);
+    if (idEnd !== undefined) asked = asked.where(readEnd(idEnd), '=', writeTextColumn(idEnd));
     for (const [text, columns] of [
       [model, ['model', 'requested_model']],
       [provider, ['provider', 'provider_id']],
@@ -259,6 +261,9 @@ export async function listRecentEntries(db: Database, query: RecentQuery): Promi
   const entries = await readEntries(db, ids.slice(0, limit).reverse());
   return { entries: entries.reverse(), next };
 }
+
+/** The end of an id that is as long as a text. */
+const readEnd = (text: string) => sql<string>`substr(id, length(id) - ${sql.lit(text.length - 1)})`;
 
 /** @param ids in their order */
 async function readEntries(db: Database, ids: readonly string[]): Promise<RecordedEntry[]> {
