@@ -8,7 +8,7 @@ import type { SpendingLimit } from '../metering/spending.ts';
 import { budgetIntervals } from '../platform/storage/ports/budgets.ts';
 import type { KeyRecord } from '../platform/storage/ports/keys.ts';
 import type { SpendingScope } from '../platform/storage/ports/spending.ts';
-import { readState } from './keys.ts';
+import { readKeyState } from './resolve-key.ts';
 import { usageColumns, writeUsageCells } from './limit-usage.ts';
 import { readStore } from './open-store.ts';
 import { drawTable } from './table.ts';
@@ -42,7 +42,7 @@ export async function printBudgets(terminal: Terminal, config: Config, { json }:
       name: limit.name,
       ...writeScope(limit.scope),
       key_label: key?.label ?? null,
-      key_state: key ? readState(key, nowMs) : null,
+      key_state: key ? readKeyState(key, nowMs) : null,
       guardrail_id: limit.guardrail?.id ?? null,
       limit_usd: usdOf(limit.limitNanoUsd),
       reset_interval: limit.window === 'lifetime' ? null : limit.window,
@@ -73,7 +73,7 @@ export async function printBudgets(terminal: Terminal, config: Config, { json }:
 
 /** Distinguishes a key from its replacement, which has the same name. */
 function distinguish(key: KeyRecord, nowMs: number): string {
-  const state = readState(key, nowMs);
+  const state = readKeyState(key, nowMs);
   return `(${key.label}${state === 'active' ? '' : `, ${state}`})`;
 }
 

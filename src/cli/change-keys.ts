@@ -2,27 +2,18 @@ import { hashKey } from '../access/key-text.ts';
 import { deleteKey } from '../management/keys/delete-key.ts';
 import { getKey } from '../management/keys/find-key.ts';
 import { rotateKey } from '../management/keys/rotate-key.ts';
-import { checkUpdateKey, type KeyLimitsBody } from '../management/keys/schema.ts';
+import { checkUpdateKey } from '../management/keys/schema.ts';
 import { updateKey } from '../management/keys/update-key.ts';
 import { writeKey } from '../management/keys/write-key.ts';
 import type { Config } from '../config/schema.ts';
-import { currentTimeMs } from '../domain/clock.ts';
 import { rateLimitNames } from '../domain/rate-limits.ts';
-import { nanoUsdOf, usdOf } from '../metering/cost.ts';
-import type { KeyRecord, LimitReset } from '../platform/storage/ports/keys.ts';
+import type { KeyRecord } from '../platform/storage/ports/keys.ts';
+import { type LimitOptions, readLimits } from './limit-options.ts';
 import { readStore } from './open-store.ts';
 import { createParts, type OperatorParts, operate, operator } from './operate.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
+import { resolveKey } from './resolve-key.ts';
 import { CommandError, type Terminal } from './terminal.ts';
-
-/** The spending limit of a key, as options. */
-export interface LimitOptions {
-  /** USD, or `none`. */
-  limit?: string;
-  /** `daily`, `weekly`, `monthly`, or `never`. */
-  limitReset?: string;
-  includeByok?: boolean;
-}
 
 export interface UpdateKeyOptions extends LimitOptions, RateOptions {
   name?: string;
@@ -30,47 +21,11 @@ export interface UpdateKeyOptions extends LimitOptions, RateOptions {
   disable?: boolean;
 }
 
-const resets = ['daily', 'weekly', 'monthly'] as const satisfies readonly LimitReset[];
-
-/**
- * Returns the given limits under their names in the API.
- *
- * @throws {CommandError} if one is not valid
- */
-export function readLimits({ limit, limitReset, includeByok }: LimitOptions): KeyLimitsBody {
-  const reset = resets.find((each) => each === limitReset);
-  if (limitReset !== undefined && limitReset !== 'never' && !reset) {
-    throw new CommandError(`--limit-reset ${limitReset}: give ${resets.join(', ')} or never.`);
-  }
-  return {
-    ...(limit !== undefined && { limit: limit === 'none' ? null : usdOf(readDollars('--limit', limit)) }),
-    ...(limitReset !== undefined && { limit_reset: reset ?? null }),
-    ...(includeByok !== undefined && { include_byok_in_limit: includeByok }),
-  };
-}
-
-/** JSON numbers express larger amounts of nano-dollars inexactly. */
-const MAX_DOLLARS = 9_000_000;
-
-/**
- * Returns an amount in nano-dollars.
- *
- * @throws {CommandError} if it is not an amount in USD with at most nine decimals
- */
-export function readDollars(option: string, text: string): bigint {
-  const dollars = Number(text);
-  if (dollars > MAX_DOLLARS) throw new CommandError(`${option} ${text}: the maximum is ${MAX_DOLLARS} USD.`);
-  if (!/^\d+(\.\d{1,9})?$/.test(text)) {
-    throw new CommandError(`${option} ${text}: give a sum in USD, like 25 or 0.50, with at most nine decimals.`);
-  }
-  return nanoUsdOf(dollars);
-}
-
 /** Prints a key as the management API shows it, with its spending. */
 export async function showKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
   const found = await readStore({ config, stderr }, async (storage) => {
     const { hash } = resolveKey(await storage.access.listKeys(), wanted);
-    return getKey(createParts(storage, config), operator, hash);
+    return getKey(await createParts(storage, config), operator, hash);
   });
   stdout.write(`${JSON.stringify(writeKey(found), undefined, 2)}\n`);
 }
@@ -171,20 +126,3 @@ function warnOfBootstrap(
   const what = key.disabled ? 'write "disabled: true" there, too' : 'change it there, too';
   stderr.write(`It is in bootstrap.keys: ${what}, or the next start or reload restores it.\n`);
 }
-
-/** Finds a key by hash, label or name. @throws {CommandError} if no key matches, or several do */
-export function resolveKey(keys: readonly KeyRecord[], wanted: string): KeyRecord {
-  const byHash = keys.filter(({ hash }) => /^[0-9a-f]{4,64}$/.test(wanted) && hash.startsWith(wanted));
-  const named = keys.filter(({ name, label }) => name === wanted || label === wanted);
-  // A rotated key and its replacement have the same name: prefer the one that is valid.
-  const alive = byHash.length > 0 ? [] : named.filter((key) => isAlive(key, currentTimeMs()));
-  const found = alive.length === 1 ? alive : [...new Set([...byHash, ...named])];
-  if (found.length === 1) return found[0]!;
-  if (found.length === 0)
-    throw new CommandError(`No key has the hash, prefix or name "${wanted}"; see "headgate keys list".`);
-  const which = found.map(({ hash, name }) => `${hash.slice(0, 12)} (${name})`).join(', ');
-  throw new CommandError(`"${wanted}" matches several keys; give the hash: ${which}.`);
-}
-
-const isAlive = ({ disabled, expiresAtMs }: KeyRecord, nowMs: number): boolean =>
-  !disabled && (expiresAtMs === null || expiresAtMs > nowMs);

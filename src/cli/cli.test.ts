@@ -129,6 +129,21 @@ describe('headgate', () => {
   });
 
   it.each([
+    'files list',
+    'containers list',
+    'presets list',
+    'vault list',
+    'interns list',
+  ])('%s creates nothing in a folder without a store', async (command) => {
+    const { code, stdout, stderr } = await call(command.split(' '));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe(
+      `headgate: There is no store at ${join(cwd, 'data/headgate.db')} yet, so there is no workspace. If your data is elsewhere, use --data.\n`,
+    );
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it.each([
     'start',
     'doctor',
     'models list',

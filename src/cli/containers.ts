@@ -11,8 +11,8 @@ import { writeTime } from '../management/write-time.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { ContainerRecord, ContainerStore, StopRequest } from '../platform/storage/ports/containers.ts';
 import { formatDistance } from './format-time.ts';
-import { withStore } from './open-store.ts';
-import { resolveWorkspace } from './operate.ts';
+import { requireStore, withStore } from './open-store.ts';
+import { resolveWorkspace } from './resolve-workspace.ts';
 import { readIssues } from './read-issues.ts';
 import { drawTable } from './table.ts';
 import { CommandError, type Terminal } from './terminal.ts';
@@ -36,13 +36,14 @@ interface Place {
 }
 
 /** Opens the containers of a workspace. @throws {CommandError} */
-const withContainers = <Result>(
+const withContainers = async <Result>(
   { stderr }: Pick<Terminal, 'stderr'>,
   config: Config,
   { workspace }: ContainerOptions,
   use: (place: Place) => Promise<Result>,
-): Promise<Result> =>
-  withStore({ config, stderr }, async (storage) => {
+): Promise<Result> => {
+  requireStore(config);
+  return withStore({ config, stderr }, async (storage) => {
     try {
       const { id } = await resolveWorkspace(storage.management, workspace);
       const { objects } = openFilesOnce(config, storage.files);
@@ -52,6 +53,7 @@ const withContainers = <Result>(
       throw error;
     }
   });
+};
 
 /** Prints the containers of a workspace by id: as a table, or as a JSON list. */
 export async function printContainers(terminal: Terminal, config: Config, options: ContainerOptions): Promise<void> {

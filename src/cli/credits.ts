@@ -3,7 +3,7 @@ import { formatUsd } from '../domain/format-usd.ts';
 import { addCredits, turnCreditsOff } from '../management/credits/change-credits.ts';
 import { type Balance, readBalance } from '../management/credits/read-balance.ts';
 import { usdOf } from '../metering/cost.ts';
-import { readDollars } from './change-keys.ts';
+import { readDollars } from './limit-options.ts';
 import { readStore } from './open-store.ts';
 import { operate, operator } from './operate.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,4 +1,5 @@
-import { ConfigError, type LoadedConfig } from '../config/load.ts';
+import { ConfigError } from '../config/config-error.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { docsUrl } from '../domain/docs-url.ts';
 import { checkClocks } from './checks/clock.ts';
 import { checkContentFilters } from './checks/content-filters.ts';

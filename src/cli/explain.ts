@@ -21,7 +21,7 @@ import { rejectDisabledTools } from '../requests/responses/disabled-tools.ts';
 import type { RenameFields } from '../requests/rename-fields.ts';
 import { rejectUnsupportedFeatures } from '../requests/responses/unsupported-features.ts';
 import { type Plan, planRoute, type RoutingCaller, type RoutingContext } from '../routing/plan-route.ts';
-import { resolveKey } from './change-keys.ts';
+import { resolveKey } from './resolve-key.ts';
 import { planRetrievalBody, type PlanBody } from './plan-retrieval-body.ts';
 import { describePanel } from './describe-panel.ts';
 import { describeTools, rejectUnknownTools } from './describe-tools.ts';
@@ -29,7 +29,8 @@ import { findStoreFile } from './describe-store.ts';
 import { withReadOnlyStore } from './open-store.ts';
 import { readIssues } from './read-issues.ts';
 import { findNames, readTextBody, type TextPath } from './read-text-body.ts';
-import { readRoutingContext, resolveWorkspaceId } from './read-routing-context.ts';
+import { readRoutingContext } from './read-routing-context.ts';
+import { resolveWorkspaceId } from './resolve-workspace-id.ts';
 import { type Column, drawTable } from './table.ts';
 import { CommandError, colorize, readMessage, type Terminal } from './terminal.ts';
 

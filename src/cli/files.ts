@@ -10,8 +10,9 @@ import type { FileParts } from '../management/files/parts.ts';
 import { writeFileRecord } from '../management/files/write-file.ts';
 import type { FileRecord } from '../platform/storage/ports/files.ts';
 import { formatDay } from './format-time.ts';
-import { withStore } from './open-store.ts';
-import { operator, resolveWorkspace } from './operate.ts';
+import { requireStore, withStore } from './open-store.ts';
+import { operator } from './operate.ts';
+import { resolveWorkspace } from './resolve-workspace.ts';
 import { readIssues } from './read-issues.ts';
 import { drawTable } from './table.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
@@ -25,13 +26,14 @@ export interface FilePlace {
 const PAGE = 500;
 
 /** Opens the files of a workspace. @throws {CommandError} */
-const withFiles = <Result>(
+const withFiles = async <Result>(
   { stderr }: Pick<Terminal, 'stderr'>,
   config: Config,
   { workspace }: FilePlace,
   use: (parts: FileParts, workspaceId: string) => Promise<Result>,
-): Promise<Result> =>
-  withStore({ config, stderr }, async (storage) => {
+): Promise<Result> => {
+  requireStore(config);
+  return withStore({ config, stderr }, async (storage) => {
     try {
       const { id } = await resolveWorkspace(storage.management, workspace);
       return await use(openFilesOnce(config, storage.files), id);
@@ -40,6 +42,7 @@ const withFiles = <Result>(
       throw error;
     }
   });
+};
 
 /** Prints the files of a workspace, the oldest first: as a table, or as a JSON list. */
 export async function printFiles(

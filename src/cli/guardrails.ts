@@ -24,9 +24,11 @@ import { defaultGuardrailId, modelGroups } from '../domain/guardrail.ts';
 import { usdOf } from '../metering/cost.ts';
 import type { GuardrailRecord } from '../platform/storage/ports/guardrails.ts';
 import type { ManagementStore } from '../platform/storage/ports/management.ts';
-import { readDollars, resolveKey } from './change-keys.ts';
+import { readDollars } from './limit-options.ts';
 import { readStore } from './open-store.ts';
-import { createParts, operate, operator, resolveWorkspace } from './operate.ts';
+import { resolveKey } from './resolve-key.ts';
+import { createParts, operate, operator } from './operate.ts';
+import { resolveWorkspace } from './resolve-workspace.ts';
 import { drawTable } from './table.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
@@ -142,7 +144,7 @@ export async function showGuardrail({ stdout, stderr }: Terminal, config: Config
   const shown = await readStore({ config, stderr }, async (storage) => {
     const { management } = storage;
     const guardrail = await findGuardrail(management, wanted);
-    const budgets = await listGuardrailBudgets(createParts(storage, config), guardrail.id, ALL);
+    const budgets = await listGuardrailBudgets(await createParts(storage, config), guardrail.id, ALL);
     const of = { ...ALL, guardrailId: guardrail.id };
     const [keys, members] = [
       await management.listAssignments({ ...of, kind: 'key' }),
@@ -172,7 +174,7 @@ export async function addGuardrail(
     return createGuardrail(parts, operator, checkCreateGuardrail({ ...asked, ...place }));
   });
   stdout.write(`${JSON.stringify(writeGuardrail(made), undefined, 2)}\n`);
-  warnOfUnknown({ stderr }, loaded, asked);
+  await warnOfUnknown({ stderr }, loaded, asked);
 }
 
 export async function changeGuardrail(
@@ -192,13 +194,17 @@ export async function changeGuardrail(
     return updateGuardrail(parts, operator, id, body);
   });
   stdout.write(`${JSON.stringify(writeGuardrail(changed), undefined, 2)}\n`);
-  warnOfUnknown({ stderr }, loaded, asked);
+  await warnOfUnknown({ stderr }, loaded, asked);
 }
 
-function warnOfUnknown({ stderr }: Pick<Terminal, 'stderr'>, loaded: LoadedConfig, asked: GuardrailSettingsBody): void {
+async function warnOfUnknown(
+  { stderr }: Pick<Terminal, 'stderr'>,
+  loaded: LoadedConfig,
+  asked: GuardrailSettingsBody,
+): Promise<void> {
   const { allowed_models, ignored_models, allowed_providers, ignored_providers } = asked;
   if (!(allowed_models ?? ignored_models ?? allowed_providers ?? ignored_providers)) return;
-  warnAboutUnknownNames({ stderr }, loaded, ({ catalog }) => findUnknownEntries(asked, catalog));
+  await warnAboutUnknownNames({ stderr }, loaded, ({ catalog }) => findUnknownEntries(asked, catalog));
 }
 
 export async function removeGuardrail({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {

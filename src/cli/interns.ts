@@ -14,8 +14,9 @@ import type { InternScheduleStore } from '../platform/storage/ports/intern-sched
 import type { ManagementStore } from '../platform/storage/ports/management.ts';
 import { createInternVaults } from '../vault/intern-vaults.ts';
 import { formatDay } from './format-time.ts';
-import { withStore } from './open-store.ts';
-import { operator, resolveWorkspace } from './operate.ts';
+import { requireStore, withStore } from './open-store.ts';
+import { operator } from './operate.ts';
+import { resolveWorkspace } from './resolve-workspace.ts';
 import { readIssues } from './read-issues.ts';
 import { readNeededMasterKeys } from './read-needed-master-keys.ts';
 import { drawTable } from './table.ts';
@@ -49,13 +50,14 @@ const MAX_QUEUED_MS = 30_000;
 const MAX_STOP_MS = 90_000;
 
 /** Opens the interns of a workspace in the store. A running gateway does the work. @throws {CommandError} */
-export const withInterns = <Result>(
+export const withInterns = async <Result>(
   { stderr }: Pick<Terminal, 'stderr'>,
   loaded: LoadedConfig,
   { workspace }: InternOptions,
   use: (opened: OpenedWorkspace) => Promise<Result>,
 ): Promise<Result> => {
   const { config } = loaded;
+  requireStore(config);
   const texts = readNeededMasterKeys(loaded);
   return withStore({ config, stderr }, async ({ interns, vaults, management, schedules }) => {
     try {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { ConfigError, type ConfigSources, type LoadedConfig, loadConfig } from '../config/load.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { type ConfigSources, type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Path } from '../config/path.ts';
 import { describeStore, findStoreFile } from './describe-store.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
 import { ClockWatch } from '../platform/clock-watch.ts';
-import { openPostgresStorage } from '../platform/storage/postgres/open.ts';
-import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { findStoreFile } from './describe-store.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
@@ -40,19 +38,43 @@ export function readStore<Result>(
   const file = findMissingFile(config);
   if (file === undefined) return openAndUse(() => openConfigured(config), use);
   stderr.write(`headgate: there is no store at ${file} yet. If your data is elsewhere, use --data.\n`);
-  return openAndUse(() => openSqliteStorage(':memory:'), use);
+  return openAndUse(() => openFile(':memory:'), use);
+}
+
+/**
+ * Checks that there is a store, before a command for one workspace creates another in the wrong folder.
+ *
+ * @throws {CommandError}
+ */
+export function requireStore(config: Pick<Config, 'storage'>): void {
+  const file = findMissingFile(config);
+  if (file === undefined) return;
+  throw new CommandError(
+    `There is no store at ${file} yet, so there is no workspace. If your data is elsewhere, use --data.`,
+  );
 }
 
 /** Returns the file of the store if the file does not exist. */
-function findMissingFile(config: Config): string | undefined {
+function findMissingFile(config: Pick<Config, 'storage'>): string | undefined {
   const file = findStoreFile(config);
   return file !== undefined && !existsSync(file) ? file : undefined;
 }
 
-const openConfigured = (config: Config): Promise<Storage> => {
-  const file = findStoreFile(config);
-  return file === undefined ? openPostgresStorage(config.storage.url, { poolSize: 2 }) : openSqliteStorage(file);
+const openConfigured = ({ storage }: Pick<Config, 'storage'>): Promise<Storage> => {
+  const file = findStoreFile({ storage });
+  return file === undefined ? openServer(storage.url) : openFile(file);
 };
+
+/** Loads only the adapter that is used. */
+async function openFile(file: string): Promise<Storage> {
+  const { openSqliteStorage } = await import('../platform/storage/sqlite/open.ts');
+  return openSqliteStorage(file);
+}
+
+async function openServer(url: string): Promise<Storage> {
+  const { openPostgresStorage } = await import('../platform/storage/postgres/open.ts');
+  return openPostgresStorage(url, { poolSize: 2 });
+}
 
 async function openAndUse<Result>(
   open: () => Promise<Storage>,
@@ -93,8 +115,5 @@ export async function withReadOnlyStore<Result>(
 ): Promise<Result | undefined> {
   const file = findStoreFile(config);
   if (file !== undefined && !existsSync(file)) return undefined;
-  const storage = await (file === undefined
-    ? openPostgresStorage(config.storage.url, { poolSize: 1 })
-    : openSqliteStorage(file));
-  return useAndClose(storage, use);
+  return useAndClose(await openConfigured(config), use);
 }

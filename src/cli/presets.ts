@@ -10,7 +10,9 @@ import type { PresetRecord } from '../platform/storage/ports/presets.ts';
 import { readPresetConfig } from '../requests/responses/preset-config.ts';
 import { isObject } from '../schema/by-kind.ts';
 import { formatDay } from './format-time.ts';
-import { operate, operator, type OperatorParts, resolveWorkspace } from './operate.ts';
+import { requireStore } from './open-store.ts';
+import { operate, operator, type OperatorParts } from './operate.ts';
+import { resolveWorkspace } from './resolve-workspace.ts';
 import { drawTable } from './table.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
@@ -23,16 +25,18 @@ export interface PresetPlace {
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Opens the store for the presets of a workspace. */
-const withPresets = <Result>(
+const withPresets = async <Result>(
   { stderr }: Pick<Terminal, 'stderr'>,
   config: Config,
   { workspace }: PresetPlace,
   use: (parts: OperatorParts, scope: PresetScope) => Promise<Result>,
-): Promise<Result> =>
-  operate({ config, stderr }, async (parts) => {
+): Promise<Result> => {
+  requireStore(config);
+  return operate({ config, stderr }, async (parts) => {
     const { id } = await resolveWorkspace(parts.management, workspace);
     return use(parts, { workspaceId: id, memberId: null });
   });
+};
 
 /** Prints the presets of a workspace, the oldest first: as a table, or as a JSON list. */
 export async function printPresets(

@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from 'commander';
-import { ConfigError } from '../config/load.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { findNearestName } from '../domain/nearest-name.ts';
 import { addContainerCommands } from './commands/add-container-commands.ts';
 import { addDiagnosisCommands } from './commands/add-diagnosis-commands.ts';
@@ -65,7 +65,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     })
     .addHelpText('after', mainExamples);
   const parts = createCommandParts(terminal, exit);
-  const { load } = parts;
+  const { createLoader, load } = parts;
 
   withSources(program.command('start', { isDefault: true }))
     .description('serve; "headgate" alone does the same, or shows the status of a running gateway')
@@ -79,10 +79,10 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       const isBare = self.parent?.args[0] !== 'start';
       if (isBare) {
         const { showStatus } = await import('./show-status.ts');
-        if (await showStatus(terminal, load(options))) return;
+        if (await showStatus(terminal, await load(options))) return;
       }
       const { start: run } = await import('./start.ts');
-      exit(await run(terminal, () => load(options)));
+      exit(await run(terminal, await createLoader(options)));
     });
 
   program

@@ -9,8 +9,9 @@ import { writeEffectiveSecret, writeSecret } from '../management/vault/write-sec
 import { rewrapVaultKeys, rotateAllVaults } from '../vault/rotate.ts';
 import { readLocations } from '../vault/secrets.ts';
 import { formatDay } from './format-time.ts';
-import { withStore } from './open-store.ts';
-import { operator, resolveWorkspace } from './operate.ts';
+import { requireStore, withStore } from './open-store.ts';
+import { operator } from './operate.ts';
+import { resolveWorkspace } from './resolve-workspace.ts';
 import { readIssues } from './read-issues.ts';
 import { readNeededMasterKeys } from './read-needed-master-keys.ts';
 import { readSecretValue } from './read-secret-value.ts';
@@ -40,6 +41,7 @@ async function withVaults<Result>(
   { workspace, intern }: VaultOptions,
   use: (opened: OpenedVaults) => Promise<Result>,
 ): Promise<Result> {
+  requireStore(loaded.config);
   const texts = readNeededMasterKeys(loaded);
   return withStore({ config: loaded.config, stderr }, async (storage) => {
     try {

@@ -1,5 +1,5 @@
 import type { LoadedConfig } from '../config/load.ts';
-import { readRoutingContext } from './read-routing-context.ts';
+import type { readRoutingContext } from './read-routing-context.ts';
 import { readMessage, type Terminal } from './terminal.ts';
 
 /**
@@ -8,17 +8,18 @@ import { readMessage, type Terminal } from './terminal.ts';
  *
  * @param find returns the warnings, one sentence each
  */
-export function warnAboutUnknownNames(
+export async function warnAboutUnknownNames(
   { stderr }: Pick<Terminal, 'stderr'>,
   loaded: LoadedConfig,
   find: (routingContext: ReturnType<typeof readRoutingContext>) => string[],
-): void {
+): Promise<void> {
   const say = (message: string): void => void stderr.write(`headgate: ${message}\n`);
   if (!loaded.isComplete) {
     say('names of models and providers are not checked, because the configuration has errors.');
     return;
   }
   try {
+    const { readRoutingContext } = await import('./read-routing-context.ts');
     for (const warning of find(readRoutingContext(loaded, say))) say(`${warning} It is saved anyway.`);
   } catch (error) {
     say(`the models could not be read: ${readMessage(error)}`);

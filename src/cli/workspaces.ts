@@ -24,9 +24,10 @@ import { createSlug } from '../platform/storage/tables/workspace-slug.ts';
 import { formatDay } from './format-time.ts';
 import { usageColumns, writeUsageCells } from './limit-usage.ts';
 import { readStore } from './open-store.ts';
-import { operate, operator, resolveWorkspace } from './operate.ts';
+import { operate, operator } from './operate.ts';
+import { resolveWorkspace } from './resolve-workspace.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
-import { resolveWorkspaceId } from './read-routing-context.ts';
+import { resolveWorkspaceId } from './resolve-workspace-id.ts';
 import { drawTable } from './table.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
@@ -96,7 +97,7 @@ export async function addWorkspace(
     return createWorkspace(parts, operator, checkCreateWorkspace({ ...asked, slug }));
   });
   stdout.write(`${JSON.stringify(writeWorkspace(made), undefined, 2)}\n`);
-  warnOfModels({ stderr }, loaded, made, asked);
+  await warnOfModels({ stderr }, loaded, made, asked);
 }
 
 export async function changeWorkspace(
@@ -118,7 +119,7 @@ export async function changeWorkspace(
   stdout.write(`${JSON.stringify(writeWorkspace(changed), undefined, 2)}\n`);
   warnOfBootstrap({ stderr }, config, changed, 'renames it');
   warnOfLimits({ stderr }, config, changed, asked);
-  warnOfModels({ stderr }, loaded, changed, asked);
+  await warnOfModels({ stderr }, loaded, changed, asked);
 }
 
 /** Returns the given options under their names in the API. */
@@ -159,14 +160,14 @@ const readTypes = (types: string[]): string[] | null => (types.length === 1 && t
 const orNull = (text: string): string | null => (text === 'none' ? null : text);
 
 /** Warns of an unknown default model, which fails every request without a model. The model may also be added later. */
-function warnOfModels(
+async function warnOfModels(
   { stderr }: Pick<Terminal, 'stderr'>,
   loaded: LoadedConfig,
   { name }: WorkspaceDetails,
   asked: WorkspaceSettingsBody,
-): void {
+): Promise<void> {
   if (!asked.default_text_model && !asked.default_image_model) return;
-  warnAboutUnknownNames({ stderr }, loaded, (routingContext) =>
+  await warnAboutUnknownNames({ stderr }, loaded, (routingContext) =>
     findUnknownModels(asked, resolveWorkspaceId(loaded, name), routingContext),
   );
 }

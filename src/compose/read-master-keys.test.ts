@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig } from '../config/load.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { loadConfig } from '../config/load.ts';
 import { readMasterKeys } from './read-master-keys.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-master-'));

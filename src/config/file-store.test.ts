@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { listSecrets } from './list-secrets.ts';
-import { ConfigError, loadConfig } from './load.ts';
+import { ConfigError } from './config-error.ts';
+import { loadConfig } from './load.ts';
 
 const load = (files: Record<string, unknown>, env: Record<string, string> = {}) =>
   loadConfig({ file: null, cwd: '/srv/gate', env: { HEADGATE_FILES: JSON.stringify(files), ...env } }).config;

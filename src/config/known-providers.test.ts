@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { openWires, wires } from '../providers/index.ts';
 import { knownProviders } from './known-providers.ts';
-import { type ConfigError, loadConfig } from './load.ts';
+import type { ConfigError } from './config-error.ts';
+import { loadConfig } from './load.ts';
 import { wireNames } from './schema/providers.ts';
 
 const load = (env: Record<string, string>, file?: string) =>

@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { isFull } from '../testing/full.ts';
 import { stringify } from 'yaml';
-import { ConfigError, loadConfig } from './load.ts';
+import { ConfigError } from './config-error.ts';
+import { loadConfig } from './load.ts';
 import { rootNode, type SchemaNode } from './schema-node.ts';
 
 const cwd = mkdtempSync(join(tmpdir(), 'headgate-property-'));

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConfigError, type ConfigSources, loadConfig } from './load.ts';
+import { ConfigError } from './config-error.ts';
+import { type ConfigSources, loadConfig } from './load.ts';
 
 let folder: string;
 let count = 0;

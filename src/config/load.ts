@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { findNearestName } from '../domain/nearest-name.ts';
 import { checkRelations, findSuspiciousPrices, type RelationProblem } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
+import { ConfigError } from './config-error.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
 import { completeFileStore } from './file-store.ts';
 import { interpolate, type Problem } from './interpolate.ts';
@@ -40,23 +41,6 @@ export interface LoadedConfig {
   discovered: { id: string; variable: string }[];
   /** False if the configuration is invalid. Placeholders then replace the invalid values. */
   isComplete: boolean;
-}
-
-/** An invalid configuration. `problems` has one line per problem and no secrets. */
-export class ConfigError extends Error {
-  readonly problems: readonly string[];
-  /** Returns the rest of the configuration if the needed values are valid, else undefined. */
-  readonly findSound: (needed: readonly Path[]) => LoadedConfig | undefined;
-  /** False if the named file does not exist or is not valid YAML, so nothing in it is known. */
-  readonly isRead: boolean;
-
-  constructor(problems: readonly string[], findSound?: ConfigError['findSound']) {
-    super(problems.join('\n'));
-    this.name = 'ConfigError';
-    this.problems = problems;
-    this.findSound = findSound ?? (() => undefined);
-    this.isRead = findSound !== undefined;
-  }
 }
 
 /**

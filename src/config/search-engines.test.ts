@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ConfigError, loadConfig } from './load.ts';
+import type { ConfigError } from './config-error.ts';
+import { loadConfig } from './load.ts';
 import { listSecrets } from './list-secrets.ts';
 import { searchDriverKeys } from './search-engines.ts';
 

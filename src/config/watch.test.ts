@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, type LoadedConfig, loadConfig } from './load.ts';
+import { ConfigError } from './config-error.ts';
+import { type LoadedConfig, loadConfig } from './load.ts';
 import type { Config } from './schema.ts';
 import { type ConfigReport, type WatchEnvironment, watchConfig } from './watch.ts';
 

@@ -1,7 +1,8 @@
 import { readFileSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { findChanges } from './changes.ts';
-import { ConfigError, type LoadedConfig } from './load.ts';
+import { ConfigError } from './config-error.ts';
+import type { LoadedConfig } from './load.ts';
 import type { Config } from './schema.ts';
 
 /** The files, timers and signals of the watcher. Tests replace them. */

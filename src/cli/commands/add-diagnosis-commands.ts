@@ -6,14 +6,14 @@ import type { CommandParts, SourceOptions } from './command-parts.ts';
 
 /** Adds the commands that help to find the cause of a problem. */
 export function addDiagnosisCommands(program: Command, parts: CommandParts): void {
-  const { command, exit, load, terminal } = parts;
+  const { command, createLoader, exit, load, terminal } = parts;
   command(program, 'doctor', 'check configuration, data folder, storage, port and providers', doctorExamples)
     .option('--probe', 'request the models of each provider, with each key, and search with each engine')
     .option('--port <number>', 'port to check (that of the configuration)')
     .option('--host <address>', 'address to check (that of the configuration)')
     .action(async ({ probe, ...options }: SourceOptions & { probe?: boolean }) => {
       const { doctor } = await import('../doctor.ts');
-      exit(await doctor(terminal, () => load(options), { probe }));
+      exit(await doctor(terminal, await createLoader(options), { probe }));
     });
 
   command(
@@ -39,7 +39,7 @@ export function addDiagnosisCommands(program: Command, parts: CommandParts): voi
     .option('--json', 'print JSON')
     .action(async (model: string | undefined, options: SourceOptions & ExplainOptions) => {
       const { explain: run } = await import('../explain.ts');
-      exit(await run(terminal, load(options), { ...options, model }));
+      exit(await run(terminal, await load(options), { ...options, model }));
     });
 
   command(
@@ -58,7 +58,7 @@ export function addDiagnosisCommands(program: Command, parts: CommandParts): voi
     .option('--force', 'overwrite an earlier recording of that name')
     .action(async (options: SourceOptions & RecordOptions) => {
       const { recordExchange } = await import('../record.ts');
-      exit(await recordExchange(terminal, load(options).config, options));
+      exit(await recordExchange(terminal, (await load(options)).config, options));
     });
 
   program

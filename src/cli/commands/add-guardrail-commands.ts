@@ -38,13 +38,13 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean; workspace?: string }) => {
       const { printGuardrails } = await import('../guardrails.ts');
-      await printGuardrails(terminal, readConfig(options), options);
+      await printGuardrails(terminal, await readConfig(options), options);
     });
   add('show', 'print a guardrail with its keys and members')
     .argument(...guardrailArgument)
     .action(async (wanted: string, options: SourceOptions) => {
       const { showGuardrail } = await import('../guardrails.ts');
-      await showGuardrail(terminal, readConfig(options), wanted);
+      await showGuardrail(terminal, await readConfig(options), wanted);
     });
   withRules(
     add('create', 'create a guardrail; it is not assigned yet')
@@ -52,7 +52,7 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
       .option('--workspace <name>', 'workspace of the keys and members (the default one)'),
   ).action(async (options: SourceOptions & RuleOptions & { name: string; workspace?: string }) => {
     const { addGuardrail } = await import('../guardrails.ts');
-    await addGuardrail(terminal, loadForStore(options, ['guardrails']), options);
+    await addGuardrail(terminal, await loadForStore(options, ['guardrails']), options);
   });
   withRules(
     add('update', 'change the rules of a guardrail')
@@ -60,7 +60,7 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
       .option('--name <name>', 'display name'),
   ).action(async (wanted: string, options: SourceOptions & RuleOptions) => {
     const { changeGuardrail } = await import('../guardrails.ts');
-    await changeGuardrail(terminal, loadForStore(options, ['guardrails']), wanted, options);
+    await changeGuardrail(terminal, await loadForStore(options, ['guardrails']), wanted, options);
   });
   add('test', 'show what content filters find in a text, and what they do')
     .requiredOption('--text <text>', 'the text; - reads the standard input')
@@ -69,13 +69,13 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
     .option('--kind <kind>', 'user (a message of a user, the default), context (other input) or output')
     .action(async (options: SourceOptions & TestOptions) => {
       const { testGuardrail } = await import('../guardrails.ts');
-      await testGuardrail(terminal, loadForStore(options, ['guardrails']), options);
+      await testGuardrail(terminal, await loadForStore(options, ['guardrails']), options);
     });
   add('delete', 'remove a guardrail with its assignments')
     .argument(...guardrailArgument)
     .action(async (wanted: string, options: SourceOptions) => {
       const { removeGuardrail } = await import('../guardrails.ts');
-      await removeGuardrail(terminal, readConfig(options), wanted);
+      await removeGuardrail(terminal, await readConfig(options), wanted);
     });
   for (const [name, description, gives] of [
     ['assign', 'assign a guardrail to keys and members, in place of the one they have', true],
@@ -87,7 +87,7 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
       .option('--member <id...>', 'members; applies to all their keys')
       .action(async (wanted: string, options: SourceOptions & AssigneeOptions) => {
         const { addAssignments, removeAssignments } = await import('../guardrails.ts');
-        await (gives ? addAssignments : removeAssignments)(terminal, readConfig(options), wanted, options);
+        await (gives ? addAssignments : removeAssignments)(terminal, await readConfig(options), wanted, options);
       });
   }
 }

@@ -25,13 +25,13 @@ export function addInternCommands(program: Command, parts: CommandParts): void {
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & InternOptions & { json?: boolean }) => {
       const { printInterns } = await import('../interns.ts');
-      await printInterns(terminal, load(options), options);
+      await printInterns(terminal, await load(options), options);
     });
   add('show', 'print an intern')
     .argument(...internArgument)
     .action(async (intern: string, options: SourceOptions & InternOptions) => {
       const { showIntern } = await import('../interns.ts');
-      await showIntern(terminal, load(options), intern, options);
+      await showIntern(terminal, await load(options), intern, options);
     });
   add('create', 'create an intern of a member')
     .argument('<name>', '2 to 17 lower-case letters, digits and hyphens')
@@ -41,27 +41,27 @@ export function addInternCommands(program: Command, parts: CommandParts): void {
     .option('--provision', 'start the intern, and show the progress')
     .action(async (name: string, options: SourceOptions & CreateInternOptions) => {
       const { addIntern } = await import('../interns.ts');
-      await addIntern(terminal, load(options), name, options);
+      await addIntern(terminal, await load(options), name, options);
     });
   add('provision', 'start an intern, or resume a suspended one, and show the progress')
     .argument(...internArgument)
     .option('--no-wait', 'return immediately')
     .action(async (intern: string, options: SourceOptions & InternOptions & { wait: boolean }) => {
       const { startIntern } = await import('../interns.ts');
-      await startIntern(terminal, load(options), intern, options);
+      await startIntern(terminal, await load(options), intern, options);
     });
   add('suspend', 'stop an intern and keep its files')
     .argument(...internArgument)
     .action(async (intern: string, options: SourceOptions & InternOptions) => {
       const { stopIntern } = await import('../interns.ts');
-      await stopIntern(terminal, load(options), intern, options);
+      await stopIntern(terminal, await load(options), intern, options);
     });
   add('delete', 'delete an intern with its files and its vault')
     .argument(...internArgument)
     .option('--acknowledge-loss', 'delete the intern even if its files cannot be saved')
     .action(async (intern: string, options: SourceOptions & InternOptions & { acknowledgeLoss?: boolean }) => {
       const { removeIntern } = await import('../interns.ts');
-      await removeIntern(terminal, load(options), intern, options);
+      await removeIntern(terminal, await load(options), intern, options);
     });
   addWithUrl('chat', 'talk with a running intern: each line is a message, and its questions are asked here')
     .option('--message <text>', 'send this message, print the reply and end')
@@ -70,13 +70,17 @@ export function addInternCommands(program: Command, parts: CommandParts): void {
     .action(async (intern: string, options: SourceOptions & InternApiOptions & InternChatOptions) => {
       const { openInternApi } = await import('../intern-api.ts');
       const { chatWithIntern } = await import('../intern-chat.ts');
-      await chatWithIntern(terminal, await openInternApi(terminal, load(options).config, intern, options), options);
+      await chatWithIntern(
+        terminal,
+        await openInternApi(terminal, (await load(options)).config, intern, options),
+        options,
+      );
     });
   addWithUrl('logs', 'print the log of the agent of a running intern')
     .option('-f, --follow', 'print new lines until the intern stops')
     .action(async (intern: string, options: SourceOptions & InternApiOptions & { follow?: boolean }) => {
       const { openInternApi, printInternLog } = await import('../intern-api.ts');
-      const api = await openInternApi(terminal, load(options).config, intern, options);
+      const api = await openInternApi(terminal, (await load(options)).config, intern, options);
       await printInternLog(terminal, api, { follows: options.follow === true });
     });
   addScheduleCommands(group, parts);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { UpdateKeyOptions } from '../change-keys.ts';
-import type { CreateKeyOptions } from '../keys.ts';
+import type { CreateKeyOptions } from '../create-key.ts';
 import { withRateOptions } from '../rate-options.ts';
 import { type CommandParts, includeByokOption, type SourceOptions } from './command-parts.ts';
 
@@ -25,20 +25,20 @@ export function addKeyCommands(program: Command, parts: CommandParts): void {
     .option(...limitResetOption)
     .option(...includeByokOption)
     .action(async (options: SourceOptions & CreateKeyOptions) => {
-      const { addKey } = await import('../keys.ts');
-      await addKey(terminal, readConfig(options), options);
+      const { addKey } = await import('../create-key.ts');
+      await addKey(terminal, await readConfig(options), options);
     });
   add('list', 'list all keys, the newest first')
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
-      const { printKeys } = await import('../keys.ts');
-      await printKeys(terminal, readConfig(options), options);
+      const { printKeys } = await import('../list-keys.ts');
+      await printKeys(terminal, await readConfig(options), options);
     });
   add('show', 'print a key with its settings and its spending')
     .argument(...keyArgument)
     .action(async (wanted: string, options: SourceOptions) => {
       const { showKey } = await import('../change-keys.ts');
-      await showKey(terminal, readConfig(options), wanted);
+      await showKey(terminal, await readConfig(options), wanted);
     });
   withRateOptions(add('update', 'change the settings of a key'))
     .argument(...keyArgument)
@@ -51,26 +51,26 @@ export function addKeyCommands(program: Command, parts: CommandParts): void {
     .option('--no-include-byok', 'BYOK calls do not count')
     .action(async (wanted: string, options: SourceOptions & UpdateKeyOptions) => {
       const { changeKey } = await import('../change-keys.ts');
-      await changeKey(terminal, readConfig(options), wanted, options);
+      await changeKey(terminal, await readConfig(options), wanted, options);
     });
   add('rotate', 'replace a key with a new one that has the same settings')
     .argument(...keyArgument)
     .option('--grace <time>', 'time for which the old key stays valid: 30m, 12h, up to 1d (0)')
     .action(async (wanted: string, options: SourceOptions & { grace?: string }) => {
       const { replaceKey } = await import('../change-keys.ts');
-      await replaceKey(terminal, readConfig(options), wanted, options);
+      await replaceKey(terminal, await readConfig(options), wanted, options);
     });
   add('disable', 'reject a key from now on')
     .argument(...keyArgument)
     .action(async (wanted: string, options: SourceOptions) => {
       const { disableKey } = await import('../change-keys.ts');
-      await disableKey(terminal, readConfig(options), wanted);
+      await disableKey(terminal, await readConfig(options), wanted);
     });
   add('delete', 'remove a key; its ledger entries stay')
     .argument(...keyArgument)
     .action(async (wanted: string, options: SourceOptions) => {
       const { removeKey } = await import('../change-keys.ts');
-      await removeKey(terminal, readConfig(options), wanted);
+      await removeKey(terminal, await readConfig(options), wanted);
     });
 }
 

@@ -10,19 +10,19 @@ export function addMemberCommands(program: Command, parts: CommandParts): void {
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printMembers } = await import('../members.ts');
-      await printMembers(terminal, readConfig(options), options);
+      await printMembers(terminal, await readConfig(options), options);
     });
   add('show', 'print a member')
     .argument(...memberArgument)
     .action(async (id: string, options: SourceOptions) => {
       const { showMember } = await import('../members.ts');
-      await showMember(terminal, readConfig(options), id);
+      await showMember(terminal, await readConfig(options), id);
     });
   withRateOptions(add('update', 'change the rate limits of a member'))
     .argument(...memberArgument)
     .action(async (id: string, options: SourceOptions & RateOptions) => {
       const { changeMember } = await import('../members.ts');
-      await changeMember(terminal, readConfig(options), id, options);
+      await changeMember(terminal, await readConfig(options), id, options);
     });
 }
 

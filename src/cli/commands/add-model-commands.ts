@@ -12,13 +12,13 @@ export function addModelCommands(program: Command, parts: CommandParts): void {
     .option('--json', 'print a JSON list')
     .action(async (query: string[], options: SourceOptions & ListModelsOptions) => {
       const { listModels } = await import('../models/list.ts');
-      await listModels(terminal, load(options), query.length === 0 ? undefined : query.join(' '), options);
+      await listModels(terminal, await load(options), query.length === 0 ? undefined : query.join(' '), options);
     });
   add('refresh', 'fetch a public list of models and prices into the data folder')
     .option('--from <url>', 'address of the list (https://models.dev/api.json)')
     .action(async (options: SourceOptions & { from?: string }) => {
       const { refreshModels } = await import('../models/refresh.ts');
-      await refreshModels(terminal, load(options), options);
+      await refreshModels(terminal, await load(options), options);
     });
 }
 

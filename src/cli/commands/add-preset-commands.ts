@@ -16,20 +16,20 @@ export function addPresetCommands(program: Command, parts: CommandParts): void {
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & PresetPlace & { json?: boolean }) => {
       const { printPresets } = await import('../presets.ts');
-      await printPresets(terminal, readConfig(options), options);
+      await printPresets(terminal, await readConfig(options), options);
     });
   add('show', 'print a preset with its settings')
     .argument(...presetArgument)
     .action(async (slug: string, options: SourceOptions & PresetPlace) => {
       const { showPreset } = await import('../presets.ts');
-      await showPreset(terminal, readConfig(options), slug, options);
+      await showPreset(terminal, await readConfig(options), slug, options);
     });
   add('save', 'create a preset, or a new version of it, from the body of a request')
     .argument(...presetArgument)
     .requiredOption('--body <file>', 'body of a POST /responses, or - for the standard input')
     .action(async (slug: string, options: SourceOptions & PresetPlace & { body: string }) => {
       const { savePresetFile } = await import('../presets.ts');
-      await savePresetFile(terminal, readConfig(options), slug, options);
+      await savePresetFile(terminal, await readConfig(options), slug, options);
     });
   add('update', 'rename a preset, change its status, or choose another version')
     .argument(...presetArgument)
@@ -40,13 +40,13 @@ export function addPresetCommands(program: Command, parts: CommandParts): void {
     .option('--use-version <number>', 'the version that requests use')
     .action(async (slug: string, options: SourceOptions & PresetOptions) => {
       const { changePreset } = await import('../presets.ts');
-      await changePreset(terminal, readConfig(options), slug, options);
+      await changePreset(terminal, await readConfig(options), slug, options);
     });
   add('delete', 'remove a preset with all its versions')
     .argument(...presetArgument)
     .action(async (slug: string, options: SourceOptions & PresetPlace) => {
       const { removePreset } = await import('../presets.ts');
-      await removePreset(terminal, readConfig(options), slug, options);
+      await removePreset(terminal, await readConfig(options), slug, options);
     });
 }
 

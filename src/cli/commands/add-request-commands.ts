@@ -23,11 +23,11 @@ export function addRequestCommands(program: Command, parts: CommandParts): void 
     .option('--json', 'print a JSON list; with --follow, a line of JSON for each request')
     .action(async (id: string | undefined, options: SourceOptions & ListRequestsOptions) => {
       const { printRequests, showRequest } = await import('../requests.ts');
-      if (id === undefined) return printRequests(terminal, readConfig(options), options);
+      if (id === undefined) return printRequests(terminal, await readConfig(options), options);
       const { config: _config, data: _data, json, ...filters } = options;
       const [filter] = Object.keys(filters);
       if (filter !== undefined) throw new CommandError(`--${filter} filters a list. Omit it, or the id.`);
-      await showRequest(terminal, readConfig(options), id, { json });
+      await showRequest(terminal, await readConfig(options), id, { json });
     });
   add('show', 'print a request in full')
     .argument('[id]', 'generation id, or the end of it that the list shows (the last request)')
@@ -35,7 +35,7 @@ export function addRequestCommands(program: Command, parts: CommandParts): void 
     .option('--json', 'print JSON')
     .action(async (id: string | undefined, options: SourceOptions & ShowRequestOptions) => {
       const { showRequest } = await import('../requests.ts');
-      await showRequest(terminal, readConfig(options), id, options);
+      await showRequest(terminal, await readConfig(options), id, options);
     });
 }
 

@@ -21,7 +21,7 @@ export function addScheduleCommands(interns: Command, { terminal, loadForStore, 
     .option('--json', 'print a JSON list')
     .action(async (intern: string, options: SourceOptions & InternOptions & { json?: boolean }) => {
       const { printSchedules } = await import('../intern-schedules.ts');
-      await printSchedules(terminal, load(options), intern, options);
+      await printSchedules(terminal, await load(options), intern, options);
     });
   add('create', 'create a schedule, or a webhook; prints its next time, or its path')
     .option('--cron <expression>', 'minute, hour, day, month and day of the week')
@@ -30,7 +30,7 @@ export function addScheduleCommands(interns: Command, { terminal, loadForStore, 
     .option('--input <text>', 'message to the intern')
     .action(async (intern: string, options: SourceOptions & AddScheduleOptions) => {
       const { addSchedule } = await import('../intern-schedules.ts');
-      await addSchedule(terminal, load(options), intern, options);
+      await addSchedule(terminal, await load(options), intern, options);
     });
   for (const [name, paused] of [
     ['pause', true],
@@ -40,14 +40,14 @@ export function addScheduleCommands(interns: Command, { terminal, loadForStore, 
       .argument('<schedule>', 'its id')
       .action(async (intern: string, scheduleId: string, options: SourceOptions & InternOptions) => {
         const { pauseSchedule } = await import('../intern-schedules.ts');
-        await pauseSchedule(terminal, load(options), { intern, scheduleId }, { ...options, paused });
+        await pauseSchedule(terminal, await load(options), { intern, scheduleId }, { ...options, paused });
       });
   }
   add('delete', 'delete a schedule')
     .argument('<schedule>', 'its id')
     .action(async (intern: string, scheduleId: string, options: SourceOptions & InternOptions) => {
       const { removeSchedule } = await import('../intern-schedules.ts');
-      await removeSchedule(terminal, load(options), { intern, scheduleId }, options);
+      await removeSchedule(terminal, await load(options), { intern, scheduleId }, options);
     });
 }
 

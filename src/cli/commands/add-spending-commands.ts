@@ -19,13 +19,13 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
     .option('--apply', 'record the difference as corrections; otherwise nothing changes')
     .action(async (options: SourceOptions & RecomputeOptions) => {
       const { recompute } = await import('../ledger.ts');
-      await recompute(terminal, load(options), options);
+      await recompute(terminal, await load(options), options);
     });
   addToLedger('show', 'print an entry with its corrections')
     .argument('<id>', 'generation id: gen-…')
     .action(async (id: string, options: SourceOptions) => {
       const { showEntry } = await import('../ledger.ts');
-      await showEntry(terminal, readConfig(options), id);
+      await showEntry(terminal, await readConfig(options), id);
     });
 
   const { add: addToCredits } = addGroup(
@@ -39,24 +39,24 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
     .option('--note <text>', 'note for the audit log')
     .action(async (sum: string, options: SourceOptions & { note?: string }) => {
       const { changeCredits } = await import('../credits.ts');
-      await changeCredits(terminal, readConfig(options), sum, options);
+      await changeCredits(terminal, await readConfig(options), sum, options);
     });
   addToCredits('off', 'turn credits off: they no longer limit spending').action(async (options: SourceOptions) => {
     const { removeCredits } = await import('../credits.ts');
-    await removeCredits(terminal, readConfig(options));
+    await removeCredits(terminal, await readConfig(options));
   });
   addToCredits('show', 'print what was added, what was spent and what is left')
     .option('--json', 'print JSON')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { showCredits } = await import('../credits.ts');
-      await showCredits(terminal, readConfig(options), options);
+      await showCredits(terminal, await readConfig(options), options);
     });
 
   command(program, 'budgets', 'list all spending limits, their usage and what is left', budgetsExamples)
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printBudgets } = await import('../budgets.ts');
-      await printBudgets(terminal, loadForStore(options, ['budgets']).config, options);
+      await printBudgets(terminal, (await loadForStore(options, ['budgets'])).config, options);
     });
 }
 

@@ -15,7 +15,7 @@ export function addVaultCommands(program: Command, { terminal, loadForStore, add
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & VaultOptions & { json?: boolean }) => {
       const { printSecrets } = await import('../vault.ts');
-      await printSecrets(terminal, load(options), options);
+      await printSecrets(terminal, await load(options), options);
     });
   addWithPlace('set', 'store a secret; its value is read from the standard input, or typed without echo')
     .argument(...nameArgument)
@@ -24,33 +24,33 @@ export function addVaultCommands(program: Command, { terminal, loadForStore, add
     .action(async (name: string, given: SourceOptions & VaultOptions & { host: string[]; in?: string[] }) => {
       const { host: hosts, in: locations, ...options } = given;
       const { setSecret } = await import('../vault.ts');
-      await setSecret(terminal, load(options), name, { ...options, hosts, locations }); // `host` would be `server.host`
+      await setSecret(terminal, await load(options), name, { ...options, hosts, locations }); // `host` would be `server.host`
     });
   addWithPlace('delete', 'delete a secret')
     .argument(...nameArgument)
     .action(async (name: string, options: SourceOptions & VaultOptions) => {
       const { removeSecret } = await import('../vault.ts');
-      await removeSecret(terminal, load(options), name, options);
+      await removeSecret(terminal, await load(options), name, options);
     });
   add('copy', 'copy secrets of the workspace to an intern, all or none')
     .argument('<names...>', 'names of the secrets')
     .requiredOption('--intern <id>', 'the intern')
     .action(async (names: string[], options: SourceOptions & { intern: string }) => {
       const { copyToIntern } = await import('../vault.ts');
-      await copyToIntern(terminal, load(options), names, options);
+      await copyToIntern(terminal, await load(options), names, options);
     });
   add('effective', 'list the secrets that an intern receives, and where they come from')
     .requiredOption('--intern <id>', 'the intern')
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { intern: string; json?: boolean }) => {
       const { printEffectiveSecrets } = await import('../vault.ts');
-      await printEffectiveSecrets(terminal, load(options), options);
+      await printEffectiveSecrets(terminal, await load(options), options);
     });
   add('rotate', 'give all vaults new data keys')
     .option('--master-key', 'encrypt the data keys with the current master key instead')
     .action(async (options: SourceOptions & { masterKey?: boolean }) => {
       const { rotateVaults } = await import('../vault.ts');
-      await rotateVaults(terminal, load(options), options);
+      await rotateVaults(terminal, await load(options), options);
     });
 }
 

@@ -11,13 +11,13 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printWorkspaces } = await import('../workspaces.ts');
-      await printWorkspaces(terminal, readConfig(options), options);
+      await printWorkspaces(terminal, await readConfig(options), options);
     });
   add('show', 'print a workspace with its settings')
     .argument(...workspaceArgument)
     .action(async (wanted: string, options: SourceOptions) => {
       const { showWorkspace } = await import('../workspaces.ts');
-      await showWorkspace(terminal, readConfig(options), wanted);
+      await showWorkspace(terminal, await readConfig(options), wanted);
     });
   withSettings(
     withRateOptions(add('create', 'create a workspace'))
@@ -25,7 +25,7 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
       .option('--slug <slug>', 'name in paths (derived from the name)'),
   ).action(async (options: SourceOptions & WorkspaceOptions & { name: string }) => {
     const { addWorkspace } = await import('../workspaces.ts');
-    await addWorkspace(terminal, loadForStore(options), options);
+    await addWorkspace(terminal, await loadForStore(options), options);
   });
   withSettings(
     withRateOptions(add('update', 'change the settings of a workspace'))
@@ -36,14 +36,14 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
     .option('--no-io-logging', 'keep no further inputs and outputs')
     .action(async (wanted: string, options: SourceOptions & WorkspaceOptions) => {
       const { changeWorkspace } = await import('../workspaces.ts');
-      await changeWorkspace(terminal, loadForStore(options), wanted, options);
+      await changeWorkspace(terminal, await loadForStore(options), wanted, options);
     });
   add('delete', 'remove a workspace that has no keys; its ledger entries stay')
     .argument(...workspaceArgument)
     .option('--confirm-default', 'delete the workspace even if it is the default one')
     .action(async (wanted: string, options: SourceOptions & { confirmDefault?: boolean }) => {
       const { removeWorkspace } = await import('../workspaces.ts');
-      await removeWorkspace(terminal, readConfig(options), wanted, options);
+      await removeWorkspace(terminal, await readConfig(options), wanted, options);
     });
   add('budgets', 'set, remove and list what a workspace may spend')
     .argument(...workspaceArgument)
@@ -53,7 +53,7 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
     .option('--no-include-byok', 'BYOK calls do not count')
     .action(async (wanted: string, options: SourceOptions & BudgetOptions) => {
       const { changeWorkspaceBudgets } = await import('../workspaces.ts');
-      await changeWorkspaceBudgets(terminal, readConfig(options), wanted, options);
+      await changeWorkspaceBudgets(terminal, await readConfig(options), wanted, options);
     });
   add('members', 'add, remove and list the members of a workspace')
     .argument(...workspaceArgument)
@@ -61,7 +61,7 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
     .option('--remove <member...>', 'ids of members without a key in the workspace')
     .action(async (wanted: string, options: SourceOptions & { add?: string[]; remove?: string[] }) => {
       const { changeWorkspaceMembers } = await import('../workspaces.ts');
-      await changeWorkspaceMembers(terminal, readConfig(options), wanted, options);
+      await changeWorkspaceMembers(terminal, await readConfig(options), wanted, options);
     });
 }
 

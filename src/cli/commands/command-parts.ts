@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { type ConfigSources, type LoadedConfig, loadConfig } from '../../config/load.ts';
+import type { ConfigSources, LoadedConfig } from '../../config/load.ts';
 import type { Path } from '../../config/path.ts';
 import type { Config } from '../../config/schema.ts';
-import { loadNeededConfig } from '../load-needed-config.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Options that say where the configuration is, and that override it. */
@@ -21,16 +20,18 @@ export interface CommandGroup {
   add(name: string, description: string, settings?: { isDefault: boolean }): Command;
 }
 
-/** Parts that all groups of commands need. */
+/** Parts that all groups of commands need. They import what reads the configuration when a command calls them. */
 export interface CommandParts {
   terminal: Terminal;
   /** Sets the exit code of the process. */
   exit(code: number): void;
-  load(options: SourceOptions): LoadedConfig;
+  load(options: SourceOptions): Promise<LoadedConfig>;
+  /** Creates a function that loads the configuration as often as it is called. */
+  createLoader(options: SourceOptions): Promise<() => LoadedConfig>;
   /** Loads what the store needs, and the given parts of the configuration. */
-  loadForStore(options: SourceOptions, ...parts: Path[]): LoadedConfig;
+  loadForStore(options: SourceOptions, ...parts: Path[]): Promise<LoadedConfig>;
   /** Loads what the store needs. */
-  readConfig(options: SourceOptions): Config;
+  readConfig(options: SourceOptions): Promise<Config>;
   /** Adds a command with the options of every command that reads the configuration. */
   command(parent: Command, name: string, description: string, examples: string): Command;
   addGroup(parent: Command, name: string, description: string, examples: string): CommandGroup;
@@ -44,14 +45,21 @@ export function createCommandParts(terminal: Terminal, exit: (code: number) => v
     flags: { data, port, host, workers },
     ...(file === undefined ? undefined : { file }),
   });
-  const loadForStore = (options: SourceOptions, ...parts: Path[]): LoadedConfig =>
-    loadNeededConfig(terminal, readSources(options), [['storage', 'url'], ...parts]);
+  const createLoader = async (options: SourceOptions): Promise<() => LoadedConfig> => {
+    const { loadConfig } = await import('../../config/load.ts');
+    return () => loadConfig(readSources(options));
+  };
+  const loadForStore = async (options: SourceOptions, ...parts: Path[]): Promise<LoadedConfig> => {
+    const { loadNeededConfig } = await import('../load-needed-config.ts');
+    return loadNeededConfig(terminal, readSources(options), [['storage', 'url'], ...parts]);
+  };
   return {
     terminal,
     exit,
-    load: (options) => loadConfig(readSources(options)),
+    load: async (options) => (await createLoader(options))(),
+    createLoader,
     loadForStore,
-    readConfig: (options) => loadForStore(options).config,
+    readConfig: async (options) => (await loadForStore(options)).config,
     command: (parent, name, description, examples) =>
       withSources(parent.command(name)).description(description).addHelpText('after', examples),
     addGroup: (parent, name, description, examples) => {

@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, request } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import { type CallService, ServiceError, type ServiceLimits, type ServiceRequest } from '../../domain/service.ts';
 import { JsonExcessError, parseJson } from '../../domain/parse-json.ts';
 
@@ -13,6 +13,7 @@ const MAX_RETRY_AFTER = 3600;
 export function createCallService(): CallService {
   let agent: Agent | undefined; // most gateways have no such service
   return async (call, limits) => {
+    const { Agent } = await import('undici'); // most commands do not need it
     agent ??= new Agent({ connect: { timeout: CONNECT_MS }, keepAliveTimeout: 10_000, allowH2: false });
     return await callService(agent, call, limits);
   };
@@ -45,6 +46,7 @@ async function exchange(
   { maxBytes }: ServiceLimits,
   signal: AbortSignal,
 ): Promise<unknown> {
+  const { request } = await import('undici');
   const response = await request(url, {
     dispatcher,
     signal,

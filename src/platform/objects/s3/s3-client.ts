@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
-import { Agent, type Dispatcher } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import { S3Error } from './s3-error.ts';
 import { findXmlText, readS3Xml, type XmlElement } from './s3-xml.ts';
 
@@ -63,24 +63,29 @@ const temporaryStatuses = new Set([408, 429, 500, 502, 503, 504]);
 /** Reasons with any status. */
 const temporaryCodes = new Set(['RequestTimeout', 'InternalError', 'SlowDown', 'ServiceUnavailable']);
 
+/** Loads the client for the first call. Most commands that open a bucket make none. */
+async function createAgent({ connectMs, idleMs }: S3Times): Promise<Agent> {
+  const { Agent } = await import('undici');
+  return new Agent({
+    connect: { timeout: connectMs },
+    connections: MAX_CONNECTIONS,
+    headersTimeout: idleMs,
+    bodyTimeout: idleMs,
+    keepAliveTimeout: 10_000,
+    allowH2: false,
+  });
+}
+
 /** Signs requests with AWS Signature Version 4, sends them, and repeats them after outages. */
 export class S3Client {
   private readonly place: S3Place;
   private readonly times: S3Times;
-  private readonly agent: Agent;
+  private agent: Promise<Agent> | undefined;
   private readonly signingKeys = new Map<string, ArrayBuffer>();
 
   constructor(place: S3Place, times: S3Times) {
     this.place = place;
     this.times = times;
-    this.agent = new Agent({
-      connect: { timeout: times.connectMs },
-      connections: MAX_CONNECTIONS,
-      headersTimeout: times.idleMs,
-      bodyTimeout: times.idleMs,
-      keepAliveTimeout: 10_000,
-      allowH2: false,
-    });
   }
 
   /**
@@ -117,7 +122,8 @@ export class S3Client {
     const url = this.locate(name, query);
     const signed = await this.sign(method, url, { ...own, 'x-amz-content-sha256': hash('sha256', body ?? '') });
     using limit = new TimeLimit(this.times.tryMs);
-    const sent = await this.agent.request({
+    this.agent ??= createAgent(this.times);
+    const sent = await (await this.agent).request({
       origin: url.origin,
       path: url.pathname + url.search,
       method,
