@@ -108,6 +108,9 @@ export interface LedgerLine extends EntryPart {
   status: number;
 }
 
+/** Whether an entry has lines. One attempt alone is the entry itself. A charge never is. */
+export const isSplit = (lines: readonly LedgerLine[]): boolean => lines.length > 1 || lines[0]?.kind === 'tool';
+
 /** The fields that an entry and each of its lines have. */
 export type EntryPart = Pick<
   LedgerEntry,

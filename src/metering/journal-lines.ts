@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { errorKinds } from '../domain/errors.ts';
-import type { LedgerEntry, LedgerLine, InFlightEntry } from '../domain/ledger-entry.ts';
+import { isSplit, type LedgerEntry, type LedgerLine, type InFlightEntry } from '../domain/ledger-entry.ts';
+import { sumLines } from './sum-lines.ts';
 
 /** The records of an earlier process in the folder. */
 export interface OrphanedRecords {
@@ -247,12 +248,14 @@ function readEnd(values: readonly unknown[], open: ReadonlyMap<string, InFlightE
 }
 
 /**
- * Returns the entry of a request whose process died. Its outcome is unknown, so its estimated input is recorded.
+ * Returns the entry of a request whose process died. Its outcome is unknown. Its parts so far are known if it has lines; otherwise
+ * it is only its estimated input.
  */
 function estimate(inFlight: InFlightEntry): LedgerEntry {
   const { status, errorType } = errorKinds.gateway_stopped;
+  const { lines, ...known } = inFlight;
   return {
-    ...inFlight,
+    ...known,
     outcome: 'failed',
     status,
     errorType,
@@ -263,5 +266,7 @@ function estimate(inFlight: InFlightEntry): LedgerEntry {
     estimated: true,
     firstOutputMs: null,
     durationMs: 0,
+    ...(lines && sumLines(lines)),
+    ...(lines && isSplit(lines) && { lines }),
   };
 }

@@ -226,7 +226,7 @@ describe('a request in flight', () => {
     expect(readOrphanedRecords()).toEqual({ entries, interrupted: 0, unreadable: [] });
   });
 
-  it('keeps the lines of its failed attempts', () => {
+  it('keeps the lines of its failed attempts, and has their sums', () => {
     const { journal } = openJournal(folder);
     const lines = [
       createTestLine({ isByok: true, special: { webSearches: 1 } }),
@@ -235,8 +235,20 @@ describe('a request in flight', () => {
     const [composed, image] = [createTestInFlight({ lines }), createTestInFlight({ lines, apiType: 'image' })];
     const begun = journal.begin(composed);
     journal.begin(image);
+    const sum = (field: 'inputTokens' | 'cachedTokens' | 'cacheWriteTokens' | 'outputTokens' | 'reasoningTokens') =>
+      lines.reduce((total, line) => total + line[field], 0);
+    const sums = {
+      inputTokens: sum('inputTokens'),
+      cachedTokens: sum('cachedTokens'),
+      cacheWriteTokens: sum('cacheWriteTokens'),
+      outputTokens: sum('outputTokens'),
+      reasoningTokens: sum('reasoningTokens'),
+      upstreamCostNanoUsd: lines.reduce((total, line) => total + (line.upstreamCostNanoUsd ?? 0), 0),
+      special: { webSearches: 1 },
+    };
+    expect(sums.cachedTokens).toBeGreaterThan(0);
     expect(readOrphanedRecords()).toEqual({
-      entries: [composed, image].map(estimateOf),
+      entries: [composed, image].map((each) => ({ ...estimateOf(each), ...sums })),
       interrupted: 2,
       unreadable: [],
     });

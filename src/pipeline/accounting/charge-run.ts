@@ -4,7 +4,25 @@ import type { PipelineBase } from '../pipeline.ts';
 import type { RunBase } from '../run/run.ts';
 import { attemptsOf, countBegun, lastBegunOf } from '../run/step.ts';
 import { raiseReservation } from '../steps/raise-reservation.ts';
-import { writeChargedInFlight } from './write-entry.ts';
+import { writeSpentInFlight } from './write-entry.ts';
+
+type Begin = NonNullable<PipelineBase<RunBase>['begin']>;
+
+function writeBetween(begin: Begin, run: RunBase): void {
+  const begun = begin(writeSpentInFlight(run), lastBegunOf(run));
+  run.begunBetween ??= [];
+  run.begunBetween.push({ begun, attemptsBefore: countBegun(run) });
+}
+
+/** Writes the usage of a turn that has ended to the journal. Its server tools may run for minutes. */
+export function beginTools({ begin }: Pick<PipelineBase<RunBase>, 'begin'>, run: RunBase): void {
+  if (!begin) return;
+  try {
+    writeBetween(begin, run);
+  } catch {
+    // The line of the attempt stays. If the journal cannot be written, the next attempt fails.
+  }
+}
 
 /**
  * Begins a charge: reserves its maximum price and writes it to the journal before the work is done. A plugin or a server tool calls it, does the
@@ -30,9 +48,7 @@ export function beginCharge<R extends RunBase>(
   };
   const begin = (): Charge => {
     if (!pipeline.begin || charge.maxNanoUsd === 0n) return charge; // nothing can be lost
-    const begun = pipeline.begin(writeChargedInFlight(run), lastBegunOf(run));
-    run.begunCharges ??= [];
-    run.begunCharges.push({ begun, attemptsBefore: countBegun(run) });
+    writeBetween(pipeline.begin, run);
     return charge;
   };
   const refuse = (error: unknown): never => {

@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { type Charge, costOfCharges } from '../../domain/charge.ts';
 import { errorKinds } from '../../domain/errors.ts';
-import { addImageCounts } from '../../domain/images.ts';
-import type { EntryOrigin, InFlightEntry, LedgerEntry, LedgerLine } from '../../domain/ledger-entry.ts';
-import { type Cost, special, specialCounts, type Usage } from '../../domain/usage.ts';
+import { type EntryOrigin, type InFlightEntry, isSplit, type LedgerEntry, type LedgerLine } from '../../domain/ledger-entry.ts';
+import type { Cost, Usage } from '../../domain/usage.ts';
 import { addCost, totalOf } from '../../metering/cost.ts';
+import { sumLines } from '../../metering/sum-lines.ts';
 import type { Endpoint } from '../../providers/provider.ts';
 import { type AttemptCost, sumCosts } from './attempt-cost.ts';
 import { chargesOf, sumCharges, usageOfCharges } from './sum-charges.ts';
@@ -71,17 +71,19 @@ export function writeInFlight(run: RunBase, endpoint: Endpoint, input: AttemptCo
 }
 
 /**
- * Creates the entry that is recorded if the process dies while the work of a charge is done: everything so far, and the
- * maximum price of pending charges.
+ * Creates the entry that is recorded if the process dies between two attempts, while the work of a charge is done or
+ * server tools run: everything so far, and the maximum price of pending charges as an estimate.
  */
-export function writeChargedInFlight(run: RunBase): InFlightEntry {
+export function writeSpentInFlight(run: RunBase): InFlightEntry {
   const pending = (run.charges ?? []).filter(({ isPending }) => isPending).map(writeCharge);
-  const lines = [...listSpent(run), ...pending];
-  const sum = (read: (line: LedgerLine) => number) => lines.reduce((total, line) => total + read(line), 0);
+  const lines = [...listSpent(run), ...pending.map((line) => ({ ...line, estimated: true }))];
+  const { inputTokens, outputTokens } = sumLines(lines);
+  const last = committedOf(run);
   return {
-    ...describeOrigin(run, undefined),
-    inputTokens: sum(({ inputTokens }) => inputTokens),
-    outputTokens: sum(({ outputTokens }) => outputTokens),
+    ...describeOrigin(run, last?.endpoint),
+    ...(last?.spent && { tier: last.spent.tier }),
+    inputTokens,
+    outputTokens,
     costNanoUsd: lines.reduce((total, { costNanoUsd }) => total + costNanoUsd, 0n),
     inputCostNanoUsd: lines.reduce((total, { inputCostNanoUsd }) => total + inputCostNanoUsd, 0n),
     priced: lines.every(({ priced }) => priced),
@@ -183,22 +185,11 @@ const writeCost = (cost: Cost) => ({
  */
 export function addAttempts(entry: LedgerEntry, run: RunBase): void {
   const lines = listSpent(run);
-  const sum = (read: (line: LedgerLine) => number | undefined) =>
-    lines.reduce((total, line) => total + (read(line) ?? 0), 0);
-  entry.inputTokens = sum((line) => line.inputTokens);
-  entry.cachedTokens = sum((line) => line.cachedTokens);
-  entry.cacheWriteTokens = sum((line) => line.cacheWriteTokens);
-  entry.outputTokens = sum((line) => line.outputTokens);
-  entry.reasoningTokens = sum((line) => line.reasoningTokens);
-  const counts = special(Object.fromEntries(specialCounts.map((name) => [name, sum((line) => line.special?.[name])])));
-  if (counts) entry.special = counts;
-  const pictures = lines.flatMap((line) => line.pictures ?? []);
-  if (pictures.length > 0) entry.pictures = pictures.reduce(addImageCounts);
-  if (lines.some(({ upstreamCostNanoUsd }) => upstreamCostNanoUsd !== null)) {
-    entry.upstreamCostNanoUsd = sum((line) => line.upstreamCostNanoUsd ?? 0);
-  }
-  entry.estimated ||= lines.some(({ estimated }) => estimated);
-  if (lines.length > 1 || lines[0]?.kind === 'tool') entry.lines = lines;
+  const { upstreamCostNanoUsd, estimated, ...sums } = sumLines(lines);
+  Object.assign(entry, sums);
+  if (upstreamCostNanoUsd !== null) entry.upstreamCostNanoUsd = upstreamCostNanoUsd;
+  entry.estimated ||= estimated;
+  if (isSplit(lines)) entry.lines = lines;
 }
 
 const writeLine = (

@@ -80,7 +80,7 @@ const createBase = (
   unknownProviders: undefined,
   reservation: undefined,
   charges: undefined,
-  begunCharges: undefined,
+  begunBetween: undefined,
   firstOutputAt: undefined,
   usage: undefined,
   cost: undefined,

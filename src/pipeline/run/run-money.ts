@@ -12,8 +12,8 @@ export interface InnerRun {
   readonly usage: Usage | undefined;
 }
 
-/** The journal line of a charge. */
-export interface BegunCharge {
+/** A journal line between two attempts: of a charge, or of a turn whose server tools run. */
+export interface BegunBetween {
   readonly begun: InFlightRequest;
   /** Number of attempts that had a line before it. */
   readonly attemptsBefore: number;
@@ -27,8 +27,8 @@ export interface RunMoney {
   charges: Charge[] | undefined;
   /** Runs that have served this one. Only the response adds their cost and usage. */
   readonly innerRuns: InnerRun[];
-  /** The journal lines of charges, in order. Undefined: there are none. */
-  begunCharges: BegunCharge[] | undefined;
+  /** The journal lines of charges and of turns with server tools, in order. Undefined: there are none. */
+  begunBetween: BegunBetween[] | undefined;
   /** The sum over the committed attempts and the charges. */
   usage: Usage | undefined;
   /** The sum over all attempts, failed ones included, and the charges. */

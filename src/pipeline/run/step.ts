@@ -76,10 +76,10 @@ export const lastAttemptOf = <A>({ steps }: Steps<A>): A | undefined =>
 /** The attempt that the last model call of a run takes its output from; undefined if there is none. */
 export const committedOf = <A>({ steps }: Steps<A>): A | undefined => steps.at(-1)?.committed;
 
-/** The last journal line of a run: of the attempt that was sent last, or of a charge after it. Undefined: none. */
-export function lastBegunOf(run: Steps<Attempt> & Pick<RunMoney, 'begunCharges'>): InFlightRequest | undefined {
-  const charge = run.begunCharges?.at(-1);
-  if (charge && charge.attemptsBefore === countBegun(run)) return charge.begun;
+/** The last journal line of a run: of the attempt that was sent last, or of a charge or a turn after it. Undefined: none. */
+export function lastBegunOf(run: Steps<Attempt> & Pick<RunMoney, 'begunBetween'>): InFlightRequest | undefined {
+  const between = run.begunBetween?.at(-1);
+  if (between && between.attemptsBefore === countBegun(run)) return between.begun;
   return attemptsOf(run).findLast(({ begun }) => begun !== undefined)?.begun;
 }
 

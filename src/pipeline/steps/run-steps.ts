@@ -8,6 +8,7 @@ import type { ResponsePipeline } from '../response-pipeline.ts';
 import type { Run } from '../run/run.ts';
 import { MAX_STEPS } from '../run/server-tools.ts';
 import { joinPlugins, listRevisers } from '../run/run-plugins.ts';
+import { beginTools } from '../accounting/charge-run.ts';
 import { settleStep } from '../accounting/settle-run.ts';
 import { walkPlan } from './walk-plan.ts';
 
@@ -44,7 +45,9 @@ export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<C
     settleStep(run, step);
     const output = listOutput(run, step);
     const shown = guard ? guard.open(run, sink) : sink;
-    const running = isIncomplete(finish!) ? undefined : tools.run(step, shown); // incomplete calls are not run
+    const isRunning = !isIncomplete(finish!); // incomplete calls are not run
+    if (isRunning) beginTools(pipeline, run);
+    const running = isRunning ? tools.run(step, shown) : undefined;
     const next = running instanceof Promise ? await running : running;
     if (guard) await shown.write([{ type: 'step_end' }]);
     if (run.cancellation.reason) throw run.cancellation.reason;
