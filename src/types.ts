@@ -102,12 +102,12 @@ export interface GatewayChatFields extends GatewayRoutingFields {
   max_tool_calls?: number | null;
   min_p?: number | null;
   reasoning?: {
-    effort?: 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none' | null;
+    effort?: 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none' | (string & {}) | null;
     max_tokens?: number | null;
     enabled?: boolean | null;
     /** Whether the response leaves the reasoning out. */
     exclude?: boolean | null;
-    summary?: 'auto' | 'concise' | 'detailed' | null;
+    summary?: 'auto' | 'concise' | 'detailed' | (string & {}) | null;
   } | null;
   repetition_penalty?: number | null;
   top_a?: number | null;

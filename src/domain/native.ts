@@ -6,7 +6,7 @@
  */
 export interface NativeRequest {
   /** The wire that understands it. */
-  readonly format: 'anthropic-messages';
+  readonly format: 'anthropic-messages' | 'openai-chat';
   /** Top-level fields as the client sent them. */
   readonly fields: Readonly<Record<string, unknown>>;
   /** Tools that run at the provider, as the client sent them, by the type of the gateway's tool that does the same. */
@@ -23,7 +23,10 @@ export interface NativeRequest {
 export const UNTITLED_DOCUMENT = 'document.pdf';
 
 /** The field of an item, a part or a tool that contains what only the format can say. */
-export const NATIVE_FIELD = 'anthropic';
+export const NATIVE_FIELD = 'native';
+
+/** Begins the name of a field of `function`, among the native fields of a tool of chat completions. */
+export const FUNCTION_PREFIX = 'function.';
 
 /** Returns what only the format can say about an item, a part or a tool. */
 export function readNative(object: object): Readonly<Record<string, unknown>> | undefined {
@@ -33,13 +36,18 @@ export function readNative(object: object): Readonly<Record<string, unknown>> | 
 
 /** Content of the format that no part of ours can express, such as the result of a tool that the provider ran. */
 export interface NativePart {
-  type: `anthropic:${string}`;
+  type: `${'anthropic' | 'chat'}:${string}`;
   /** The block as the client sent it. */
   block: Record<string, unknown>;
 }
 
+const nativePrefix = /^(?:anthropic|chat):/;
+
 /** Whether a part is a block of the format, unchanged. */
-export const isNativePart = (part: { type: string }): part is NativePart => part.type.startsWith('anthropic:');
+export const isNativePart = (part: { type: string }): part is NativePart => nativePrefix.test(part.type);
+
+/** Returns the kind of a block, a part or a tool as the client named it. */
+export const nameKind = (type: string): string => type.replace(nativePrefix, '');
 
 /**
  * The place of a text in a block that consists of several texts. The texts stay parts of their own, so that guardrails

@@ -1,3 +1,5 @@
+import { nameKind } from './native.ts';
+
 /** Kinds of tools that do the same as a server tool, where the provider does not run them. */
 const sameAs: ReadonlyMap<string, string> = new Map([
   ['web_search', 'router:web_search'],
@@ -18,7 +20,7 @@ const sameAs: ReadonlyMap<string, string> = new Map([
  * has a longer name, as `web_search_2027_01_01` has.
  */
 export function serverToolOf(type: string): string {
-  const name = type.replace(/^anthropic:/, '');
+  const name = nameKind(type);
   return sameAs.get(name) ?? [...sameAs].find(([known]) => name.startsWith(`${known}_`))?.[1] ?? type;
 }
 

@@ -1,4 +1,4 @@
-import { NATIVE_FIELD } from '../domain/native.ts';
+import { isNativePart, NATIVE_FIELD } from '../domain/native.ts';
 import { isObject } from '../schema/by-kind.ts';
 import { checkChatBody, translateChat } from './chat/request.ts';
 import { knownChatFields } from './chat/schema.ts';
@@ -33,13 +33,14 @@ export function readChatPreset(body: Body): PresetBody {
   const whole: Body = { ...body, messages: body['messages'] ?? anyTurn };
   const translated = translateChat(checkChatBody(structuredClone(whole)));
   const { config, unknown } = readPresetConfig({ ...translated });
+  const native = leaveOutNativeTools(config);
   const messages = whole['messages'] as Turn[]; // the check has passed
   const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const prompts = messages.slice(0, first === -1 ? messages.length : first);
   return {
     config,
     systemPrompt: joinTexts(prompts.map(({ content }) => content)),
-    unknown: [...listUnknown(body, knownChatFields), ...unknown],
+    unknown: [...listUnknown(body, knownChatFields), ...unknown, ...native],
   };
 }
 
@@ -54,10 +55,7 @@ export function readMessagesPreset(body: Body): PresetBody {
   const checked = checkMessagesBody(structuredClone(whole));
   const { translated } = translateBody(checked, { version: undefined, betas: [] });
   const { config, unknown } = readPresetConfig({ ...translated });
-  const native: string[] = [];
-  const { tools } = config;
-  if (Array.isArray(tools))
-    config['tools'] = tools.map((tool: Body, at) => withoutNative(tool, `tools[${at}]`, native));
+  const native = leaveOutNativeTools(config);
   for (const field of ['container', 'context_management']) if (isObject(body[field])) native.push(field);
   return {
     config,
@@ -68,6 +66,20 @@ export function readMessagesPreset(body: Body): PresetBody {
 
 const listUnknown = (body: Body, known: ReadonlySet<string>): string[] =>
   Object.keys(body).filter((field) => !known.has(field));
+
+/** Leaves out tools, and fields of tools, that only the native wire has. @returns their paths */
+function leaveOutNativeTools(config: Body): string[] {
+  const { tools } = config;
+  if (!Array.isArray(tools)) return [];
+  const left: string[] = [];
+  config['tools'] = (tools as (Body & { type: string })[]).flatMap((tool, at): Body[] => {
+    const path = `tools[${at}]`;
+    if (!isNativePart(tool)) return [withoutNative(tool, path, left)];
+    left.push(path);
+    return [];
+  });
+  return left;
+}
 
 /** Leaves out the fields that only the native wire has, and notes those of a function. */
 function withoutNative({ [NATIVE_FIELD]: native, ...tool }: Body, path: string, left: string[]): Body {

@@ -17,6 +17,9 @@ beforeAll(async () => {
   gateway = await testGateway({
     providers: [
       ...wireNames.map((wire) => provider(wire, 'one', upstream)),
+      ...['third', 'fourth'].map((name) =>
+        provider('openai-chat', name, upstream, { models: [{ model: 'openai-chat/two', upstream_model: 'm' }] }),
+      ),
       of('openai-chat', 'first'),
       of('openai-responses', 'second'),
       provider('openai-responses', 'fetch', upstream, { urls: 'fetch' }),
@@ -28,8 +31,32 @@ afterAll(async () => {
   await upstream.close();
 });
 beforeEach(() => {
-  upstream.always(({ path }) => json(wholeBody(path.endsWith('/responses') ? 'openai-responses' : 'openai-chat')));
+  upstream.always(({ path }) => {
+    if (path.endsWith('/messages')) return json(wholeMessage);
+    return json(wholeBody(path.endsWith('/responses') ? 'openai-responses' : 'openai-chat'));
+  });
 });
+
+const wholeMessage = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: [{ type: 'text', text: 'Hello there.' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 20, output_tokens: 10 },
+};
+
+/** Sends a body of another API. */
+async function post(path: string, body: object) {
+  const response = await gateway.post(path, body, { headers: { 'x-router-metadata': 'enabled' } });
+  const { error, router_metadata: metadata } = (await response.json()) as {
+    error?: { message: string };
+    router_metadata?: { params?: { dropped_fields?: string[]; ignored_fields?: string[] } };
+  };
+  return { status: response.status, message: error?.message, params: metadata?.params };
+}
 
 const user = { type: 'message', role: 'user', content: 'Go on.' };
 const unknown = {
@@ -227,5 +254,131 @@ describe('a word that the gateway does not know', () => {
     expect(status).toBe(200);
     expect(names).toMatch(/reasoning.effort.*reasoning.summary.*reasoning.context.*text.verbosity.*include/);
     expect(JSON.stringify(sent().body)).not.toMatch(/ultra|poetic|last_turn|epic|hologram/);
+  });
+});
+
+describe('chat completions with what the gateway does not know', () => {
+  const hologram = { type: 'hologram', layers: [1, { deep: null }] };
+  const messages = [
+    { role: 'user', content: [{ type: 'text', text: 'Look.' }, hologram] },
+    { role: 'assistant', content: [hologram] },
+    { role: 'user', content: 'Go on.' },
+  ];
+  const grounding = { type: 'grounding', grounding: { deep: [null] } };
+  const marked = {
+    type: 'function',
+    speed: 'fast',
+    function: { name: 'f', parameters: {}, strict: true, examples: [{ a: null }] },
+  };
+
+  it('reach a provider of the same format unchanged', async () => {
+    const choice = { type: 'grounding', mode: 'gently' };
+    const effort = { reasoning_effort: 'ultra', verbosity: 'epic' };
+    const body = { model: 'openai-chat/one', messages, tools: [marked, grounding], tool_choice: choice, ...effort };
+
+    expect(await post('/chat/completions', body)).toMatchObject({ status: 200 });
+
+    expect(sent().body).toMatchObject({ messages, tools: [marked, grounding], tool_choice: choice, ...effort });
+  });
+
+  it('reach it also after a first endpoint has failed', async () => {
+    upstream.respond(json({ error: { message: 'Down.' } }, { status: 500 }));
+    const long = { role: 'user', content: 'word '.repeat(20_000) };
+    const body = { model: 'openai-chat/two', messages: [long, ...messages], tools: [grounding] };
+    expect(await post('/chat/completions', body)).toMatchObject({ status: 200 });
+    expect(sent().body).toMatchObject({ messages: [long, ...messages], tools: [grounding] });
+  });
+
+  it.each([
+    ['a part', { messages }, 'messages[0].content[1]: The part hologram cannot be sent to'],
+    ['a tool', { tools: [grounding] }, 'tools[0]: The tool grounding cannot be sent to'],
+    [
+      'a choice',
+      { tools: [marked], tool_choice: { type: 'grounding' } },
+      'tool_choice.type: The choice grounding cannot be sent to',
+    ],
+  ])('are a 400 that names %s elsewhere', async (_, fields, text) => {
+    for (const wire of ['openai-responses', 'anthropic-messages', 'gemini']) {
+      const body = { model: `${wire}/one`, messages: [{ role: 'user', content: 'Hi' }], ...fields };
+      expect(await post('/chat/completions', body)).toMatchObject({
+        status: 400,
+        message: expect.stringContaining(text),
+      });
+    }
+  });
+
+  it('are left out and named elsewhere, if they are fields or hints', async () => {
+    const body = {
+      model: 'openai-responses/one',
+      messages: [{ role: 'user', content: 'Hi' }],
+      tools: [marked],
+      reasoning_effort: 'ultra',
+      verbosity: 'epic',
+    };
+    const { status, params } = await post('/chat/completions', body);
+    expect([status, params?.dropped_fields]).toEqual([
+      200,
+      ['reasoning_effort (ultra)', 'verbosity (epic)', 'tools[0].speed', 'tools[0].function.examples'],
+    ]);
+    expect(JSON.stringify(sent().body)).not.toMatch(/ultra|epic|speed|examples/);
+  });
+
+  it('choose an endpoint that can represent them', async () => {
+    const body = { model: 'both/m', messages, provider: { order: ['openai-responses-second'] } };
+    expect(await post('/chat/completions', body)).toMatchObject({ status: 200 });
+    expect(sent().path).toBe('/v1/chat/completions');
+  });
+
+  it('leave the mark of a cache out where the provider has none', async () => {
+    const tool = { type: 'function', function: { name: 'f' }, cache_control: { type: 'ephemeral' } };
+    const body = { model: 'openai-chat/one', messages: [{ role: 'user', content: 'Hi' }], tools: [tool] };
+    expect((await post('/chat/completions', body)).params?.dropped_fields).toEqual(['cache_control']);
+    expect(JSON.stringify(sent().body)).not.toContain('cache_control');
+  });
+});
+
+describe('messages with what the gateway does not know', () => {
+  const image = { type: 'image', source: { type: 'satellite', orbit: { deep: null } } };
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'Look.' }, image] }];
+  const plain = [{ role: 'user', content: 'Hi' }];
+  const telescope = { type: 'telescope_20270101', name: 'telescope', lens: [null] };
+
+  it('reach a provider of the same format unchanged', async () => {
+    const rest = {
+      tools: [telescope],
+      tool_choice: { type: 'aim', at: 'stars', disable_parallel_tool_use: true },
+      thinking: { type: 'dreaming', depth: 3 },
+      output_config: { effort: 'ultra' },
+    };
+    const body = { model: 'anthropic-messages/one', max_tokens: 100, messages, ...rest };
+
+    expect(await post('/messages', body)).toMatchObject({ status: 200 });
+
+    expect(sent().body).toMatchObject({ messages, ...rest });
+  });
+
+  it.each([
+    ['a source', { messages }, 'messages[0].content[1]: The part image cannot be sent to'],
+    ['a tool', { tools: [telescope] }, 'tools[0]: The tool telescope_20270101 cannot be sent to'],
+    [
+      'a choice',
+      { tools: [{ name: 'f', input_schema: { type: 'object' } }], tool_choice: { type: 'aim' } },
+      'tool_choice.type: The choice aim cannot be sent to',
+    ],
+  ])('are a 400 that names %s elsewhere', async (_, fields, text) => {
+    for (const wire of ['openai-responses', 'openai-chat', 'gemini']) {
+      const body = { model: `${wire}/one`, max_tokens: 100, messages: plain, ...fields };
+      expect(await post('/messages', body)).toMatchObject({ status: 400, message: expect.stringContaining(text) });
+    }
+  });
+
+  it('are left out and named elsewhere, if they are hints', async () => {
+    const hints = { thinking: { type: 'dreaming' }, output_config: { effort: 'ultra' } };
+    const body = { model: 'openai-chat/one', max_tokens: 100, messages: plain, ...hints };
+    const { status, params } = await post('/messages', body);
+    expect([status, params?.dropped_fields]).toEqual([
+      200,
+      ['output_config.effort (ultra)', 'thinking.type (dreaming)'],
+    ]);
   });
 });

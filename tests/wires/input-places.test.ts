@@ -68,7 +68,10 @@ it('a field of an item after one without content for another wire', () => {
     replaces: {},
   };
   const given: ResponseRequest = { input: replay([system, time, odd]), native };
-  const { request, dropped } = leaveOutNative(given, 'openai-chat');
+  const { request, dropped } = leaveOutNative(given, 'openai-chat', {
+    model: 'acme/one',
+    provider: { id: 'acme', name: 'Acme' },
+  });
   expect(dropped).toEqual(['input[0].content[0] (x-anthropic-billing-header)']);
   expect(writeTo(writeChat, target)(request).dropped).toEqual(['input[2].content[0].odd']);
 });

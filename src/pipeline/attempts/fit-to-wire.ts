@@ -24,9 +24,9 @@ export function fitToWire(
 ): { request: ResponseRequest; changed: readonly string[] } {
   if (wire === undefined) checkSent(given);
   const worded = leaveOutWords(given, wire);
-  const { request: own, dropped } = leaveOutNative(worded.request, wire);
+  const { request: own, dropped } = leaveOutNative(worded.request, wire, endpoint);
   // A client of another format does not know which models can turn their reasoning off.
-  const { request, changed } = fitRequest(own, endpoint, isAlias || given.native !== undefined);
+  const { request, changed } = fitRequest(own, endpoint, isAlias || given.native?.format === 'anthropic-messages');
   if (worded.dropped.length === 0 && dropped.length === 0) return { request, changed };
   return { request, changed: [...worded.dropped, ...dropped, ...changed] };
 }

@@ -1,23 +1,38 @@
 import { PlacedItems, placesOf } from '../../domain/input-places.ts';
+import type { EndpointFacts } from '../../domain/endpoint.ts';
+import type { GatewayError } from '../../domain/errors.ts';
 import { type InputItem, partHolders, type Tool } from '../../domain/items.ts';
-import { isNativePart, NATIVE_FIELD, type NativePart, type NativeRequest, readNative } from '../../domain/native.ts';
+import {
+  isNativePart,
+  nameKind,
+  NATIVE_FIELD,
+  type NativePart,
+  type NativeRequest,
+  readNative,
+} from '../../domain/native.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { refuseBecause } from '../../providers/kit/draft.ts';
 
 const nothing: readonly string[] = [];
+
+type NamedEndpoint = Pick<EndpointFacts, 'model' | 'provider'>;
 
 /**
  * Removes what only the format of the client can say, for an endpoint whose wire has another format.
  *
- * @returns the paths of the content that the model does not receive. Content that the model needs stays, so that the wire rejects it
+ * @param endpoint for messages
+ * @returns the paths of the content that the model does not receive
+ * @throws {GatewayError} `invalid_request` for content that the model needs, and for tools
  * @see docs/reference/messages.md#other-models
  */
 export function leaveOutNative(
   request: ResponseRequest,
   wire: string | undefined,
+  endpoint: NamedEndpoint,
 ): { request: ResponseRequest; dropped: readonly string[] } {
   if (!request.native || request.native.format === wire) return { request, dropped: nothing };
   const { native, ...rest } = request;
-  const removal = new Removal();
+  const removal = new Removal(native.format === 'anthropic-messages' ? structural : none, endpoint);
   removal.noteRequest(native);
   const before = placesOf(request.input);
   const left = new PlacedItems();
@@ -39,20 +54,42 @@ const translatedMembers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['output_config', new Set(['effort', 'format'])],
 ]);
 
+/** Their settings are in the request of the gateway. */
+const thinkingTypes: ReadonlySet<string> = new Set(['enabled', 'adaptive', 'disabled']);
+
 /** Fields of blocks and tools that the gateway needs only to write the block again. */
 const structural: ReadonlySet<string> = new Set(['place', 'title', 'type', 'name']);
+const none: ReadonlySet<string> = new Set();
 
 /** The beginning of a text of the system prompt that a coding agent adds for the provider's billing. */
 const attribution = 'x-anthropic-billing-header';
 
 class Removal {
   readonly dropped: string[] = [];
+  private readonly structural: ReadonlySet<string>;
+  private readonly endpoint: NamedEndpoint;
   private hasMarks = false;
+
+  /** @param structural fields that are not named */
+  constructor(structural: ReadonlySet<string>, endpoint: NamedEndpoint) {
+    this.structural = structural;
+    this.endpoint = endpoint;
+  }
+
+  /** Creates the error for what only endpoints of the client's format know. Without it, the response would be another one. */
+  private refuse(path: string, what: string, type: unknown): GatewayError {
+    const name = nameKind(String(type)).slice(0, 100);
+    const { model, provider } = this.endpoint;
+    const message = `The ${what} ${name} cannot be sent to ${model} at ${provider.name}: only the format of the client has a place for it.`;
+    return refuseBecause(path, message);
+  }
 
   noteRequest({ fields, betas }: NativeRequest): void {
     for (const [name, value] of Object.entries(fields)) {
       const members = translatedMembers.get(name);
+      if (name === 'tool_choice') throw this.refuse('tool_choice.type', 'choice', (value as { type: string }).type);
       if (translated.has(name)) continue;
+      if (name === 'thinking') this.noteThinking(value as { type: string });
       if (!members) this.dropped.push(name);
       else
         for (const member of Object.keys(value as object))
@@ -61,12 +98,16 @@ class Removal {
     if (betas.length > 0) this.dropped.push(`anthropic-beta (${betas.join(', ')})`);
   }
 
+  private noteThinking({ type }: { type: string }): void {
+    if (!thinkingTypes.has(type)) this.dropped.push(`thinking.type (${type.slice(0, 100)})`);
+  }
+
   /** Caching changes only the cost, so it is named once. */
   private noteFields(native: Readonly<Record<string, unknown>> | undefined, path: string): void {
     if (!native) return;
     const { settings } = (native['place'] ?? {}) as { settings?: Record<string, unknown> };
     for (const [name, value] of Object.entries({ ...settings, ...native })) {
-      if (structural.has(name) || name === 'isText' || value === null || value === false) continue;
+      if (this.structural.has(name) || name === 'isText' || value === null || value === false) continue;
       if (name !== 'cache_control') this.dropped.push(`${path}.${name}`);
       else if (!this.hasMarks) {
         this.hasMarks = true;
@@ -83,7 +124,7 @@ class Removal {
   }
 
   writeTool(tool: Tool, path: string): Tool {
-    if (isNativePart(tool)) return tool; // the wire rejects it
+    if (isNativePart(tool)) throw this.refuse(path, 'tool', tool.type);
     const native = readNative(tool);
     if (native?.['type'] === undefined) return this.withoutField(tool, path);
     const { [NATIVE_FIELD]: _, ...rest } = tool as Tool & Record<string, unknown>;
@@ -102,7 +143,8 @@ class Removal {
         this.dropped.push(`${place} (${isNativePart(part) ? String(part.block['type']) : attribution})`);
         return [];
       }
-      return isNativePart(part) ? [part] : [this.withoutField(part, place)];
+      if (isNativePart(part)) throw this.refuse(place, 'part', part.type);
+      return [this.withoutField(part, place)];
     });
     if (written.length === 0 && parts.length > 0 && own.type === 'message') return undefined;
     return { ...own, [field]: written } as InputItem;

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 import { itemTypes, partTypes, toolTypes } from '../../domain/items.ts';
-import { NATIVE_FIELD } from '../../domain/native.ts';
+import { NATIVE_FIELD, nameKind } from '../../domain/native.ts';
 import { findNearestName } from '../../domain/nearest-name.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 
@@ -45,8 +45,9 @@ export const shellTools: ReadonlySet<string> = new Set(['shell', 'local_shell'])
 /**
  * Creates the error for an item, a part or a tool that the wire cannot carry. An unknown kind may be a misspelling.
  */
-export function refuseKind(draft: Draft, path: string, what: keyof typeof knownKinds, type: string): GatewayError {
+export function refuseKind(draft: Draft, path: string, what: keyof typeof knownKinds, given: string): GatewayError {
   const known = knownKinds[what];
+  const type = nameKind(given);
   const nearest = known.has(type) ? undefined : findNearestName(type, known);
   const isShell = what === 'tool' && shellTools.has(type);
   const remedy = isShell ? ' No sandbox of the gateway can run it, either.' : '';

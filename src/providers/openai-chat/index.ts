@@ -14,6 +14,7 @@ export const openaiChat = {
   readError,
   text: defineTextWire({
     probePath: '/chat/completions',
+    carries: ({ type }) => type.startsWith('chat:'),
     writeRequest,
     createReader,
     readWhole,

@@ -1,4 +1,5 @@
 import { type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
+import { isNativePart, type NativePart } from '../../domain/native.ts';
 import { dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import type { ChatDraft } from './draft.ts';
 import type { ChatPart } from './wire.ts';
@@ -46,6 +47,11 @@ export function writeMessageContent(
     const part = parts[index]!;
     current = index;
     const isText = part.type === 'input_text' || part.type === 'output_text';
+    if (draft.keepsNative && isNativePart(part)) {
+      plain = false;
+      written.push((part as NativePart).block as unknown as ChatPart); // of a kind that only the provider knows
+      continue;
+    }
     if (!isKnownPart(part)) throw refuseKind(draft, place(), 'part', (part as { type: string }).type);
     const known = isText && draft.dialect.cache_control ? textWithBreakpoint : knownFields[part.type];
     dropUnknown(draft, part, known, place);

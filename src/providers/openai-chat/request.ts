@@ -1,4 +1,4 @@
-import type { ReasoningEffort } from '../../domain/items.ts';
+import { isEffort, type ReasoningEffort, type Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { dropRest, isSet, listChanges, refuse } from '../kit/draft.ts';
 import { planEffort } from '../kit/effort.ts';
@@ -8,6 +8,7 @@ import { type Dialect, readDialect } from './dialect.ts';
 import type { ChatDraft } from './draft.ts';
 import { type ChatBody, fitBody } from './fit.ts';
 import { writeMessages } from './messages.ts';
+import { takeNative, writeNative } from './native.ts';
 import { writeChoice, writeTool } from './tools.ts';
 import type { ReaderContext } from './wire.ts';
 
@@ -42,12 +43,22 @@ const writtenFields = new Set([
   'seed',
   'stop',
   'top_a',
+  'native',
 ]);
 
 /** Translates a request into the body of `POST /chat/completions`. @see docs/reference/wires.md */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
-  const draft: ChatDraft = { target, dialect, format: 'chat completions', dropped: [], adapted: new Set() };
+  const native = request.native?.format === 'openai-chat' ? request.native : undefined;
+  const keepsNative = native !== undefined;
+  const draft: ChatDraft = {
+    target,
+    dialect,
+    format: 'chat completions',
+    dropped: [],
+    adapted: new Set(),
+    keepsNative,
+  };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
 
   const conversation = writeMessages(draft, request.instructions, request.input);
@@ -58,10 +69,12 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   }
 
   const box = new ToolBox();
-  if (request.tools) addTools(draft, box, { tools: request.tools, path: 'tools' });
+  const nativeTools: object[] = [];
+  const takeOther = keepsNative ? (tool: Tool): boolean => takeNative(tool, nativeTools) : undefined;
+  if (request.tools) addTools(draft, box, { tools: request.tools, path: 'tools', ...(takeOther && { takeOther }) });
   for (const list of conversation.additionalTools) addTools(draft, box, { ...list, replaces: true });
   const { tools, choice } = planTools(draft, box, request.tool_choice);
-  if (tools.length > 0) body.tools = tools.map(writeTool);
+  if (tools.length > 0) body.tools = tools.map((tool) => writeTool(draft, tool));
   if (choice !== undefined) body.tool_choice = writeChoice(choice);
   if (tools.length > 0) put(draft, body, 'parallel_tool_calls', request.parallel_tool_calls);
   else if (isSet(request.parallel_tool_calls)) draft.dropped.push('parallel_tool_calls'); // servers reject it
@@ -81,6 +94,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   put(draft, body, 'image_config', request.image_config);
   dropRest(draft, request, writtenFields);
   fitBody(draft, body, box);
+  if (native) writeNative(body, nativeTools, native);
 
   const readerContext: ReaderContext = box.offered === undefined ? {} : { tools: box.offered };
   return { path: '/chat/completions', body, dropped: draft.dropped, ...listChanges(draft), readerContext };
@@ -154,12 +168,13 @@ function writeReasoning(
 
   const { enabled, max_tokens: budget } = (update === undefined && reasoning) || {};
   const wanted = update ?? (enabled === false ? 'none' : reasoning?.effort);
+  const isNew = wanted !== undefined && wanted !== null && !isEffort(wanted); // newer than the gateway
   if (dialect.reasoning === 'none') {
     if (wanted) dropped.push(enabled === false ? 'reasoning.enabled' : 'reasoning.effort');
     if (isSet(budget)) dropped.push('reasoning.max_tokens');
     return;
   }
-  const effort = planEffort(reasoning, update, request.max_output_tokens, dialect.efforts);
+  const effort = isNew ? wanted : planEffort(reasoning, update, request.max_output_tokens, dialect.efforts);
   if (wanted && effort !== wanted) dropped.push(`reasoning.effort (${wanted} → ${effort})`);
   // If both are set, effort takes precedence, because servers of this format support it
   // (docs/reference/responses.md#reasoning).

@@ -1,3 +1,4 @@
+import { isNativePart } from '../../domain/native.ts';
 import { defineTextWire } from '../text-wire.ts';
 import type { Wire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
@@ -24,6 +25,7 @@ export const openaiResponses = {
   text: defineTextWire({
     probePath: '/responses',
     carries({ what, type }, dialect) {
+      if (isNativePart({ type })) return false; // of another format
       if (what === 'native_search' && type === 'exclude') return false;
       const settings = readDialect(dialect);
       if (what === 'native_search') return settings.native_search;

@@ -32,34 +32,43 @@ const calls = readShapes(toolCallShapes);
 /**
  * Notes the fields of messages, of their parts and of their calls that have no place in a request. `null` is no value.
  *
+ * @returns whether there are parts of kinds that the gateway does not know
  * @see docs/reference/chat-completions.md#messages
  */
-export function noteUnknown(messages: ChatBody['messages'], ignored: IgnoredFields): void {
+export function noteUnknown(messages: ChatBody['messages'], ignored: IgnoredFields): boolean {
+  let hasUnknownParts = false;
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index] as unknown as Record<string, unknown>;
     const known = messageFields[message['role'] as string] ?? messageFields['system']!; // the same for users and developers
     noteFields(message, known, ignored, '', index);
     const { content, tool_calls: made } = message;
-    if (Array.isArray(content)) noteList(content, parts, ignored, 'content', index);
+    if (Array.isArray(content) && noteList(content, parts, ignored, 'content', index)) hasUnknownParts = true;
     if (Array.isArray(made)) noteList(made, calls, ignored, 'tool_calls', index);
   }
+  return hasUnknownParts;
 }
 
+/** @returns whether there are entries of unknown kinds */
 function noteList(
   list: readonly Record<string, unknown>[],
   shapes: ReadonlyMap<string, Shape>,
   ignored: IgnoredFields,
   name: string,
   index: number,
-): void {
+): boolean {
+  let hasUnknown = false;
   for (let at = 0; at < list.length; at++) {
     const entry = list[at]!;
     const shape = shapes.get(String(entry['type'] ?? 'function'));
-    if (!shape) continue;
+    if (!shape) {
+      hasUnknown = true;
+      continue;
+    }
     noteFields(entry, shape.fields, ignored, name, index, at);
     const inner = shape.inner && entry[shape.inner.name];
     if (isObject(inner)) noteFields(inner, shape.inner!.fields, ignored, name, index, at, shape.inner!.name);
   }
+  return hasUnknown;
 }
 
 function noteFields(

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import type { CacheControl, InputFilePart, InputImagePart, InputPart, MessagePart } from '../../domain/items.ts';
+import type { NativePart } from '../../domain/native.ts';
 import type { answerPart, chatPart } from './schema/parts.ts';
 
 type UserPart = Static<typeof chatPart>;
@@ -38,7 +39,15 @@ function readUserPart(part: UserPart): InputPart {
       return withMark({ type: 'input_audio', input_audio: part.input_audio }, part);
     case 'video_url':
       return withMark({ type: 'input_video', video_url: part.video_url.url }, part);
+    default:
+      return writeUnknown(part);
   }
+}
+
+/** A part that only a provider of the format may know. Wires of other formats reject it. */
+function writeUnknown(part: { type: string }): InputPart {
+  const written: NativePart = { type: `chat:${part.type}`, block: part };
+  return written as unknown as InputPart; // parts of unknown kinds pass as one
 }
 
 const isLink = (data: string): boolean => /^https?:/i.test(data);

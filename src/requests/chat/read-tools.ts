@@ -1,4 +1,5 @@
-import type { Tool, ToolChoice } from '../../domain/items.ts';
+import { type FunctionTool, isServerTool, type Tool, type ToolChoice, toolTypes } from '../../domain/items.ts';
+import { FUNCTION_PREFIX, NATIVE_FIELD } from '../../domain/native.ts';
 import type { TranslatedBody } from '../responses/request.ts';
 import type { ChatBody } from './schema.ts';
 
@@ -22,8 +23,13 @@ export function readTools(body: ChatTools, translated: TranslatedBody): void {
 
 function readTool(tool: NonNullable<ChatBody['tools']>[number]): Tool {
   if (tool.type === 'function') {
-    const { type: _, function: named, ...settings } = tool;
-    return { type: 'function', ...settings, ...readShape(named) };
+    const { type: _, function: named, async, defer_loading: isDeferred, ...outer } = tool;
+    const { name, description, parameters, strict, ...inner } = named;
+    const read: FunctionTool = { type: 'function', ...readShape({ name, description, parameters, strict }) };
+    if (async !== undefined) read.async = async;
+    if (isDeferred !== undefined) read.defer_loading = isDeferred;
+    const native = { ...outer, ...prefix(inner) };
+    return Object.keys(native).length > 0 ? ({ ...read, [NATIVE_FIELD]: native } as Tool) : read;
   }
   if (tool.type === 'custom') {
     const { name, description, format } = tool.custom;
@@ -36,20 +42,28 @@ function readTool(tool: NonNullable<ChatBody['tools']>[number]): Tool {
       }),
     };
   }
-  return tool as Tool; // the kinds that both APIs have
+  if (toolTypes.has(tool.type) || isServerTool(tool)) return tool as Tool; // the kinds that both APIs have
+  return { type: `chat:${tool.type}`, [NATIVE_FIELD]: tool } as unknown as Tool; // a kind that only a provider knows
 }
+
+/** Names the unknown fields of a function by their place in the tool. */
+const prefix = (inner: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(inner).map(([name, value]) => [`${FUNCTION_PREFIX}${name}`, value]));
 
 interface FunctionShape {
   name: string;
-  description?: string | null;
-  parameters?: Record<string, unknown> | null;
-  strict?: boolean | null;
+  description?: string | null | undefined;
+  parameters?: Record<string, unknown> | null | undefined;
+  strict?: boolean | null | undefined;
 }
 
 /** A function is not strict unless it says so. In the Responses format, it would be. */
-function readShape({ parameters, strict, ...shape }: FunctionShape) {
-  return { ...shape, parameters: parameters ?? null, strict: strict ?? false };
-}
+const readShape = ({ name, description, parameters, strict }: FunctionShape) => ({
+  name,
+  ...(description !== undefined && { description }),
+  parameters: parameters ?? null,
+  strict: strict ?? false,
+});
 
 const readFunction = (shape: FunctionShape): Tool => ({ type: 'function', ...readShape(shape) });
 
@@ -80,9 +94,12 @@ function readChoice({ tool_choice: choice, function_call: legacy }: ChatTools): 
       return { type: 'allowed_tools', mode, tools: tools.map(readNamed) };
     }
     default:
-      return choice as ToolChoice; // a tool of the gateway
+      return isKnownChoice(choice) ? (choice as ToolChoice) : undefined; // `native.ts` keeps the others
   }
 }
+
+/** Whether a choice names a tool that both APIs have. */
+export const isKnownChoice = ({ type }: { type: string }): boolean => toolTypes.has(type) || isServerTool({ type });
 
 type NamedTool = { type: string; function?: { name: string }; custom?: { name: string } };
 

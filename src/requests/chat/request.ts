@@ -10,6 +10,7 @@ import { ignoreUnknown, type ParsedRequest, readTranslated, type TranslatedBody 
 import { checkChatRules } from './check-rules.ts';
 import { noteUnknown } from './note-unknown.ts';
 import { readMessages } from './read-messages.ts';
+import { readNativeChat } from './read-native.ts';
 import { hidesReasoning, readChatSettings } from './read-settings.ts';
 import { readTools } from './read-tools.ts';
 import { type ChatBody, chatSchema, isChatBody, knownChatFields } from './schema.ts';
@@ -40,8 +41,10 @@ export interface ChatOutputSettings {
 export function readChat(body: ChatBody, hints: RequestHints): ParsedChat {
   const ignored = new IgnoredFields();
   ignoreUnknown(body, knownChatFields, '', ignored);
-  noteUnknown(body.messages, ignored);
+  const hasUnknownParts = noteUnknown(body.messages, ignored);
   const translated = translateChat(body, (path, field) => ignored.add(path, field));
+  const native = readNativeChat(body, translated, hasUnknownParts);
+  if (native) translated.native = native;
   return { read: readTranslated(translated, ignored, hints), output: readOutputSettings(body) };
 }
 

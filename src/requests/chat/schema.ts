@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { byKind } from '../../schema/by-kind.ts';
-import { anyObject, cacheControl, mapOf, maybe, oneOf, reasoningEffort, trace } from '../../schema/shapes.ts';
+import { anyEffort, anyObject, cacheControl, mapOf, maybe, oneOf, openWord, trace } from '../../schema/shapes.ts';
 import { searchContextSize } from '../../tools/web-search/shapes.ts';
+import { reasoningSummaries, verbosities } from '../../domain/request.ts';
 import { maxIdCharacters } from '../session-header.ts';
 import { pluginSetting, providerPreferences } from '../responses/schema/plugins.ts';
 import { requestSchema } from '../responses/schema.ts';
@@ -26,11 +27,11 @@ const responseFormat = byKind('a response format', 'type', {
 });
 
 const reasoning = Type.Object({
-  effort: maybe(reasoningEffort),
+  effort: maybe(anyEffort),
   max_tokens: maybe(Type.Integer()),
   enabled: maybe(Type.Boolean()),
   exclude: maybe(Type.Boolean()),
-  summary: maybe(oneOf('auto', 'concise', 'detailed')),
+  summary: maybe(openWord(...reasoningSummaries)),
 });
 
 const place = {
@@ -76,7 +77,7 @@ export const chatSettings = {
   prompt_cache_retention: maybe(Type.String({ maxLength: 64 })),
   provider: maybe(providerPreferences),
   reasoning: maybe(reasoning),
-  reasoning_effort: maybe(reasoningEffort),
+  reasoning_effort: maybe(anyEffort),
   repetition_penalty: maybe(Type.Number({ minimum: 0, maximum: 2 })),
   response_format: maybe(responseFormat),
   route: shared.route,
@@ -98,7 +99,7 @@ export const chatSettings = {
   transforms: maybe(Type.Array(oneOf('middle-out'))),
   usage: maybe(Type.Object({ include: maybe(Type.Boolean()) })),
   user: maybe(Type.String({ maxLength: maxIdCharacters })),
-  verbosity: maybe(oneOf('low', 'medium', 'high', 'xhigh', 'max')),
+  verbosity: maybe(openWord(...verbosities)),
 };
 
 /**

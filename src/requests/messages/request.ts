@@ -144,6 +144,7 @@ export function translateBody(body: MessagesBody, format: FormatHeaders, notes?:
   put('text', text, 'output_config');
   notes?.add('text.format', body.output_format ? 'output_format' : 'output_config.format');
   const fields = collectFields(body);
+  if (body.tool_choice && choice === undefined) fields['tool_choice'] = body.tool_choice;
   return {
     translated: written as TranslatedBody, // each field was written in its shape
     native: { format: 'anthropic-messages', fields, tools: nativeTools, ...format, replaces: { reasoning, text } },

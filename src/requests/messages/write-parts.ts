@@ -1,5 +1,6 @@
 import type { MessagePart } from '../../domain/items.ts';
 import { type BlockPlace, NATIVE_FIELD, type NativePart, UNTITLED_DOCUMENT } from '../../domain/native.ts';
+import { knownSources } from './schema/blocks.ts';
 import type { PathNotes } from './path-notes.ts';
 
 /** A block of the body. The schema has checked its kind; unlisted kinds have only a type. */
@@ -29,7 +30,11 @@ type Source = { type: string; media_type?: string; data?: string; url?: string; 
  * @param id differs between the blocks of a list
  */
 export function addBlock(list: PartList, block: AnyBlock, path: string, id: number): void {
-  switch (block.type) {
+  const { source } = block as { source?: { type?: unknown } | string };
+  const isKnown =
+    (block.type !== 'image' && block.type !== 'document') ||
+    (typeof source === 'object' && knownSources[block.type].has(String(source.type)));
+  switch (isKnown ? block.type : undefined) {
     case 'text':
       add(list, writeText(block, list.textType), path);
       return;

@@ -3,7 +3,7 @@ import { NATIVE_FIELD } from '../../domain/native.ts';
 import { clientTools } from './client-tools.ts';
 import type { PathNotes } from './path-notes.ts';
 import type { MessagesBody } from './schema.ts';
-import { familyOf } from './schema/tools.ts';
+import { familyOf, isGatewayType } from './schema/tools.ts';
 
 type Body = Pick<MessagesBody, 'tools' | 'tool_choice' | 'mcp_servers'>;
 type AnyTool = Record<string, unknown> & { type?: string };
@@ -41,10 +41,11 @@ export function translateTools(
     );
     add(writeServer(server, toolset), `mcp_servers[${index}]`);
   }
+  const writtenChoice = choice ? writeChoice(choice, (tools ?? []) as AnyTool[]) : undefined;
   return {
     tools: written.length > 0 ? written : undefined,
-    choice: choice ? writeChoice(choice, (tools ?? []) as AnyTool[]) : undefined,
-    isSerial: choice?.type !== 'none' && choice?.disable_parallel_tool_use === true,
+    choice: writtenChoice,
+    isSerial: choice?.type !== 'none' && writtenChoice !== undefined && choice?.disable_parallel_tool_use === true,
     native,
   };
 }
@@ -97,7 +98,8 @@ function writeTool(tool: AnyTool): WrittenTool {
       return { type: 'function', name: given, description, parameters, [NATIVE_FIELD]: tool };
     }
     case undefined:
-      return tool as WrittenTool; // a tool of the gateway
+      if (isGatewayType(type)) return tool as WrittenTool;
+      return { type: `anthropic:${type}`, [NATIVE_FIELD]: tool };
     default:
       return { type: `anthropic:${type}`, [NATIVE_FIELD]: tool };
   }
@@ -139,14 +141,15 @@ function listEnabled(toolset: AnyTool | undefined): string[] | undefined {
   return Object.entries(configs ?? {}).flatMap(([name, { enabled }]) => (enabled ? [name] : []));
 }
 
-function writeChoice(choice: NonNullable<Body['tool_choice']>, tools: readonly AnyTool[]): ToolChoice {
+function writeChoice(choice: NonNullable<Body['tool_choice']>, tools: readonly AnyTool[]): ToolChoice | undefined {
   switch (choice.type) {
     case 'auto':
     case 'none':
       return choice.type;
     case 'any':
       return 'required';
-    case 'tool': {
+    default: {
+      if (choice.type !== 'tool') return undefined; // only the native wire has it: `request.ts` keeps it
       const named = tools.find((tool) => tool['name'] === choice.name);
       const type = named && writeTool(named).type;
       if (type === 'web_search') return { type: 'web_search_preview' };

@@ -51,14 +51,17 @@ const reserved: ReadonlyMap<string, string> = new Map([
 
 const inputParts = { text, image_url: image, file, input_audio: audio, video_url: video };
 
+/** Unlisted kinds pass, because a provider of the format may know them. */
+const unknownKinds = { other: unknownKind, reserved };
+
 /** Each kind of part. */
 export const partShapes = { ...inputParts, refusal };
 
 /** A part of a message that the model reads. @see docs/reference/chat-completions.md#content-parts */
-export const chatPart = byKind('a content part', 'type', inputParts, { reserved });
+export const chatPart = byKind('a content part', 'type', inputParts, unknownKinds);
 
 /** A part of an assistant message. */
-export const answerPart = byKind('a part of an assistant message', 'type', partShapes, { reserved });
+export const answerPart = byKind('a part of an assistant message', 'type', partShapes, unknownKinds);
 
 /** A generated image of an earlier response. */
 export const generatedImage = Type.Object({

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
-import { anyObject, maybe, oneOf } from '../../../schema/shapes.ts';
+import { anyObject, maybe, oneOf, unknownKind } from '../../../schema/shapes.ts';
 import { hostedTools } from '../../responses/schema/hosted-tools.ts';
-import { addedTool, serverTools } from '../../responses/schema/server-tools.ts';
+import { otherTool, serverTools } from '../../responses/schema/server-tools.ts';
 import { functionName } from '../../responses/schema/tools.ts';
 
 const functionShape = Type.Object({
@@ -42,7 +42,7 @@ const tools = { function: functionTool, custom: customTool, ...hostedTools, ...s
 /** An entry of `tools`. @see docs/reference/chat-completions.md#tools */
 export const chatTool = byKind('a tool', 'type', tools, {
   docs: docsUrl('reference/chat-completions#tools'),
-  ...addedTool,
+  ...otherTool,
 });
 
 /** An entry of the older `functions`. */
@@ -76,7 +76,7 @@ export const chatToolChoice = Type.Union([
         allowed_tools: Type.Object({ mode: oneOf('auto', 'required'), tools: Type.Array(namedTool) }),
       }),
     },
-    { other: Type.Object({ type: Type.String() }), takesOther: (type) => type.startsWith('router:') },
+    { other: unknownKind, takesOther: otherTool.takesOther },
   ),
 ]);
 

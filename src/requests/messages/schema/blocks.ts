@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
-import { anyObject, cacheControl, maybe, oneOf, unknownKind } from '../../../schema/shapes.ts';
+import { anyObject, cacheControl, maybe, openWord, unknownKind } from '../../../schema/shapes.ts';
 
 /** A breakpoint of the prompt cache. Clients send null for none. */
 const mark = { cache_control: maybe(cacheControl) };
@@ -16,18 +16,18 @@ export const textBlock = Type.Object({
   ...mark,
 });
 
-const imageSource = byKind('a source of an image', 'type', {
+const sources = {
   base64: Type.Object({ type: Type.Literal('base64'), media_type: Type.String(), data: Type.String() }),
   url: Type.Object({ type: Type.Literal('url'), url: Type.String() }),
   file: Type.Object({ type: Type.Literal('file'), file_id: Type.String() }),
-});
+};
+
+const imageSource = byKind('a source of an image', 'type', sources, { other: unknownKind });
 
 const imageBlock = Type.Object({ type: Type.Literal('image'), source: imageSource, ...mark });
 
-const documentSource = byKind('a source of a document', 'type', {
-  base64: Type.Object({ type: Type.Literal('base64'), media_type: Type.String(), data: Type.String() }),
-  url: Type.Object({ type: Type.Literal('url'), url: Type.String() }),
-  file: Type.Object({ type: Type.Literal('file'), file_id: Type.String() }),
+const documentSources = {
+  ...sources,
   text: Type.Object({
     type: Type.Literal('text'),
     media_type: Type.Optional(Type.Literal('text/plain')),
@@ -37,10 +37,27 @@ const documentSource = byKind('a source of a document', 'type', {
     type: Type.Literal('content'),
     content: Type.Union([
       Type.String(),
-      Type.Array(byKind('a block of a document', 'type', { text: textBlock, image: imageBlock })),
+      Type.Array(
+        byKind('a block of a document', 'type', {
+          text: textBlock,
+          image: Type.Object({
+            type: Type.Literal('image'),
+            source: byKind('a source of an image', 'type', sources),
+            ...mark,
+          }),
+        }),
+      ),
     ]),
   }),
-});
+};
+
+const documentSource = byKind('a source of a document', 'type', documentSources, { other: unknownKind });
+
+/** The kinds of sources that become parts. A block with another one passes to the native wire. */
+export const knownSources: Readonly<Record<'image' | 'document', ReadonlySet<string>>> = {
+  image: new Set(Object.keys(sources)),
+  document: new Set(Object.keys(documentSources)),
+};
 
 const documentBlock = Type.Object({
   type: Type.Literal('document'),
@@ -151,12 +168,17 @@ export const message = byKind(
 export const blockKinds: readonly string[] = [...new Set([...Object.keys(ownBlocks), ...Object.keys(modelBlocks)])];
 
 /** @see docs/reference/messages.md#reasoning */
-export const thinking = byKind('a thinking setting', 'type', {
-  enabled: Type.Object({
-    type: Type.Literal('enabled'),
-    budget_tokens: Type.Integer({ minimum: 1 }),
-    display: maybe(oneOf('summarized', 'omitted')),
-  }),
-  adaptive: Type.Object({ type: Type.Literal('adaptive'), display: maybe(oneOf('summarized', 'omitted')) }),
-  disabled: Type.Object({ type: Type.Literal('disabled') }),
-});
+export const thinking = byKind(
+  'a thinking setting',
+  'type',
+  {
+    enabled: Type.Object({
+      type: Type.Literal('enabled'),
+      budget_tokens: Type.Integer({ minimum: 1 }),
+      display: maybe(openWord('summarized', 'omitted')),
+    }),
+    adaptive: Type.Object({ type: Type.Literal('adaptive'), display: maybe(openWord('summarized', 'omitted')) }),
+    disabled: Type.Object({ type: Type.Literal('disabled') }),
+  },
+  { other: unknownKind },
+);

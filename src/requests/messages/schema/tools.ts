@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
-import { anyObject, cacheControl, maybe, oneOf, strings } from '../../../schema/shapes.ts';
+import { anyObject, cacheControl, maybe, openWord, strings, unknownKind } from '../../../schema/shapes.ts';
 import { userLocation } from '../../../tools/web-search/shapes.ts';
 import { hostedTools } from '../../responses/schema/hosted-tools.ts';
-import { addedTool, serverTools } from '../../responses/schema/server-tools.ts';
+import { isServerToolType, otherTool, serverTools } from '../../responses/schema/server-tools.ts';
 
 /** Fields that every tool of the format may have. */
 const common = {
@@ -81,6 +81,9 @@ export const toolFamilies = Object.keys(families) as readonly ToolFamily[];
 
 const dated = /^([a-z_][a-z0-9_]*?)(?:_(\d{8}))?$/;
 
+/** Whether the gateway runs a tool of a type. */
+export const isGatewayType = (type: string): boolean => isServerToolType(type) || type === 'tool_search';
+
 /** Returns the family of a type of the format, such as `web_search` of `web_search_20250305`. */
 export function familyOf(type: string): ToolFamily | undefined {
   const name = dated.exec(type)?.[1];
@@ -90,15 +93,15 @@ export function familyOf(type: string): ToolFamily | undefined {
 /** A tool of a family, by its name without the date. */
 const datedTool = byKind('a tool', 'family', families, { kindWithoutKey: ({ type }) => familyOf(String(type)) });
 
-/** An entry of `tools`: the format's own kinds, and the gateway's. @see docs/reference/messages.md#tools */
+/** An entry of `tools`: the format's own kinds, the gateway's, and those that only a provider knows. @see docs/reference/messages.md#tools */
 export const messagesTool = byKind(
   'a tool',
   'type',
   { custom, mcp_toolset: toolset, ...serverTools, mcp: hostedTools.mcp },
   {
     kindWithoutKey: () => 'custom',
-    other: Type.Union([datedTool, addedTool.other]),
-    takesOther: (type) => familyOf(type) !== undefined || addedTool.takesOther(type),
+    other: Type.Union([datedTool, otherTool.other]),
+    takesOther: otherTool.takesOther,
     docs: docsUrl('reference/messages#tools'),
   },
 );
@@ -106,12 +109,17 @@ export const messagesTool = byKind(
 const serial = { disable_parallel_tool_use: maybe(Type.Boolean()) };
 
 /** @see docs/reference/messages.md#tools */
-export const messagesToolChoice = byKind('a tool choice', 'type', {
-  auto: Type.Object({ type: Type.Literal('auto'), ...serial }),
-  any: Type.Object({ type: Type.Literal('any'), ...serial }),
-  tool: Type.Object({ type: Type.Literal('tool'), name: Type.String({ minLength: 1 }), ...serial }),
-  none: Type.Object({ type: Type.Literal('none') }),
-});
+export const messagesToolChoice = byKind(
+  'a tool choice',
+  'type',
+  {
+    auto: Type.Object({ type: Type.Literal('auto'), ...serial }),
+    any: Type.Object({ type: Type.Literal('any'), ...serial }),
+    tool: Type.Object({ type: Type.Literal('tool'), name: Type.String({ minLength: 1 }), ...serial }),
+    none: Type.Object({ type: Type.Literal('none') }),
+  },
+  { other: unknownKind },
+);
 
 /** @see docs/reference/messages.md#mcp-servers */
 export const mcpServer = Type.Object({
@@ -123,4 +131,4 @@ export const mcpServer = Type.Object({
 });
 
 /** Words that the format and the interface share. */
-export const effort = oneOf('low', 'medium', 'high', 'xhigh', 'max', 'minimal', 'none');
+export const effort = openWord('low', 'medium', 'high', 'xhigh', 'max', 'minimal', 'none');
