@@ -22,7 +22,7 @@ export function nameAttachedFile({ id, filename }: Pick<FileRecord, 'id' | 'file
 }
 
 /**
- * Copies files of the workspace to the home folder, unless they are there, and saves them.
+ * Copies files of the workspace to the home folder, unless they are there.
  *
  * @throws {ToolError} if a file does not exist
  */
@@ -49,5 +49,4 @@ export async function attachFiles(
     }
   };
   await sandbox.write(copies());
-  await home.save();
 }

@@ -149,6 +149,7 @@ describe('containers', () => {
       stderr: '',
       outcome: { type: 'exit', exit_code: 0 },
       files: [cite('c', 'ä 📦.md'), cite('c', 'out/a.txt')],
+      notes: [],
     });
     expect(await list('c')).toEqual({ 'out/a.txt': 3, [Buffer.from('ä 📦.md').toString('latin1')]: 3 });
 
@@ -577,11 +578,16 @@ describe('containers', () => {
     const { open, logged } = openProcess();
     const container = await open('c');
     failing[part] = true;
-    await expect(run(container, { write: { a: '1' } })).rejects.toThrow('its changes are not saved yet');
-    expect(logged.map(({ message }) => message)).toEqual(['container save failed']);
+    const unsaved = await run(container, { write: { a: '1' }, stdout: 'done' });
+    expect(unsaved).toMatchObject({ stdout: 'done', files: [] });
+    expect(unsaved.notes).toEqual([expect.stringContaining('The changes are not saved yet.')]);
+    await expect(container.write('c', Buffer.from('3'))).rejects.toThrow('The changes are not saved yet.');
+    expect(logged.map(({ message }) => message)).toEqual(['container save failed', 'container save failed']);
     failing[part] = false;
-    expect((await run(container, { write: { b: '2' } })).files.map(({ filename }) => filename)).toEqual(['b', 'a']);
-    expect(await list('c')).toEqual({ a: 1, b: 1 });
+    const next = await run(container, { write: { b: '2' } });
+    expect(next.files.map(({ filename }) => filename).sort()).toEqual(['a', 'b', 'c']);
+    expect(next.notes).toEqual([]);
+    expect(await list('c')).toEqual({ a: 1, b: 1, c: 1 });
   });
 
   it('say which limit the files of all tools together exceed', async () => {
@@ -589,10 +595,14 @@ describe('containers', () => {
     const { open } = openProcess({ limits: { ...settings.limits, diskBytes: 10, diskEntries: 3 } });
     const [bash, shell] = [await open('c'), await open('c', { compute: 'shell' })];
     await run(bash, { write: { a: '12345678' } });
-    await expect(run(shell, { write: { b: '123' } })).rejects.toThrow('10 bytes (tools.sandbox.disk)');
+    const { stdout, notes } = await run(shell, { write: { b: '123' }, stdout: 'done' });
+    expect(stdout).toBe('done');
+    expect(notes).toEqual([expect.stringContaining('10 bytes (tools.sandbox.disk), so not all changes are saved')]);
+    expect((await run(shell, { print: 'a' })).stdout).toBe('12345678');
+    await expect(shell.write('c', Buffer.from('1234'))).rejects.toThrow('10 bytes (tools.sandbox.disk)');
     await run(shell, { remove: ['a'], write: { b: '12', c: '', d: '' } });
     expect(await list('c')).toEqual({ b: 2, c: 0, d: 0 });
-    await expect(run(shell, { write: { e: '' } })).rejects.toThrow('more than 3 files');
+    expect((await run(shell, { write: { e: '' } })).notes).toEqual([expect.stringContaining('more than 3 files')]);
   });
 
   it.each([
@@ -601,11 +611,14 @@ describe('containers', () => {
   ])('save everything but a path that is too long, and say so: %#', async (path) => {
     const { openProcess, list } = await openHost();
     const container = await openProcess().open('c');
-    const message = 'is longer than 2000 bytes or 200 levels and is not saved';
-    await expect(run(container, { write: { [path]: '1', a: '2' } })).rejects.toThrow(message);
+    const message = `The path "${path.slice(0, 300)}"… is longer than 2000 bytes or 200 levels and is not saved.`;
+    const first = await run(container, { write: { [path]: '1', a: '2' }, stdout: 'done' });
+    expect(first).toMatchObject({ stdout: 'done', notes: [expect.stringContaining(message)], files: [cite('c', 'a')] });
     expect(await list('c')).toEqual({ a: 1 });
-    await run(container, { remove: [path.split('/')[0]!] });
-    await run(container, { write: { b: '3' } });
+    expect(await run(container, { print: 'a' })).toMatchObject({ stdout: '2', notes: first.notes, files: [] });
+    await container.write('b', Buffer.from('3'));
+    await expect(container.write(path, Buffer.from('3'))).rejects.toThrow(message);
+    expect(await run(container, { remove: [path.split('/')[0]!] })).toMatchObject({ notes: [] });
     expect(await list('c')).toEqual({ a: 1, b: 1 });
   });
 

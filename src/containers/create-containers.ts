@@ -8,7 +8,7 @@ import {
   writeContainerFileId,
 } from '../management/containers/container-file-id.ts';
 import { placeContainer } from '../management/containers/container-place.ts';
-import type { SandboxEntry } from '../platform/sandbox/sandbox.ts';
+import type { Sandbox, SandboxEntry } from '../platform/sandbox/sandbox.ts';
 import { callStore } from '../platform/storage/call-store.ts';
 import type { ByteText } from '../platform/storage/ports/containers.ts';
 import type {
@@ -22,6 +22,7 @@ import type {
 import { ToolError } from '../tools/server-tool.ts';
 import { attachFiles } from './attach-files.ts';
 import type { ContainersParts } from './container-parts.ts';
+import { type HomeSync, isTooLong, PathTooLongError } from './home-sync.ts';
 import { createOutputReader, MAX_CHARACTER_BYTES, readOutput } from './output-text.ts';
 import { describeConflict, Sandboxes, writePolicy } from './sandboxes.ts';
 import { takeBytes } from './take-bytes.ts';
@@ -81,26 +82,26 @@ export function createContainers(parts: ContainersParts): RunningContainers {
           warm.useHome(async (_, sandbox) => {
             const content = await sandbox.read(Buffer.from(checkPath(path)));
             return content && buffer(takeBytes(content, maxBytes));
-          }, request.signal),
+          }, request),
         ),
       write: (path, content) =>
-        use(request.signal, (warm) =>
-          warm.useHome(async (home, sandbox) => {
-            const entry = {
-              path: Buffer.from(checkPath(path)),
-              kind: 'file',
-              mode: 0o644,
-              modifiedAtMs: now(),
-            } as const;
+        use(request.signal, (warm) => {
+          const entry = {
+            path: Buffer.from(checkPath(path)),
+            kind: 'file',
+            mode: 0o644,
+            modifiedAtMs: now(),
+          } as const;
+          const write = async (_: HomeSync, sandbox: Sandbox): Promise<ContainerFileCitation> => {
             await sandbox.write(
               (async function* () {
                 yield { ...entry, content: one(content) };
               })(),
             );
-            await home.save();
             return cite(id, encodePath(path));
-          }, request.signal),
-        ),
+          };
+          return warm.useHome(write, { ...request, saves: true });
+        }),
     };
   }
 
@@ -141,10 +142,9 @@ export function createContainers(parts: ContainersParts): RunningContainers {
       if (fileIds.length > 0) {
         if (!mayReadFiles(caller))
           throw new ToolError('Interns cannot use the files of the workspace here (interns.tools).');
-        await warm.useHome(
-          (home, sandbox) => attachFiles(files, caller.workspaceId, fileIds, home, sandbox, now),
-          signal,
-        );
+        const attach = (home: HomeSync, sandbox: Sandbox) =>
+          attachFiles(files, caller.workspaceId, fileIds, home, sandbox, now);
+        await warm.useHome(attach, { signal, saves: true });
       }
       return bind(caller, request);
     },
@@ -163,7 +163,7 @@ const toSandbox = ({ onOutput, maxOutputLength, ...command }: ContainerCommand) 
 function readResult(
   id: string,
   { maxOutputLength }: ContainerCommand,
-  { result, changed }: Awaited<ReturnType<WarmSandbox['run']>>,
+  { result, changed, notes }: Awaited<ReturnType<WarmSandbox['run']>>,
 ): ContainerCommandResult {
   const { stdout, stderr, droppedBytes, outcome } = result;
   return {
@@ -175,6 +175,7 @@ function readResult(
       .filter(isVisiblePath)
       .slice(0, MAX_CITATIONS)
       .map((path) => cite(id, path)),
+    notes,
   };
 }
 
@@ -191,7 +192,11 @@ const cite = (containerId: string, path: ByteText): ContainerFileCitation => ({
 
 /** @throws {ToolError} if no file of the home folder can have this path */
 function checkPath(path: string): string {
-  if (path.isWellFormed() && isVisiblePath(encodePath(path))) return path;
+  const bytes = encodePath(path);
+  if (path.isWellFormed() && isVisiblePath(bytes)) {
+    if (isTooLong(bytes)) throw new ToolError(new PathTooLongError(bytes).message);
+    return path;
+  }
   throw new ToolError(
     `${JSON.stringify(path.slice(0, 200))} is not a path below the home folder. Write it without a leading / and without "..".`,
   );

@@ -45,12 +45,23 @@ export class SaveRefusedError extends Error {
 export class PathTooLongError extends Error {
   override readonly name = 'PathTooLongError';
   constructor(path: ByteText) {
-    const shown = JSON.stringify(Buffer.from(path.slice(0, 100), 'latin1').toString());
+    const shown = JSON.stringify(Buffer.from(path.slice(0, SHOWN_PATH_BYTES), 'latin1').toString());
     super(
-      `The path ${shown}… is longer than ${MAX_SAVED_PATH_BYTES} bytes or ${MAX_PATH_LEVELS} levels and is not saved. The command ran, and everything else is saved. Rename the file or delete it.`,
+      `The path ${shown}… is longer than ${MAX_SAVED_PATH_BYTES} bytes or ${MAX_PATH_LEVELS} levels and is not saved. Everything else is saved. Rename the file or delete it.`,
     );
   }
 }
+
+/** The outcome of a save. */
+export interface HomeSave {
+  /** The changed files, the most recently changed first. */
+  changed: SandboxEntry[];
+  /** Names one of the paths that are too long to be saved. Absent: everything is saved. */
+  tooLong?: PathTooLongError;
+}
+
+/** Bytes of a path that a message shows. */
+const SHOWN_PATH_BYTES = 300;
 
 /** The saved state of an entry. */
 interface Known {
@@ -113,8 +124,8 @@ export class HomeSync {
     return this.inTurn(() => this.pullNow());
   }
 
-  /** Saves what has changed in the home folder. @returns the changed files, the most recently changed first */
-  save(): Promise<SandboxEntry[]> {
+  /** Saves what has changed in the home folder. */
+  save(): Promise<HomeSave> {
     return this.inTurn(() => this.saveNow());
   }
 
@@ -194,7 +205,7 @@ export class HomeSync {
     }
   }
 
-  private async saveNow(): Promise<SandboxEntry[]> {
+  private async saveNow(): Promise<HomeSave> {
     const { changed, deleted, tooLong } = await this.compare();
     const released = new Set<string>();
     // Deletions come last, so that a renamed file is never lost: choice 501. They make room for what is saved before.
@@ -227,8 +238,8 @@ export class HomeSync {
       await nextTurn();
     }
     await this.removeReleased([...released]);
-    if (tooLong !== undefined) throw new PathTooLongError(tooLong);
-    return changed.filter(({ kind }) => kind === 'file').sort((a, b) => b.modifiedAtMs - a.modifiedAtMs);
+    const files = changed.filter(({ kind }) => kind === 'file').sort((a, b) => b.modifiedAtMs - a.modifiedAtMs);
+    return { changed: files, ...(tooLong !== undefined && { tooLong: new PathTooLongError(tooLong) }) };
   }
 
   /** Compares the home folder with the saved files. */
@@ -360,8 +371,8 @@ interface Batch {
   packedBytes: number;
 }
 
-/** choice 509 */
-const isTooLong = (path: ByteText): boolean =>
+/** Whether a path is too long to be saved: choice 509. */
+export const isTooLong = (path: ByteText): boolean =>
   path.length > MAX_SAVED_PATH_BYTES || (path.length > 2 * MAX_PATH_LEVELS && path.split('/').length > MAX_PATH_LEVELS);
 
 const describe = (entry: SandboxEntry): Omit<ContainerEntry, 'content'> => ({

@@ -1,5 +1,5 @@
 import { GatewayError } from '../domain/errors.ts';
-import type { ContainerRecord, StopRequest } from '../platform/storage/ports/containers.ts';
+import type { ContainerRecord, SaveRefusal, StopRequest } from '../platform/storage/ports/containers.ts';
 import {
   type CommandResult,
   type Sandbox,
@@ -10,7 +10,7 @@ import {
 import { withTimeout } from '../platform/with-timeout.ts';
 import { ToolError } from '../tools/server-tool.ts';
 import type { ContainersParts } from './container-parts.ts';
-import { type HomeSync, PathTooLongError, SaveRefusedError } from './home-sync.ts';
+import { type HomeSync, SaveRefusedError } from './home-sync.ts';
 import type { LeaseKeeper } from './leases.ts';
 
 export interface WarmParts extends Pick<ContainersParts, 'settings' | 'log' | 'counts'> {
@@ -28,6 +28,15 @@ export interface WarmParts extends Pick<ContainersParts, 'settings' | 'log' | 'c
   closeEgress: (() => Promise<void>) | undefined;
   /** Called when it can no longer be used. */
   onEnding: (warm: WarmSandbox) => void;
+}
+
+/** What is left of a save for the caller. */
+interface SaveOutcome {
+  changed: SandboxEntry[];
+  /** Why changes are not saved yet. The next save tries again. */
+  unsaved?: string;
+  /** Names a path that is never saved. */
+  tooLong?: string;
 }
 
 /** Time for the last save of a sandbox that is stopped at once. */
@@ -68,8 +77,12 @@ export class WarmSandbox {
     return this.stopping ?? Promise.resolve();
   }
 
-  /** Runs a command after it has pulled what other sandboxes saved, and saves afterwards. */
-  async run(command: SandboxCommand): Promise<{ result: CommandResult; changed: SandboxEntry[] }> {
+  /**
+   * Runs a command after it has pulled what other sandboxes saved, and saves afterwards.
+   *
+   * @returns `notes` for the model: what is not saved
+   */
+  async run(command: SandboxCommand): Promise<{ result: CommandResult; changed: SandboxEntry[]; notes: string[] }> {
     const release = this.use();
     try {
       const signal = AbortSignal.any([command.signal, this.commands.signal]);
@@ -84,7 +97,8 @@ export class WarmSandbox {
         void this.save().then(end, end);
         throw error;
       }
-      return { result, changed: await this.save() };
+      const { changed, unsaved, tooLong } = await this.save();
+      return { result, changed, notes: [unsaved, tooLong].filter((note) => note !== undefined) };
     } catch (error) {
       throw this.explain(error, command.signal);
     } finally {
@@ -92,16 +106,23 @@ export class WarmSandbox {
     }
   }
 
-  /** Uses the home folder without a command. */
+  /**
+   * Uses the home folder without a command.
+   *
+   * @param saves whether changes are saved. @throws {ToolError} if they are not
+   */
   async useHome<Result>(
     work: (home: HomeSync, sandbox: Sandbox) => Promise<Result>,
-    signal: AbortSignal,
+    { signal, saves = false }: { signal: AbortSignal; saves?: boolean },
   ): Promise<Result> {
     const release = this.use();
     try {
       await this.parts.home.pull();
       signal.throwIfAborted();
-      return await work(this.parts.home, this.parts.sandbox);
+      const result = await work(this.parts.home, this.parts.sandbox);
+      const { unsaved } = saves ? await this.save() : {};
+      if (unsaved !== undefined) throw new ToolError(unsaved);
+      return result;
     } catch (error) {
       throw this.explain(error, signal);
     } finally {
@@ -169,16 +190,20 @@ export class WarmSandbox {
     this.idleTimer = setTimeout(() => void this.stop('idle'), this.parts.settings().idleMs).unref();
   }
 
-  private async save(): Promise<SandboxEntry[]> {
+  /** @throws the reason of its end, or a `ToolError` if the container is lost: the changes can never be saved */
+  private async save(): Promise<SaveOutcome> {
     try {
-      return await this.parts.home.save();
+      const { changed, tooLong } = await this.parts.home.save();
+      return { changed, ...(tooLong && { tooLong: tooLong.message }) };
     } catch (error) {
       if (this.parts.sandbox.ended.aborted) throw this.parts.sandbox.ended.reason;
       this.reportSave(error);
-      if (error instanceof SaveRefusedError && (error.refusal === 'lease' || error.refusal === 'gone')) {
+      const refusal = error instanceof SaveRefusedError ? error.refusal : undefined;
+      if (refusal === 'lease' || refusal === 'gone') {
         void this.stop('lost');
+        throw new ToolError(losses[refusal], { cause: error });
       }
-      throw new ToolError(this.describeSaveFailure(error), { cause: error });
+      return { changed: [], unsaved: this.describeSaveFailure(error, refusal) };
     }
   }
 
@@ -188,24 +213,16 @@ export class WarmSandbox {
     log('container save failed', { container: container.id, workspace_id: container.workspaceId, err: error });
   }
 
-  private describeSaveFailure(error: unknown): string {
-    if (error instanceof PathTooLongError) return error.message;
+  private describeSaveFailure(error: unknown, refusal: SaveRefusal | undefined): string {
     const { diskBytes, diskEntries } = this.parts.settings().limits;
-    const refusal = error instanceof SaveRefusedError ? error.refusal : undefined;
-    switch (refusal) {
-      case 'bytes':
-        return `The files of the container would exceed ${diskBytes} bytes (tools.sandbox.disk). The command ran, but not all of its changes are saved. Delete files, then run another command.`;
-      case 'entries':
-        return `The container would have more than ${diskEntries} files, folders and links (tools.sandbox.files). The command ran, but not all of its changes are saved. Delete files, then run another command.`;
-      case 'lease':
-        return 'Another process of the gateway runs this container now. The command ran, but its changes are not saved. Run it again.';
-      case 'gone':
-        return 'The container was removed while the command ran. Its changes are not saved.';
-      default: {
-        const reason = error instanceof GatewayError || error instanceof SandboxError ? ` ${error.message}` : '';
-        return `The command ran, but its changes are not saved yet.${reason} They are in the running container, and the next command saves them.`;
-      }
+    if (refusal === 'bytes') {
+      return `The files of the container would exceed ${diskBytes} bytes (tools.sandbox.disk), so not all changes are saved. Delete files, then run another command.`;
     }
+    if (refusal === 'entries') {
+      return `The container would have more than ${diskEntries} files, folders and links (tools.sandbox.files), so not all changes are saved. Delete files, then run another command.`;
+    }
+    const reason = error instanceof GatewayError || error instanceof SandboxError ? ` ${error.message}` : '';
+    return `The changes are not saved yet.${reason} They are in the running container, and the next command saves them.`;
   }
 
   /** Returns the error that the tool gets. Reasons of the call's own signal stay the same. */
@@ -218,6 +235,12 @@ export class WarmSandbox {
     return error;
   }
 }
+
+const losses = {
+  lease:
+    'Another process of the gateway runs this container now. The command ran, but its changes are not saved. Run it again.',
+  gone: 'The container was removed while the command ran. Its changes are not saved.',
+} as const;
 
 const endings = {
   now: 'The container was stopped.',

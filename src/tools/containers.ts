@@ -40,6 +40,8 @@ export interface ContainerCommandResult {
   readonly outcome: { readonly type: 'exit'; readonly exit_code: number } | { readonly type: 'timeout' };
   /** Changed files, the most recently changed first, at most 10. */
   readonly files: readonly ContainerFileCitation[];
+  /** What the model must know about the container, such as what is not saved. */
+  readonly notes: readonly string[];
 }
 
 export interface ContainerFileCitation {
@@ -61,7 +63,10 @@ export interface OpenContainer {
   readonly id: string;
   /** The driver that runs its commands. */
   readonly kind: ContainerKind;
-  /** Runs a command, then saves changed files. They are saved even if the call is cancelled meanwhile. */
+  /**
+   * Runs a command, then saves changed files. They are saved even if the call is cancelled meanwhile. If they cannot be
+   * saved, the output of the command is returned with a note.
+   */
   run(command: ContainerCommand): Promise<ContainerCommandResult>;
   /** Reads a file as it is in the running container. @returns undefined if there is no such file */
   read(path: string, maxBytes: number): Promise<Buffer | undefined>;

@@ -78,7 +78,8 @@ const openFake = (fake: FakeContainers, id: string): OpenContainer => ({
     fake.commands.push({ ...command, containerId: id });
     const stdout = `${command.command}\n`;
     const done = await fake.run?.(command, id);
-    return { stdout: done ? '' : stdout, stderr: '', outcome: { type: 'exit', exit_code: 0 }, files: [], ...done };
+    const outcome = { type: 'exit', exit_code: 0 } as const;
+    return { stdout: done ? '' : stdout, stderr: '', outcome, files: [], notes: [], ...done };
   },
   read: async (path) => fake.files.get(`${id}/${path}`),
   async write(path, content) {

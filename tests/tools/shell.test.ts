@@ -183,6 +183,21 @@ describe.each(wireNames)('router:shell on %s', (wire) => {
       ]);
     });
 
+    it('returns the output of commands whose changes are not saved, with a note', async () => {
+      containers.run = async ({ command }) => ({
+        stdout: `${command}\n`,
+        notes: ['The path "deep/…" is not saved.', ...(command === 'b' ? ['The disk is full.'] : [])],
+      });
+      const served = await respond({}, running('a', 'b'), answering);
+      const output = [
+        { stdout: 'a\n', stderr: '[The path "deep/…" is not saved.]\n' },
+        { stdout: 'b\n', stderr: '[The disk is full.]\n' },
+      ];
+      expect(shownItems(served)[0]).toMatchObject({ status: 'completed', output });
+      expect(shownItems(served)[0]).not.toHaveProperty('error');
+      expect(listSent().at(-1)!.results).toMatchObject([{ value: { output } }]);
+    });
+
     it('fails the item if the container cannot be used, and the response goes on', async () => {
       containers.failure = tooMany;
       const served = await respond({ session_id: 's1' }, running('a'), answering);

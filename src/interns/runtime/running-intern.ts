@@ -131,7 +131,8 @@ export class RunningIntern {
       await writeFile(sandbox, LOG_PATH, Buffer.from(this.logs.text), this.parts.now()).catch((error: unknown) =>
         this.logs.note(`the log was not saved: ${String(error)}`),
       );
-      await home.save();
+      const { tooLong } = await home.save();
+      if (tooLong) throw tooLong;
     } catch (error) {
       this.parts.log('intern save failed', { intern: this.intern.id, err: error });
       throw error;

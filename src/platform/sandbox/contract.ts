@@ -461,6 +461,19 @@ export function testSandboxes(
         await sandbox.stop();
       });
 
+      it.runIf(isReal)('is listed however long and deep its paths are, with the beginnings of long ones', async () => {
+        const sandbox = await start();
+        const long = 'x'.repeat(250);
+        const longest = `${long}/`.repeat(14);
+        await runShell(sandbox, `mkdir -p ${longest} ${'d/'.repeat(300)}; touch ${longest}{1..20}; echo 1 >kept`);
+        const paths = [...(await listHome(sandbox)).keys()];
+        expect(paths).toContain('kept');
+        expect(Math.max(...paths.map((path) => path.length))).toBe(2048);
+        expect(paths.filter((path) => path.length === 2048)[0]).toBe(longest.slice(0, 2048));
+        expect(Math.max(...paths.map((path) => path.split('/').length))).toBe(201);
+        await sandbox.stop();
+      });
+
       it.runIf(isReal)('is readable whatever modes commands set', async () => {
         const sandbox = await start();
         await runShell(sandbox, 'mkdir -p a/b; echo deep >a/b/f; echo top >t; chmod 0 a/b/f a/b a t');

@@ -133,7 +133,10 @@ export interface Sandbox {
    * @throws {SandboxError} `unavailable` from a driver that has no such processes
    */
   start(program: SandboxProgram): Promise<SandboxProcess>;
-  /** Lists the home folder in batches, in any order, folders before their content. Follows no link. Paths can be too long to be read. */
+  /**
+   * Lists the home folder in batches, in any order, folders before their content. Follows no link. Paths can be too long to
+   * be read, and are cut after 2,048 bytes. What is more than 201 levels deep is not listed.
+   */
   listFiles(): AsyncIterable<SandboxEntry[]>;
   /** Reads a regular file; never through a link. @returns undefined if there is no such file */
   read(path: Buffer): Promise<Readable | undefined>;

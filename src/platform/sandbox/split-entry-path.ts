@@ -1,7 +1,11 @@
 /** Longest path of an entry. The kernel accepts no longer path in one call. */
 export const MAX_PATH_BYTES = 4096;
+/** Longer paths are cut in a list. Nothing saves them, and 200,000 of them would be gigabytes. */
+export const MAX_LISTED_PATH_BYTES = 2048;
 /** Segments of the deepest path that is saved. */
 export const MAX_PATH_LEVELS = 200;
+/** Levels of a list: one more, so that its reader learns of deeper paths. */
+export const MAX_LISTED_LEVELS = MAX_PATH_LEVELS + 1;
 const SLASH = 0x2f;
 
 /** @returns the segments of the path of an entry @throws {RangeError} if it is not a path below a folder */

@@ -63,6 +63,7 @@ export async function runCommands(
   const files = new Map<string, ContainerFileCitation>();
   const startedAt = performance.now();
   let left = MAX_OUTPUT_BYTES;
+  const noted = new Set<string>();
   for (const [index, command] of commands.entries()) {
     const leftMs = isTotal ? Math.ceil(timeoutMs - (performance.now() - startedAt)) : timeoutMs;
     if (leftMs < MIN_TIMEOUT_MS && index > 0) break;
@@ -78,7 +79,9 @@ export async function runCommands(
     const stdout = boundText(result.stdout, left);
     const stderr = boundText(result.stderr, left - stdout.bytes);
     left -= stdout.bytes + stderr.bytes;
-    output.push({ stdout: stdout.text, stderr: stderr.text, outcome: result.outcome });
+    const notes = result.notes.filter((note) => !noted.has(note));
+    for (const note of notes) noted.add(note);
+    output.push({ stdout: stdout.text, stderr: addNotes(stderr.text, notes), outcome: result.outcome });
     for (const file of result.files.toReversed()) {
       files.delete(file.file_id); // it moves to the end
       files.set(file.file_id, file);
@@ -87,6 +90,10 @@ export async function runCommands(
   }
   return { output, files: [...files.values()].toReversed().slice(0, MAX_FILES) };
 }
+
+/** Adds a line for each note. */
+const addNotes = (text: string, notes: readonly string[]): string =>
+  notes.reduce((all, note) => `${all}${all === '' || all.endsWith('\n') ? '' : '\n'}[${note}]\n`, text);
 
 /** Shortens a text that is longer than the room that is left, as JSON. */
 function boundText(text: string, room: number): { text: string; bytes: number } {

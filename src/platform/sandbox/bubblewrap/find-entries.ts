@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { SandboxEntry } from '../sandbox.ts';
-import { MAX_PATH_BYTES, MAX_PATH_LEVELS } from '../split-entry-path.ts';
+import { MAX_LISTED_LEVELS, MAX_LISTED_PATH_BYTES, MAX_PATH_BYTES } from '../split-entry-path.ts';
 
 /**
  * Runs `find` in a folder. It walks relative to open folders and follows no link, so that processes that change the tree
@@ -46,7 +46,7 @@ const MAX_UNREADABLE = 1000;
 export async function measureTree(folder: string, stopAt: TreeSize): Promise<TreeSize & { unreadable: Buffer[] }> {
   const size = { bytes: 0, entries: 0, unreadable: [] as Buffer[] };
   let rest = '';
-  const expression = ['-xdev', '-printf', '%b %s\\0', '-type', 'd', '!', '-perm', '-500', '-printf', ' %P\\0'];
+  const expression = ['-xdev', '-printf', '%b %s\\0', '-type', 'd', '!', '-perm', '-500', '-printf', ` %.${MAX_LISTED_PATH_BYTES}P\\0`];
   for await (const piece of runFind(folder, ...expression)) {
     const records = (rest + piece.toString('latin1')).split('\0');
     rest = records.pop() ?? '';
@@ -67,22 +67,17 @@ export async function measureTree(folder: string, stopAt: TreeSize): Promise<Tre
 const fields = 8;
 const kinds: Partial<Record<string, SandboxEntry['kind']>> = { f: 'file', d: 'folder', l: 'link' };
 
-const MAX_LISTED_LEVELS = MAX_PATH_LEVELS + 1;
-
 const listing = [
   ...['-maxdepth', String(MAX_LISTED_LEVELS), '-xdev'],
-  ...['-printf', '%P\\0%y\\0%s\\0%m\\0%T@\\0%i\\0%C@\\0%l\\0'],
+  ...['-printf', `%.${MAX_LISTED_PATH_BYTES}P\\0%y\\0%s\\0%m\\0%T@\\0%i\\0%C@\\0%l\\0`],
 ];
 
-const MAX_NAME_BYTES = 255;
-/** The longest path, the target of a link, and numbers. */
-const MAX_RECORD_BYTES = MAX_LISTED_LEVELS * (MAX_NAME_BYTES + 1) + 2 * MAX_PATH_BYTES;
+/** A path, the target of a link, and numbers. */
+const MAX_RECORD_BYTES = MAX_LISTED_PATH_BYTES + 2 * MAX_PATH_BYTES;
 
 /**
  * Lists a folder, one level deeper than a path that is saved, so that its reader learns of deeper ones. Folders come
  * before their content. Pipes, sockets and others are not listed.
- *
- * @throws {RangeError} if a path is longer than the kernel allows
  */
 export async function* findEntries(folder: string): AsyncGenerator<SandboxEntry[]> {
   let rest: Buffer = Buffer.alloc(0);
@@ -98,7 +93,7 @@ export async function* findEntries(folder: string): AsyncGenerator<SandboxEntry[
       if (entry) batch.push(entry);
     }
     rest = bytes.subarray(start);
-    if (rest.length > MAX_RECORD_BYTES) throw new RangeError('a path is too long');
+    if (rest.length > MAX_RECORD_BYTES) throw new Error('the listing of a folder is malformed');
     if (batch.length > 0) yield batch;
   }
 }

@@ -23,7 +23,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EntryToWrite, SandboxEntry } from '../sandbox.ts';
-import { MAX_PATH_BYTES, MAX_PATH_LEVELS, splitEntryPath } from '../split-entry-path.ts';
+import { MAX_LISTED_PATH_BYTES, MAX_PATH_LEVELS, splitEntryPath } from '../split-entry-path.ts';
 import { callHost } from './call-host.ts';
 import { findEntries, type TreeSize } from './find-entries.ts';
 
@@ -261,9 +261,9 @@ function splitPath(path: Buffer): Buffer[] {
   return segments;
 }
 
-/** Whether a path is short enough for `splitPath`. Longer ones are reported, but not their content. */
+/** Whether a path is whole, and short enough for `splitPath`. Longer ones are reported, but not their content. */
 const canOpen = (path: Buffer): boolean =>
-  path.length <= MAX_PATH_BYTES && path.toString('latin1').split('/').length <= MAX_PATH_LEVELS;
+  path.length < MAX_LISTED_PATH_BYTES && path.toString('latin1').split('/').length <= MAX_PATH_LEVELS;
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 

@@ -1,4 +1,5 @@
 import { SANDBOX_HOME } from '../sandbox.ts';
+import { MAX_LISTED_LEVELS, MAX_LISTED_PATH_BYTES } from '../split-entry-path.ts';
 
 /*
  * The scripts that the gateway runs in a container, with the rights of its commands. Nothing that they print is trusted:
@@ -168,7 +169,7 @@ export function script(texts: TemplateStringsArray, ...values: (Uint8Array | str
 export const reportErrors = (commands: Uint8Array): Buffer =>
   Buffer.concat([Buffer.from('{ '), commands, Buffer.from('\n} 2>&3')]);
 
-const FIELDS = String.raw`%y\0%m\0%s\0%T@\0%C@\0%i\0%P\0%l\0`;
+const FIELDS = String.raw`%y\0%m\0%s\0%T@\0%C@\0%i\0%.${MAX_LISTED_PATH_BYTES}P\0%l\0`;
 /** Messages about entries that commands changed meanwhile. */
 const CHANGED = 'No such file or directory|Not a directory|changed during|Too many levels of symbolic links';
 
@@ -178,7 +179,7 @@ const CHANGED = 'No such file or directory|Not a directory|changed during|Too ma
  */
 export const LIST = `{
   missing=$(
-    find -P . -xdev -mindepth 1 -ignore_readdir_race '(' -type f -o -type d -o -type l ')' \
+    find -P . -xdev -mindepth 1 -maxdepth ${MAX_LISTED_LEVELS} -ignore_readdir_race '(' -type f -o -type d -o -type l ')' \
       -printf '${FIELDS}' -type d ! -perm -500 -exec chmod u+rx {} ';' 2>&1 >&5 | grep -cvE '${CHANGED}'
     ((PIPESTATUS[0] <= 1)) || echo killed
   )
