@@ -1,7 +1,13 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { type Charge, costOfCharges } from '../../domain/charge.ts';
 import { errorKinds } from '../../domain/errors.ts';
-import { type EntryOrigin, type InFlightEntry, isSplit, type LedgerEntry, type LedgerLine } from '../../domain/ledger-entry.ts';
+import {
+  type EntryOrigin,
+  type InFlightEntry,
+  isSplit,
+  type LedgerEntry,
+  type LedgerLine,
+} from '../../domain/ledger-entry.ts';
 import type { Cost, Usage } from '../../domain/usage.ts';
 import { addCost, totalOf } from '../../metering/cost.ts';
 import { sumLines } from '../../metering/sum-lines.ts';

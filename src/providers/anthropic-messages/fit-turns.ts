@@ -1,5 +1,5 @@
 import type { Rules } from '../rules/facets.ts';
-import type { MessagesBody } from './fit.ts';
+import type { WireBody } from './fit.ts';
 import type { MessagesDraft } from './parts.ts';
 import type { Block, Turn } from './wire.ts';
 
@@ -13,7 +13,7 @@ const NO_RESULT = 'The call was interrupted and has no result.';
 const isBlank = (block: Block): boolean => block.type === 'text' && block.text.trim() === '';
 
 /** Fits the turns of a body to the order and the contents that a server accepts. */
-export function fitTurns(draft: MessagesDraft, body: MessagesBody, rules: NonNullable<Rules['turns']>): void {
+export function fitTurns(draft: MessagesDraft, body: WireBody, rules: NonNullable<Rules['turns']>): void {
   const adapt = (what: string): void => void draft.adapted.add(what);
   if (rules.blank === false) dropBlank(body, adapt);
   if (rules.results) fitResults(body, adapt);
@@ -36,7 +36,7 @@ export function fitTurns(draft: MessagesDraft, body: MessagesBody, rules: NonNul
 }
 
 /** Drops blank texts, and turns that then have nothing. Turns that become neighbors are joined. */
-function dropBlank(body: MessagesBody, adapt: (what: string) => void): void {
+function dropBlank(body: WireBody, adapt: (what: string) => void): void {
   if (Array.isArray(body.system) && body.system.some(isBlank)) {
     const kept = body.system.filter((block) => !isBlank(block));
     if (kept.length > 0) body.system = kept;
@@ -67,7 +67,7 @@ function fitBlank(block: Block, adapt: (what: string) => void): Block[] {
 }
 
 /** Gives every call a result in the next turn. A result without a call becomes text of the user. */
-function fitResults(body: MessagesBody, adapt: (what: string) => void): void {
+function fitResults(body: WireBody, adapt: (what: string) => void): void {
   let waiting: string[] = [];
   const turns: Turn[] = [];
   const answer = (ids: readonly string[]): Block[] =>

@@ -12,7 +12,7 @@ import { asBlocks, fitTurns } from './fit-turns.ts';
 import type { Block, CacheMark, Turn } from './wire.ts';
 
 /** A body of `/messages` before and after it is fitted. */
-export type MessagesBody = Record<string, unknown> & {
+export type WireBody = Record<string, unknown> & {
   system?: Block[] | string;
   messages: Turn[];
   tools?: MessagesTool[];
@@ -35,7 +35,7 @@ interface MessagesTool {
  * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
  * @see docs/reference/provider-rules.md
  */
-export function fitBody(draft: MessagesDraft, body: MessagesBody, box: ToolBox): void {
+export function fitBody(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
   const { dialect } = draft;
   if (dialect.turns) fitTurns(draft, body, dialect.turns);
   if (dialect.ids) fitIds(draft, body);
@@ -53,7 +53,7 @@ export function fitBody(draft: MessagesDraft, body: MessagesBody, box: ToolBox):
 /** Names in the request of the client, for fields that have another name in this format. */
 const names: Readonly<Record<string, string>> = { max_tokens: 'max_output_tokens', stop_sequences: 'stop' };
 
-function situationOf({ target }: MessagesDraft, body: MessagesBody): Situation {
+function situationOf({ target }: MessagesDraft, body: WireBody): Situation {
   const { type } = (body.thinking ?? {}) as { type?: string };
   const output = (body.output_config ?? {}) as { effort?: ReasoningEffort; format?: unknown };
   return {
@@ -67,7 +67,7 @@ function situationOf({ target }: MessagesDraft, body: MessagesBody): Situation {
 }
 
 /** Lists the blocks of the system prompt, the turns and the results in them, in the order of the prompt. */
-function* listBlocks(body: MessagesBody): Generator<Block> {
+function* listBlocks(body: WireBody): Generator<Block> {
   if (Array.isArray(body.system)) yield* body.system;
   for (const { content } of body.messages) {
     if (!Array.isArray(content)) continue;
@@ -79,7 +79,7 @@ function* listBlocks(body: MessagesBody): Generator<Block> {
 }
 
 /** Replaces blocks. Those of the client are shared by all attempts, so they are never changed in place. */
-function mapBlocks(body: MessagesBody, change: (block: Block) => Block): void {
+function mapBlocks(body: WireBody, change: (block: Block) => Block): void {
   const mapAll = (blocks: Block[]): Block[] => {
     const mapped = blocks.map((block) => {
       const changed = change(block);
@@ -101,7 +101,7 @@ function mapBlocks(body: MessagesBody, change: (block: Block) => Block): void {
  * Gives every call an id that the server accepts. With `unique`, a later call with a known id gets another one, and so
  * does its result: both get the number of the repetition.
  */
-function fitIds(draft: MessagesDraft, body: MessagesBody): void {
+function fitIds(draft: MessagesDraft, body: WireBody): void {
   const rule = draft.dialect.ids!;
   const toFitted = createIdFitter(rule);
   const calls = new Map<string, number>();
@@ -129,7 +129,7 @@ function fitIds(draft: MessagesDraft, body: MessagesBody): void {
   }
 }
 
-function fitTools(draft: MessagesDraft, body: MessagesBody, box: ToolBox): void {
+function fitTools(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
   const { tools: rules = {}, schemas } = draft.dialect;
   const { endpoint } = draft.target;
   if (body.tools && rules.max !== undefined && body.tools.length > rules.max) {
@@ -186,7 +186,7 @@ function fitTools(draft: MessagesDraft, body: MessagesBody, box: ToolBox): void 
 }
 
 /** Servers that need tools for the calls of the conversation get one for each name, without a description. */
-function addCalledTools(draft: MessagesDraft, body: MessagesBody): void {
+function addCalledTools(draft: MessagesDraft, body: WireBody): void {
   const called = new Set<string>();
   for (const block of listBlocks(body)) if (block.type === 'tool_use') called.add(block.name);
   if (called.size === 0) return;
@@ -196,7 +196,7 @@ function addCalledTools(draft: MessagesDraft, body: MessagesBody): void {
 }
 
 /** Closes the schema of a format and drops keywords that it must not have, or moves the format into the prompt. */
-function fitFormat(draft: MessagesDraft, body: MessagesBody): void {
+function fitFormat(draft: MessagesDraft, body: WireBody): void {
   const output = body.output_config as { format?: { type: string; schema?: Record<string, unknown> } } | undefined;
   const format = output?.format;
   if (!output || !format) return;
@@ -225,7 +225,7 @@ function fitFormat(draft: MessagesDraft, body: MessagesBody): void {
   body.output_config = { ...output, format: { ...format, schema } };
 }
 
-function fitStops(draft: MessagesDraft, body: MessagesBody): void {
+function fitStops(draft: MessagesDraft, body: WireBody): void {
   const { max, blank } = draft.dialect.stops!;
   const stops = body.stop_sequences as string[] | undefined;
   if (!stops) return;
@@ -238,7 +238,7 @@ function fitStops(draft: MessagesDraft, body: MessagesBody): void {
   draft.adapted.add('stop');
 }
 
-function fitOutput(draft: MessagesDraft, body: MessagesBody): void {
+function fitOutput(draft: MessagesDraft, body: WireBody): void {
   const { min = 1, max = Number.POSITIVE_INFINITY } = draft.dialect.output!;
   const asked = body.max_tokens;
   if (typeof asked !== 'number') return;
@@ -267,7 +267,7 @@ const HEAD_LENGTH = 64;
 const isLong = (mark: CacheMark): boolean => mark.ttl === '1h';
 
 /** Bounds the marks of the cache: the last ones stay. A mark of five minutes before one of an hour becomes longer. */
-function fitMarks(draft: MessagesDraft, body: MessagesBody): void {
+function fitMarks(draft: MessagesDraft, body: WireBody): void {
   const { max, longest_first: isOrdered, scope, ttl } = draft.dialect.cache!;
   const marks: CacheMark[] = [];
   for (const { cache_control: mark } of [...(body.tools ?? []), ...listBlocks(body)]) if (mark) marks.push(mark);

@@ -1,10 +1,10 @@
 import { findEffort, type ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropRest, isSet, listChanges, refuse } from '../kit/draft.ts';
+import { dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
 import { effortShare, planEffort } from '../kit/effort.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { readDialect, readTraits } from './dialect.ts';
-import { fitBody, type MessagesBody } from './fit.ts';
+import { fitBody, type WireBody } from './fit.ts';
 import { writeGivenSampling, writeNative } from './native.ts';
 import { type WireConversation, writeMessages } from './messages.ts';
 import type { ModelTraits } from './models.ts';
@@ -75,7 +75,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (native) writeNative(draft, body, request, native, traits);
   if (request.modalities?.includes('image')) throw refuse(draft, 'modalities', 'A wish for images');
   dropRest(draft, request, writtenFields);
-  fitBody(draft, body as MessagesBody, box); // written above
+  fitBody(draft, body as WireBody, box); // written above
 
   const readerContext: ReaderContext = { summarizes: traits.summarizes };
   if (native) readerContext.keepsBlocks = true;
@@ -84,7 +84,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     path: '/messages',
     body,
     dropped: draft.dropped,
-    ...listChanges(draft),
+    ...listAdaptations(draft),
     readerContext,
   };
   const headers: Record<string, string> = {};

@@ -16,7 +16,7 @@ interface Declaration {
 }
 
 /** A body of `generateContent` before and after it is fitted. */
-export type GeminiBody = Record<string, unknown> & {
+export type WireBody = Record<string, unknown> & {
   contents: GeminiContent[];
   systemInstruction?: { parts: Part[] };
   tools?: { functionDeclarations?: Declaration[]; googleSearch?: object }[];
@@ -30,7 +30,7 @@ export type GeminiBody = Record<string, unknown> & {
  * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
  * @see docs/reference/provider-rules.md
  */
-export function fitBody(draft: GeminiDraft, body: GeminiBody, context: ReaderContext): void {
+export function fitBody(draft: GeminiDraft, body: WireBody, context: ReaderContext): void {
   const { dialect } = draft;
   if (dialect.tools || dialect.schemas) fitTools(draft, body, context);
   if (dialect.turns) fitTurns(draft, body);
@@ -57,10 +57,10 @@ const names: Readonly<Record<string, string>> = {
 };
 const nameOf = (field: string): string => names[field] ?? field;
 
-const hasFunctions = ({ tools }: GeminiBody): boolean =>
+const hasFunctions = ({ tools }: WireBody): boolean =>
   tools?.some(({ functionDeclarations: declared }) => (declared?.length ?? 0) > 0) === true;
 
-const situationOf = ({ target }: GeminiDraft, body: GeminiBody, config: Config) => ({
+const situationOf = ({ target }: GeminiDraft, body: WireBody, config: Config) => ({
   tools: hasFunctions(body),
   forced: body.toolConfig?.functionCallingConfig?.mode === 'ANY',
   thinking: config.thinkingConfig !== undefined,
@@ -69,7 +69,7 @@ const situationOf = ({ target }: GeminiDraft, body: GeminiBody, config: Config) 
   effort: undefined,
 });
 
-function fitTools(draft: GeminiDraft, body: GeminiBody, context: ReaderContext): void {
+function fitTools(draft: GeminiDraft, body: WireBody, context: ReaderContext): void {
   const { tools: rules = {}, schemas } = draft.dialect;
   const { endpoint } = draft.target;
   if (rules.supported === false && hasFunctions(body)) {
@@ -120,7 +120,7 @@ const CONTINUE: GeminiContent = { role: 'user', parts: [{ text: 'Continue.' }] }
 /** The result of a call that was interrupted. */
 const NO_RESULT = { error: 'The call was interrupted and has no result.' };
 
-function fitTurns(draft: GeminiDraft, body: GeminiBody): void {
+function fitTurns(draft: GeminiDraft, body: WireBody): void {
   const rules = draft.dialect.turns!;
   if (rules.system === 'user' && body.systemInstruction) {
     const [first, ...rest] = body.contents;
@@ -144,7 +144,7 @@ function fitTurns(draft: GeminiDraft, body: GeminiBody): void {
 }
 
 /** Gives every turn with calls as many results in the next turn. */
-function fitResults(draft: GeminiDraft, body: GeminiBody): void {
+function fitResults(draft: GeminiDraft, body: WireBody): void {
   const contents: GeminiContent[] = [];
   for (let index = 0; index < body.contents.length; index++) {
     const turn = body.contents[index]!;
@@ -175,7 +175,7 @@ function fitResults(draft: GeminiDraft, body: GeminiBody): void {
 }
 
 /** Moves a format into the instructions, for a model that does not combine it with functions. */
-function fitFormat(draft: GeminiDraft, body: GeminiBody, config: Config): void {
+function fitFormat(draft: GeminiDraft, body: WireBody, config: Config): void {
   if (draft.dialect.format!.with_tools !== false || config.responseMimeType === undefined || !hasFunctions(body))
     return;
   const schema = config.responseJsonSchema ?? config.responseSchema;

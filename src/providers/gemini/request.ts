@@ -1,9 +1,9 @@
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropRest, isSet, listChanges, refuse } from '../kit/draft.ts';
+import { dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { writeContents } from './contents.ts';
 import { readDialect } from './dialect.ts';
-import { fitBody, type GeminiBody } from './fit.ts';
+import { fitBody, type WireBody } from './fit.ts';
 import { readTraits } from './models.ts';
 import type { GeminiDraft } from './parts.ts';
 import { writePath } from './path.ts';
@@ -70,9 +70,9 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   writeTier(draft, body, request.service_tier);
   dropInclude(draft, request.include);
   dropRest(draft, request, writtenFields);
-  fitBody(draft, body as GeminiBody, readerContext); // written above
+  fitBody(draft, body as WireBody, readerContext); // written above
 
-  return { path: writePath(target), body, dropped: draft.dropped, ...listChanges(draft), readerContext };
+  return { path: writePath(target), body, dropped: draft.dropped, ...listAdaptations(draft), readerContext };
 }
 
 /** Image settings of the protocol, by their names in the interface. */

@@ -121,7 +121,7 @@ export function dropRest(draft: Draft, request: object, written: ReadonlySet<str
 }
 
 /** Returns the changes that a draft made to fit its request to the server. */
-export function listChanges({ adapted, appliedStops: stops, properties, names }: Draft) {
+export function listAdaptations({ adapted, appliedStops: stops, properties, names }: Draft) {
   const restore = { ...(stops && { stops }), ...(properties && { properties }), ...(names && { names }) };
   return {
     ...(adapted.size > 0 && { adapted: [...adapted] }),

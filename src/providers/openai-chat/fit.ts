@@ -12,7 +12,7 @@ import { fitMessages, fitParts } from './fit-messages.ts';
 import type { ChatMessage, ChatTool } from './wire.ts';
 
 /** A body of `/chat/completions` before and after it is fitted. */
-export type ChatBody = Record<string, unknown> & { messages: ChatMessage[]; tools?: ChatTool[] };
+export type WireBody = Record<string, unknown> & { messages: ChatMessage[]; tools?: ChatTool[] };
 
 /**
  * Fits a body to the rules of its endpoint, in a fixed order: messages, parts, ids, tools, choice, format, reasoning,
@@ -21,7 +21,7 @@ export type ChatBody = Record<string, unknown> & { messages: ChatMessage[]; tool
  * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
  * @see docs/reference/provider-rules.md
  */
-export function fitBody(draft: ChatDraft, body: ChatBody, box: ToolBox): void {
+export function fitBody(draft: ChatDraft, body: WireBody, box: ToolBox): void {
   const { dialect } = draft;
   if (dialect.turns) body.messages = fitMessages(body.messages, dialect.turns, draft);
   if (dialect.parts) {
@@ -53,7 +53,7 @@ const names: Readonly<Record<string, string>> = {
 };
 const nameOf = (field: string): string => names[field] ?? field;
 
-function situationOf({ target }: ChatDraft, body: ChatBody): Situation {
+function situationOf({ target }: ChatDraft, body: WireBody): Situation {
   const effort = body.reasoning_effort as ReasoningEffort | undefined;
   return {
     tools: (body.tools?.length ?? 0) > 0,
@@ -65,7 +65,7 @@ function situationOf({ target }: ChatDraft, body: ChatBody): Situation {
   };
 }
 
-function fitIds(draft: ChatDraft, body: ChatBody): void {
+function fitIds(draft: ChatDraft, body: WireBody): void {
   const toFitted = createIdFitter(draft.dialect.ids!);
   body.messages = body.messages.map((message) => {
     const { tool_calls: calls, tool_call_id: id } = message;
@@ -81,7 +81,7 @@ function note({ adapted }: FitNotes, id: string): string {
   return id;
 }
 
-function fitTools(draft: ChatDraft, body: ChatBody, box: ToolBox): void {
+function fitTools(draft: ChatDraft, body: WireBody, box: ToolBox): void {
   const { tools: rules = {}, schemas } = draft.dialect;
   const { endpoint } = draft.target;
   if (body.tools && rules.max !== undefined && body.tools.length > rules.max) {
@@ -152,7 +152,7 @@ function fitStrict(
   return strict;
 }
 
-function fitChoice(draft: ChatDraft, body: ChatBody): void {
+function fitChoice(draft: ChatDraft, body: WireBody): void {
   const { values, while_thinking: thinkingValues } = draft.dialect.tool_choice!;
   const choice = body.tool_choice as string | { function: { name: string } } | undefined;
   if (choice === undefined) return;
@@ -184,7 +184,7 @@ function fitChoice(draft: ChatDraft, body: ChatBody): void {
 }
 
 /** Turns the reasoning of the model off. @returns whether that makes the choice possible */
-function turnOffThinking(draft: ChatDraft, body: ChatBody): boolean {
+function turnOffThinking(draft: ChatDraft, body: WireBody): boolean {
   const { off, by_default: isDefault } = draft.dialect.reasoning_rules ?? {};
   if (!off) return false;
   const { effort, thinking } = situationOf(draft, body);
@@ -195,7 +195,7 @@ function turnOffThinking(draft: ChatDraft, body: ChatBody): boolean {
   return true;
 }
 
-function fitThinking(draft: ChatDraft, body: ChatBody): void {
+function fitThinking(draft: ChatDraft, body: WireBody): void {
   const { not_with_tools: isSeparate, on, off } = draft.dialect.reasoning_rules!;
   const effort = body.reasoning_effort as ReasoningEffort | undefined;
   if (effort === undefined) return;
@@ -210,7 +210,7 @@ function fitThinking(draft: ChatDraft, body: ChatBody): void {
   addFields(body, structuredClone(fields));
 }
 
-function fitStops(draft: ChatDraft, body: ChatBody): void {
+function fitStops(draft: ChatDraft, body: WireBody): void {
   const { max, blank } = draft.dialect.stops!;
   const { stop } = body as { stop?: string[] };
   if (!stop) return;
@@ -223,7 +223,7 @@ function fitStops(draft: ChatDraft, body: ChatBody): void {
   draft.adapted.add('stop');
 }
 
-function fitOutput(draft: ChatDraft, body: ChatBody): void {
+function fitOutput(draft: ChatDraft, body: WireBody): void {
   const { min, max, max_unstreamed: maxUnstreamed } = draft.dialect.output!;
   const field = draft.dialect.max_tokens_field;
   const asked = body[field];
@@ -243,19 +243,19 @@ const chatFormat = {
     else delete body.response_format;
   },
   tell: (body: Record<string, unknown>, text: string): void => {
-    const { messages } = body as ChatBody;
+    const { messages } = body as WireBody;
     const [first] = messages;
     if (first?.role === 'system' && typeof first.content === 'string') {
       body.messages = [{ ...first, content: `${first.content}\n\n${text}` }, ...messages.slice(1)];
     } else body.messages = [{ role: 'system', content: text }, ...messages];
   },
   mentions: (body: Record<string, unknown>, word: RegExp): boolean =>
-    (body as ChatBody).messages.some(({ content }) =>
+    (body as WireBody).messages.some(({ content }) =>
       typeof content === 'string'
         ? word.test(content)
         : content?.some((part) => part.type === 'text' && word.test(part.text)) === true,
     ),
-  hasTools: (body: Record<string, unknown>): boolean => ((body as ChatBody).tools?.length ?? 0) > 0,
+  hasTools: (body: Record<string, unknown>): boolean => ((body as WireBody).tools?.length ?? 0) > 0,
 };
 
 interface ChatFormat {

@@ -1,6 +1,6 @@
 import type { Tool } from '../../domain/items.ts';
 import { isNativePart, type NativeRequest, readNative } from '../../domain/native.ts';
-import type { ChatBody } from './fit.ts';
+import type { WireBody } from './fit.ts';
 
 /** Takes a tool of a kind that only the provider knows. @returns whether it is one */
 export function takeNative(tool: Tool, tools: object[]): boolean {
@@ -15,7 +15,7 @@ export function takeNative(tool: Tool, tools: object[]): boolean {
  *
  * @see docs/reference/chat-completions.md#newer-values
  */
-export function writeNative(body: ChatBody, tools: readonly object[], { fields }: NativeRequest): void {
-  if (tools.length > 0) body.tools = [...(body.tools ?? []), ...tools] as NonNullable<ChatBody['tools']>; // see above
+export function writeNative(body: WireBody, tools: readonly object[], { fields }: NativeRequest): void {
+  if (tools.length > 0) body.tools = [...(body.tools ?? []), ...tools] as NonNullable<WireBody['tools']>; // see above
   if (body.tool_choice === undefined && fields['tool_choice'] && body.tools) body.tool_choice = fields['tool_choice'];
 }

@@ -1,12 +1,12 @@
 import { isEffort, type ReasoningEffort, type Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropRest, isSet, listChanges, refuse } from '../kit/draft.ts';
+import { dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
 import { planEffort } from '../kit/effort.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { addTools, planTools, ToolBox } from '../kit/tool-box.ts';
 import { type Dialect, readDialect } from './dialect.ts';
 import type { ChatDraft } from './draft.ts';
-import { type ChatBody, fitBody } from './fit.ts';
+import { type WireBody, fitBody } from './fit.ts';
 import { writeMessages } from './messages.ts';
 import { takeNative, writeNative } from './native.ts';
 import { writeChoice, writeTool } from './tools.ts';
@@ -62,7 +62,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
 
   const conversation = writeMessages(draft, request.instructions, request.input);
-  const body: ChatBody = { model: target.upstreamModel, messages: conversation.messages };
+  const body: WireBody = { model: target.upstreamModel, messages: conversation.messages };
   if (target.stream) {
     body.stream = true;
     if (dialect.stream_usage) body.stream_options = { include_usage: true };
@@ -97,7 +97,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (native) writeNative(body, nativeTools, native);
 
   const readerContext: ReaderContext = box.offered === undefined ? {} : { tools: box.offered };
-  return { path: '/chat/completions', body, dropped: draft.dropped, ...listChanges(draft), readerContext };
+  return { path: '/chat/completions', body, dropped: draft.dropped, ...listAdaptations(draft), readerContext };
 }
 
 /** @param field the name of the request field, if it differs from that of the body */

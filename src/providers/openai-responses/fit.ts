@@ -13,7 +13,7 @@ export interface ResponsesDraft extends Draft {
 }
 
 /** A body of `/responses` before and after it is fitted. */
-export type ResponsesBody = Record<string, unknown> & {
+export type WireBody = Record<string, unknown> & {
   input: InputItem[];
   tools?: Tool[];
   text?: { format?: ResponsesFormat; verbosity?: string };
@@ -34,7 +34,7 @@ interface ResponsesFormat {
  * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
  * @see docs/reference/provider-rules.md
  */
-export function fitBody(draft: ResponsesDraft, body: ResponsesBody): void {
+export function fitBody(draft: ResponsesDraft, body: WireBody): void {
   const { dialect } = draft;
   if (dialect.ids) fitIds(draft, body);
   if (dialect.tools || dialect.schemas) fitTools(draft, body);
@@ -45,7 +45,7 @@ export function fitBody(draft: ResponsesDraft, body: ResponsesBody): void {
   if (dialect.body) addFields(body, dialect.body);
 }
 
-function situationOf({ target }: ResponsesDraft, body: ResponsesBody): Situation {
+function situationOf({ target }: ResponsesDraft, body: WireBody): Situation {
   const { effort } = (body.reasoning ?? {}) as { effort?: ReasoningEffort };
   const choice = body.tool_choice;
   return {
@@ -58,7 +58,7 @@ function situationOf({ target }: ResponsesDraft, body: ResponsesBody): Situation
   };
 }
 
-function fitIds(draft: ResponsesDraft, body: ResponsesBody): void {
+function fitIds(draft: ResponsesDraft, body: WireBody): void {
   const toFitted = createIdFitter(draft.dialect.ids!);
   const fitItem = (item: InputItem): InputItem => {
     const { call_id: id } = item as { call_id?: unknown };
@@ -71,7 +71,7 @@ function fitIds(draft: ResponsesDraft, body: ResponsesBody): void {
   body.input = input;
 }
 
-function fitTools(draft: ResponsesDraft, body: ResponsesBody): void {
+function fitTools(draft: ResponsesDraft, body: WireBody): void {
   const { tools: rules = {}, schemas } = draft.dialect;
   const { endpoint } = draft.target;
   if (body.tools && rules.max !== undefined && body.tools.length > rules.max) {
@@ -110,7 +110,7 @@ function fitTools(draft: ResponsesDraft, body: ResponsesBody): void {
   body.input = body.input.map((item) => (isCall(item) ? fitNamed(item) : item));
 }
 
-function fitReasoning(draft: ResponsesDraft, body: ResponsesBody): void {
+function fitReasoning(draft: ResponsesDraft, body: WireBody): void {
   const { not_with_tools: isSeparate } = draft.dialect.reasoning_rules!;
   const { effort } = (body.reasoning ?? {}) as { effort?: string };
   if (!isSeparate || !body.tools || effort === undefined || effort === 'none') return;
@@ -118,7 +118,7 @@ function fitReasoning(draft: ResponsesDraft, body: ResponsesBody): void {
   draft.dropped.push('reasoning.effort (not supported with tools)');
 }
 
-function fitOutput(draft: ResponsesDraft, body: ResponsesBody): void {
+function fitOutput(draft: ResponsesDraft, body: WireBody): void {
   const { min = 1, max = Number.POSITIVE_INFINITY } = draft.dialect.output!;
   const asked = body.max_output_tokens;
   if (typeof asked !== 'number') return;
@@ -131,20 +131,20 @@ function fitOutput(draft: ResponsesDraft, body: ResponsesBody): void {
 /** Where a body has its format and its instructions. */
 const place = {
   read(body: Record<string, unknown>) {
-    const format = (body as ResponsesBody).text?.format;
+    const format = (body as WireBody).text?.format;
     if (format?.type !== 'json_schema') return format && { type: format.type };
     const { type, ...schema } = format;
     return { type, json_schema: schema };
   },
   write(body: Record<string, unknown>, format: { type: string; json_schema?: object } | undefined): void {
-    const { format: _, ...rest } = (body as ResponsesBody).text ?? {};
+    const { format: _, ...rest } = (body as WireBody).text ?? {};
     if (format) body.text = { ...rest, format: { type: format.type, ...format.json_schema } };
     else if (Object.keys(rest).length > 0) body.text = rest;
     else delete body.text;
   },
   tell(body: Record<string, unknown>, text: string): void {
     // The server looks for the word in the input, and not in the instructions.
-    const { input } = body as ResponsesBody;
+    const { input } = body as WireBody;
     body.input = [{ type: 'message', role: 'developer', content: text }, ...input];
   },
   mentions: (body: Record<string, unknown>, word: RegExp): boolean =>
@@ -154,5 +154,5 @@ const place = {
         : Array.isArray(content) &&
           content.some((part: { text?: unknown }) => typeof part.text === 'string' && word.test(part.text)),
     ),
-  hasTools: (body: Record<string, unknown>): boolean => ((body as ResponsesBody).tools?.length ?? 0) > 0,
+  hasTools: (body: Record<string, unknown>): boolean => ((body as WireBody).tools?.length ?? 0) > 0,
 };

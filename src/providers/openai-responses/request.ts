@@ -1,9 +1,9 @@
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
-import { listChanges } from '../kit/draft.ts';
+import { listAdaptations } from '../kit/draft.ts';
 import { type Dialect, readDialect } from './dialect.ts';
 import { writeReasoning } from './effort.ts';
-import { fitBody, type ResponsesBody, type ResponsesDraft } from './fit.ts';
+import { fitBody, type WireBody, type ResponsesDraft } from './fit.ts';
 import { writeInput, writePart } from './input.ts';
 import { listAbilities, listLacking, writeToolChoice, writeTools } from './tools.ts';
 
@@ -96,10 +96,10 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     draft.appliedStops = request.stop; // the protocol has no place for them
     draft.adapted.add('stop');
   }
-  fitBody(draft, body as ResponsesBody); // written above
+  fitBody(draft, body as WireBody); // written above
   const readerContext: ReaderContext = { reasoningFormat: dialect.reasoning_format };
   if (dialect.gateway) readerContext.keepsFormat = true;
-  return { path: '/responses', body, dropped, ...listChanges(draft), readerContext };
+  return { path: '/responses', body, dropped, ...listAdaptations(draft), readerContext };
 }
 
 /** Lists the extra output that the caller requests, or that the response needs. */

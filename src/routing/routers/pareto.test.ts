@@ -74,7 +74,10 @@ describe('router/pareto-code without max_price', () => {
     ['high', 1, ['medium', 'low']],
     ['medium', 0.5, ['low', 'high']],
     ['low', 0, ['medium', 'high']],
-  ] as const)('an empty tier %s falls back to the nearest cheaper one, then to others', (tier, min_coding_score, [nearer, farther]) => {
+  ] as const)('an empty tier %s falls back to the nearest cheaper one, then to others', (tier, min_coding_score, [
+    nearer,
+    farther,
+  ]) => {
     const body = plugin({ min_coding_score });
     const table = (...names: (keyof typeof tiers)[]): Table =>
       Object.fromEntries(names.map((name) => [`x/${name}`, [tiers[name], 1]]));

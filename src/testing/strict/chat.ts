@@ -1,4 +1,4 @@
-import { type AnswerParts, type Check, json, type Refusal, sse } from './strict-provider.ts';
+import { type ResponseParts, type Check, json, type Refusal, sse } from './strict-provider.ts';
 import type { ScriptedResponse } from '../scripted-responses.ts';
 
 /** A body of `/chat/completions`, as a server reads it. */
@@ -41,7 +41,7 @@ export const textOf = ({ content }: StrictMessage): string =>
  * Answers as a model does: calls the first tool if the last message is not a result and the request permits it,
  * otherwise writes a text. A JSON format gets an object.
  */
-export function answerChat(body: StrictChatBody, { callId, nextCall }: AnswerParts): ScriptedResponse {
+export function answerChat(body: StrictChatBody, { callId, nextCall }: ResponseParts): ScriptedResponse {
   const last = body.messages.at(-1);
   const calls = body.tools && body.tools.length > 0 && body.tool_choice !== 'none' && last?.role !== 'tool';
   const usage = { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 };

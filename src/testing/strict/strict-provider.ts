@@ -22,10 +22,10 @@ export interface StrictProvider<Body = never> {
   /** Returns the id that the server gives to its call with this number. */
   readonly callId: (index: number) => string;
   /** Answers a body that was accepted. */
-  readonly answer: (body: Body, parts: AnswerParts) => ScriptedResponse;
+  readonly answer: (body: Body, parts: ResponseParts) => ScriptedResponse;
 }
 
-export interface AnswerParts {
+export interface ResponseParts {
   callId: (index: number) => string;
   /** Counts the calls of this server, so that ids differ. */
   nextCall: () => number;

@@ -46,7 +46,18 @@ const MAX_UNREADABLE = 1000;
 export async function measureTree(folder: string, stopAt: TreeSize): Promise<TreeSize & { unreadable: Buffer[] }> {
   const size = { bytes: 0, entries: 0, unreadable: [] as Buffer[] };
   let rest = '';
-  const expression = ['-xdev', '-printf', '%b %s\\0', '-type', 'd', '!', '-perm', '-500', '-printf', ` %.${MAX_LISTED_PATH_BYTES}P\\0`];
+  const expression = [
+    '-xdev',
+    '-printf',
+    '%b %s\\0',
+    '-type',
+    'd',
+    '!',
+    '-perm',
+    '-500',
+    '-printf',
+    ` %.${MAX_LISTED_PATH_BYTES}P\\0`,
+  ];
   for await (const piece of runFind(folder, ...expression)) {
     const records = (rest + piece.toString('latin1')).split('\0');
     rest = records.pop() ?? '';

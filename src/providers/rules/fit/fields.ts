@@ -16,7 +16,7 @@ export interface Situation {
 const flags = ['tools', 'forced', 'thinking', 'stream', 'format'] as const;
 
 /** Whether a request meets a condition. */
-export function holds(condition: Condition | undefined, situation: Situation): boolean {
+export function meetsCondition(condition: Condition | undefined, situation: Situation): boolean {
   if (condition === undefined) return true;
   const { efforts, not_efforts: others } = condition;
   const { effort } = situation;
@@ -46,7 +46,8 @@ export function fitFields(
     const holder: Record<string, unknown> = dot === -1 ? body : { ...outer };
     const given = rules[path]!;
     for (const rule of Array.isArray(given) ? given : [given]) {
-      if (field in holder && holds(rule.when, situation)) fitField(holder, field, rule, notes, () => nameOf(path));
+      if (field in holder && meetsCondition(rule.when, situation))
+        fitField(holder, field, rule, notes, () => nameOf(path));
     }
     if (dot === -1) continue;
     if (Object.keys(holder).length > 0) body[path.slice(0, dot)] = holder;
