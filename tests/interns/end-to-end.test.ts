@@ -176,6 +176,28 @@ describe.skipIf(problem !== undefined)('an intern', () => {
     expect(readReply(await readAll(response))).toBe('By name');
   });
 
+  it('reaches only its own routes of the gateway with a command', async () => {
+    const paths = [
+      '/metrics',
+      '/health',
+      '/ready',
+      '/',
+      '/api/v1/files',
+      '/api/v1/presets',
+      `/api/v1/interns/${id}/daemon`,
+    ];
+    const read = async (...given: string[]): Promise<string[]> => {
+      const urls = given.map((path) => `http://gateway.internal${path}`).join(' ');
+      const command = `for url in ${urls}; do curl -s -o /dev/null -w '%{http_code} ' -H 'x-api-key: ${testKeys.managementKey}' $url; done`;
+      return (await say(`[[call shell ${JSON.stringify({ command })}]]`)).match(/\b\d{3}\b/g) ?? [];
+    };
+    expect(await read(...paths)).toEqual(paths.map(() => '403'));
+    expect(await read('/api/v1/models', `/api/v1/interns/${id}`, '/api/v1/nothing')).toEqual(['200', '200', '404']);
+    // The host name of an intern is that of the gateway here: its page would be a 401 without a token.
+    const command = `curl -s -o /dev/null -w '%{http_code} ' --proxytunnel -H 'host: ${hostname}' http://gateway.internal/page`;
+    expect(await say(`[[call shell ${JSON.stringify({ command })}]]`)).toMatch(/\b(000|40[034])\b/);
+  });
+
   it('talks in the terminal, with its questions', async () => {
     const talk = async (typed: string[], ...args: string[]) => {
       const printed = { stdout: '', stderr: '' };

@@ -101,6 +101,11 @@ const addresses: [name: string, path: string, body: (url: string) => object][] =
     '/responses',
     (url) => ({ input: text([{ type: 'input_file', file_data: url, filename: 'a.pdf' }]) }),
   ],
+  [
+    'a recording',
+    '/responses',
+    (url) => ({ input: text([{ type: 'input_audio', input_audio: { data: url, format: 'mp3' } }]) }),
+  ],
   ['a video', '/responses', (url) => ({ input: text([{ type: 'input_video', video_url: url }]) })],
   [
     'an image of a result',
@@ -162,7 +167,7 @@ describe.each(wires)('an intern that calls a model at %s', (wire) => {
     const { text: shown } = await send(path, { model: `acme/${wire}`, ...body(`${inside}/content`) });
     const requests = takeRequests();
     expect(JSON.stringify(requests), shown).not.toContain('localhost');
-    if (path.endsWith('count_tokens') || name.includes('video')) return; // some providers have none
+    if (path.endsWith('count_tokens') || /video|recording/.test(name)) return; // some providers have none
     expect(arrived).toEqual(['localhost /content']);
     expect(JSON.stringify(requests), shown).toContain((isFile ? Buffer.from('%PDF-1.4 page') : png).toString('base64'));
   });

@@ -195,10 +195,11 @@ const refuseOpaque = (path: string, { whom }: Why, what: string): GatewayError =
 /**
  * Makes a data URL of base64 alone, so that no server can take it for the path of a file.
  *
- * @throws {GatewayError} if a file has two sources: one of them would pass unchecked
+ * @throws {GatewayError} if a file has two sources: one of them would pass unchecked; for audio that is no data
  */
 function settleFileData(part: OpenPart, place: () => string): OpenPart {
   const { type, file_data: data, file_url: url, filename } = part;
+  if (type === 'input_audio') checkAudio(part, place);
   if (type !== 'input_file' || typeof data !== 'string' || data === '') return part;
   if (url) throw refuseBecause(place(), 'A file has two sources, file_data and file_url: send one of them.');
   if (isDataUrl(data) || data.length % 4 !== 0 || notBase64.test(data)) return part;
@@ -207,6 +208,13 @@ function settleFileData(part: OpenPart, place: () => string): OpenPart {
 }
 
 const notBase64 = /[^A-Za-z0-9+/=]/;
+
+/** @throws {GatewayError} for audio that is no data: some servers take an address in its place */
+function checkAudio({ input_audio: audio }: OpenPart, place: () => string): void {
+  const { data } = audio as { data?: unknown }; // the schema has checked its shape
+  if (typeof data !== 'string' || isDataUrl(data) || !notBase64.test(data)) return;
+  throw refuseBecause(`${place()}.input_audio.data`, 'Audio is base64 or a data URL here: send the data itself.');
+}
 
 function findAddresses(request: ResponseRequest, why: Why): Address[] {
   const addresses: Address[] = [];
