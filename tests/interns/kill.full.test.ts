@@ -61,7 +61,7 @@ async function killAndRetry(point: string): Promise<unknown> {
 
 /** Whether a process is the agent of an intern, below any gateway. */
 function isAgentOf(id: string, pid: number, command: string): boolean {
-  if (!/^\S*node .*agent\/main\.js/.test(command)) return false;
+  if (!/^\S*(?:loader \S*)?node .*agent\/main\.js/.test(command)) return false;
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`HEADGATE_INTERN_ID=${id}`);
   } catch {
