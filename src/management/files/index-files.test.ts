@@ -22,8 +22,8 @@ beforeEach(async () => {
 });
 afterEach(() => storage.close());
 
-async function add(filename: string, text: string | undefined | Error): Promise<string> {
-  const file = { id: createTimedId('file_w'), workspaceId, filename, mimeType: 'text/plain', bytes: 1 };
+async function add(filename: string, text: string | undefined | Error, owner = workspaceId): Promise<string> {
+  const file = { id: createTimedId('file_w'), workspaceId: owner, filename, mimeType: 'text/plain', bytes: 1 };
   texts.set(filename, text);
   const rest = { sha256: '', downloadable: false, purpose: null, createdAtMs: 1 };
   await storage.files.addFile({ ...file, ...rest }, noLimits, change);
@@ -81,6 +81,21 @@ describe('indexFiles', () => {
     await index({ limits: () => ({ fileCharacters: 10_000, workspacePassages: passages + 2 }) });
     expect(await find('second')).toHaveLength(2);
     expect((await state()).states).toEqual({ cut: 2 });
+  });
+
+  it('lets workspaces take turns if the files of one are slow', async () => {
+    await storage.access.putWorkspace({ id: 'other', name: 'o', createdAtMs: 1 });
+    for (const name of ['a.txt', 'b.txt', 'c.txt']) await add(name, 'slow');
+    await add('other.txt', 'fast', 'other');
+    const read: string[] = [];
+    const readText: IndexParts['readText'] = async ({ filename }) => {
+      read.push(filename);
+      if (filename !== 'other.txt') now += 2000;
+      return 'text';
+    };
+    await index({ readText });
+    expect(read.indexOf('other.txt')).toBe(1);
+    expect(read).toHaveLength(4);
   });
 
   it('tries an unavailable file again later, and gives it up in the end', async () => {

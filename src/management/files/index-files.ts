@@ -38,22 +38,27 @@ const BATCH = 20;
 /** Attempts to read a file before it counts as failed. */
 const MAX_TRIES = 8;
 const FIRST_PAUSE_MS = 2000;
+/** A workspace whose file took longer waits for the others: its next files can be as slow. */
+const SLOW_MS = 1000;
 const MAX_PAUSE_MS = 600_000;
 
 /**
- * Reads the files of the queue one after the other, and stores their passages. If the process ends meanwhile, another
+ * Reads the files of the queue one after the other, and stores their passages. Workspaces with slow files take turns with
+ * the others. If the process ends meanwhile, another
  * one starts the file over.
  *
  * @returns the number of files that are up to date now
  * @throws the store's error
  */
 export async function indexFiles(parts: IndexParts, stop: Stop): Promise<number> {
+  let slowWorkspaceId: string | undefined;
   for (let indexed = 0; ; indexed++) {
     if (stop.reason) return indexed;
     const nowMs = parts.now();
-    const claim = await parts.passages.claimFile(nowMs, nowMs + CLAIM_MS);
+    const claim = await parts.passages.claimFile(nowMs, nowMs + CLAIM_MS, slowWorkspaceId);
     if (!claim) return indexed;
     await indexFile(parts, claim, stop);
+    slowWorkspaceId = parts.now() - nowMs > SLOW_MS ? claim.workspaceId : undefined;
     await nextTurn();
   }
 }

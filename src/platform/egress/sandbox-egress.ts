@@ -248,6 +248,9 @@ export class SandboxEgress {
   }
 }
 
+/** Headers with which a client could choose pieces that are too short to be masked, or another encoding of texts. */
+const unmaskable = ['range', 'if-range', 'request-range', 'x-ms-range', 'accept-charset'];
+
 /** Puts secrets into a request whose response is masked. */
 async function prepareMasked(
   request: IncomingMessage,
@@ -258,8 +261,7 @@ async function prepareMasked(
   const places = { path, headers, body: read?.isWhole ? read.bytes : undefined };
   const put = mayHave ? await bound.put(places) : { ...places, headers };
   put.headers.set('accept-encoding', ['identity']); // the proxy would decompress the response
-  // Pieces that the client chooses could be too short to be masked.
-  for (const name of ['range', 'if-range']) put.headers.delete(name);
+  for (const name of unmaskable) put.headers.delete(name);
   return { ...put, body: read && { ...read, bytes: put.body ?? read.bytes } };
 }
 

@@ -242,6 +242,20 @@ export function testPassages(pair: () => StoragePair): void {
       await storage.passages.finishFile(third, null);
     });
 
+    it('gives a file of another workspace first, if there is one', async () => {
+      const { storage } = pair();
+      const slow = await addWorkspace();
+      for (let count = 0; count < 3; count++) await addFile(slow);
+      const other = await addFile(await addWorkspace());
+      const claimed: string[] = [];
+      for (let found = true; found; ) {
+        const got = await storage.passages.claimFile(Date.now(), LATER, slow);
+        if (got) claimed.push(got.fileId);
+        found = got !== undefined;
+      }
+      expect(claimed.indexOf(other.id)).toBe(claimed.length - 4); // the tests share one queue
+    });
+
     it('gives each file to one of several processes that claim at once', async () => {
       const { storage, other } = pair();
       const workspaceId = await addWorkspace();

@@ -31,9 +31,10 @@ export interface PassageStore {
   /**
    * Claims a file of the queue, which no other process then gets before `untilMs`.
    *
+   * @param lastWorkspaceId files of this workspace come after those of all others
    * @returns undefined if no file waits
    */
-  claimFile(nowMs: number, untilMs: number): Promise<IndexClaim | undefined>;
+  claimFile(nowMs: number, untilMs: number, lastWorkspaceId?: string): Promise<IndexClaim | undefined>;
   /** Deletes at most `max` passages of a claimed file. @returns their number; 0 if the claim is void */
   clearPassages(claim: IndexClaim, max: number): Promise<number>;
   /** Adds passages to a claimed file, and prolongs the claim. @returns false if the claim is void: nothing is added */

@@ -61,7 +61,9 @@ export async function queueFilesOf(trx: Database, workspaceId: string): Promise<
 export function createPassageStore(db: Database, searches = db): PassageStore {
   const index = openWordIndex(db);
   return {
-    claimFile: (nowMs, untilMs) => claimFile(db, nowMs, untilMs),
+    claimFile: async (nowMs, untilMs, lastWorkspaceId) =>
+      (lastWorkspaceId === undefined ? undefined : await claimFile(db, nowMs, untilMs, lastWorkspaceId)) ??
+      (await claimFile(db, nowMs, untilMs)),
     clearPassages: (claim, max) =>
       withClaim(db, claim, 0, async (trx) => {
         const rows = await trx
@@ -160,20 +162,28 @@ interface FoundRow {
   text: string;
 }
 
-async function claimFile(db: Database, nowMs: number, untilMs: number): Promise<IndexClaim | undefined> {
+/** @param excludedWorkspaceId whose files are not claimed */
+async function claimFile(
+  db: Database,
+  nowMs: number,
+  untilMs: number,
+  excludedWorkspaceId?: string,
+): Promise<IndexClaim | undefined> {
   // The second condition is checked again if another process claims the file at the same time.
   const row = await db
     .updateTable('file_queue')
     .set((eb) => ({ next_at_ms: BigInt(Math.round(untilMs)), tries: eb('tries', '+', 1n) }))
-    .where('file_id', '=', (eb) =>
-      eb
+    .where('file_id', '=', (eb) => {
+      const due = eb
         .selectFrom('file_queue')
         .select('file_id')
-        .where('next_at_ms', '<=', BigInt(Math.round(nowMs)))
-        .orderBy('next_at_ms')
-        .orderBy('file_id')
-        .limit(1),
-    )
+        .where('next_at_ms', '<=', BigInt(Math.round(nowMs)));
+      const others =
+        excludedWorkspaceId === undefined
+          ? due
+          : due.where('workspace_id', '!=', writeTextColumn(excludedWorkspaceId));
+      return others.orderBy('next_at_ms').orderBy('file_id').limit(1);
+    })
     .where('next_at_ms', '<=', BigInt(Math.round(nowMs)))
     .returning(['file_id', 'workspace_id', 'tries'])
     .executeTakeFirst();
