@@ -179,9 +179,7 @@ async function claimFile(
         .select('file_id')
         .where('next_at_ms', '<=', BigInt(Math.round(nowMs)));
       const others =
-        excludedWorkspaceId === undefined
-          ? due
-          : due.where('workspace_id', '!=', writeTextColumn(excludedWorkspaceId));
+        excludedWorkspaceId === undefined ? due : due.where('workspace_id', '!=', writeTextColumn(excludedWorkspaceId));
       return others.orderBy('next_at_ms').orderBy('file_id').limit(1);
     })
     .where('next_at_ms', '<=', BigInt(Math.round(nowMs)))
