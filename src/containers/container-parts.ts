@@ -64,6 +64,8 @@ export interface ContainersParts {
   counts: SandboxCounts;
   /** Time between two renewals of the leases, and time after which those of a process that was killed expire. */
   leaseTimes?: { renewMs: number; validMs: number };
+  /** Resolves when a call has waited long enough for a save. Rejects if the signal is aborted. */
+  waitForSave?: (signal: AbortSignal) => Promise<void>;
   /** Time after which an idle sandbox gives its place to another one. */
   yieldMs?: number;
 }

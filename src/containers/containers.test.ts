@@ -17,7 +17,7 @@ import type { LogMessage } from '../platform/telemetry/log-messages.ts';
 import { createFakeSandboxes, type FakeCommand } from '../testing/fake-sandboxes.ts';
 import type { ContainerRequest, OpenContainer } from '../tools/containers.ts';
 import { ToolError } from '../tools/server-tool.ts';
-import type { ContainerSettings, OpenEgress } from './container-parts.ts';
+import type { ContainerSettings, ContainersParts, OpenEgress } from './container-parts.ts';
 import { createContainers, type RunningContainers } from './create-containers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-containers-'));
@@ -54,9 +54,16 @@ async function openHost() {
   const network = createMemoryNetwork();
   const disk = openDiskObjects(join(folder, createTimedId('')));
   const failing = { objects: false, store: false };
+  /** What saves wait for, and what is called when one waits. */
+  const gate: { opened?: Promise<void>; reached?: () => void } = {};
   const objects: Objects = {
     ...disk,
-    put: (key, content) => (failing.objects ? Promise.reject(new Error('no objects')) : disk.put(key, content)),
+    async put(key, content) {
+      gate.reached?.();
+      await gate.opened;
+      if (failing.objects) throw new Error('no objects');
+      return disk.put(key, content);
+    },
   };
   const store: ContainerStore = {
     ...storage.containers,
@@ -79,7 +86,11 @@ async function openHost() {
   });
   const caller = createCaller();
 
-  function openProcess(changed: Partial<ContainerSettings> = {}, openEgress?: OpenEgress, yieldMs?: number) {
+  function openProcess(
+    changed: Partial<ContainerSettings> = {},
+    openEgress?: OpenEgress,
+    more: Pick<ContainersParts, 'yieldMs' | 'waitForSave'> = {},
+  ) {
     const driver = createFakeSandboxes();
     const bus = createBus(network.join());
     const logged: { message: LogMessage; fields: unknown }[] = [];
@@ -93,7 +104,7 @@ async function openHost() {
       openEgress,
       bus,
       now: Date.now,
-      ...(yieldMs !== undefined && { yieldMs }),
+      ...more,
       settings: () => ({ ...settings, ...changed }),
       log: (message, fields) => void logged.push({ message, fields }),
       counts: {
@@ -115,7 +126,7 @@ async function openHost() {
     const page = await storage.containers.listFiles(query);
     return Object.fromEntries(page.files.map(({ path, bytes }) => [path, bytes]));
   };
-  return { storage, disk, files, failing, caller, createCaller, workspaceId, openProcess, find, list };
+  return { storage, disk, files, failing, gate, caller, createCaller, workspaceId, openProcess, find, list };
 }
 
 const run = (
@@ -462,7 +473,7 @@ describe('containers', () => {
 
   it('give the place of an idle sandbox to another one, also in another process', async () => {
     const { openProcess, list } = await openHost();
-    const [one, two] = [openProcess({}, undefined, 0), openProcess({}, undefined, 0)];
+    const [one, two] = [openProcess({}, undefined, { yieldMs: 0 }), openProcess({}, undefined, { yieldMs: 0 })];
     await run(await one.open('a'), { write: { a: '1' } });
     const busy = run(await one.open('b'), { waitFor: 'go' });
     await one.driver.reached('go');
@@ -588,6 +599,34 @@ describe('containers', () => {
     expect(next.files.map(({ filename }) => filename).sort()).toEqual(['a', 'b', 'c']);
     expect(next.notes).toEqual([]);
     expect(await list('c')).toEqual({ a: 1, b: 1, c: 1 });
+  });
+
+  it('do not keep a call waiting for a save that takes too long', async () => {
+    const { openProcess, gate, list } = await openHost();
+    const reached = Promise.withResolvers<void>();
+    const { open, driver } = openProcess({}, undefined, { waitForSave: () => reached.promise });
+    const container = await open('c');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    Object.assign(gate, { opened: promise, reached: reached.resolve });
+    const { stdout, notes } = await run(container, { write: { a: '1' }, stdout: 'done' });
+    expect({ stdout, notes }).toEqual({ stdout: 'done', notes: ['The changes are still being saved.'] });
+    await expect(run(container, {})).rejects.toThrow('The files of an earlier command are still being saved.');
+    resolve();
+    await vi.waitFor(async () => expect(await list('c')).toEqual({ a: 1 }));
+    expect(driver.running.size).toBe(1);
+  });
+
+  it('start again at once while the sandbox that ended is still being removed', async () => {
+    const { openProcess } = await openHost();
+    const { open, driver } = openProcess();
+    const container = await open('c');
+    await run(container, { write: { a: '1' } });
+    const [sandbox] = driver.running.values();
+    const removal = Promise.withResolvers<void>();
+    vi.spyOn(sandbox!, 'stop').mockReturnValue(removal.promise);
+    await expect(run(container, { crash: true })).rejects.toThrow('more than its memory');
+    expect((await run(container, { print: 'a' })).stdout).toBe('1');
+    removal.resolve();
   });
 
   it('say which limit the files of all tools together exceed', async () => {

@@ -76,9 +76,9 @@ export class Sandboxes {
       if (this.isClosed) throw new ToolError('The gateway is shutting down.');
       let slot = this.slots.get(name);
       if (!slot) {
-        const ending = [...this.ending].find((warm) => isSame(warm, place, compute));
+        const ending = [...this.ending].find((warm) => !warm.isReleased && isSame(warm, place, compute));
         if (ending) {
-          await untilAborted(ending.stopped, signal);
+          await untilAborted(ending.released, signal);
           continue;
         }
         await this.makeRoom();
@@ -99,7 +99,7 @@ export class Sandboxes {
         if (--slot.waiting === 0) slot.abandoned.abort();
       }
       if (warm.isUsable) return warm;
-      await untilAborted(warm.stopped, signal);
+      await untilAborted(warm.released, signal);
     }
   }
 
@@ -142,7 +142,7 @@ export class Sandboxes {
     abandoned: AbortSignal,
     onEnding: (warm: WarmSandbox) => void,
   ): Promise<WarmSandbox> {
-    const { driver, store, settings, now, counts, log, openEgress, objects } = this.parts;
+    const { driver, store, settings, now, counts, log, openEgress, objects, waitForSave } = this.parts;
     const { workspaceId } = place;
     const token = randomUUID();
     await using cleanup = new AsyncDisposableStack();
@@ -197,6 +197,7 @@ export class Sandboxes {
       counts,
       onEnding,
       leases: this.leases,
+      ...(waitForSave && { waitForSave }),
       closeEgress: egress && (() => egress.close()),
     });
   }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../domain/errors.ts';
 import type { ContainerRecord, SaveRefusal, StopRequest } from '../platform/storage/ports/containers.ts';
 import {
@@ -13,7 +14,7 @@ import type { ContainersParts } from './container-parts.ts';
 import { type HomeSync, SaveRefusedError } from './home-sync.ts';
 import type { LeaseKeeper } from './leases.ts';
 
-export interface WarmParts extends Pick<ContainersParts, 'settings' | 'log' | 'counts'> {
+export interface WarmParts extends Pick<ContainersParts, 'settings' | 'log' | 'counts' | 'waitForSave'> {
   container: ContainerRecord;
   compute: string;
   token: string;
@@ -39,6 +40,11 @@ interface SaveOutcome {
   tooLong?: string;
 }
 
+/** Time that a call waits for a save, which processes of the container can make long. */
+const SAVE_WAIT_MS = 60_000;
+const STILL_SAVING = 'The changes are still being saved.';
+const waitLong = (signal: AbortSignal): Promise<void> => pause(SAVE_WAIT_MS, undefined, { signal, ref: false });
+
 /** Time for the last save of a sandbox that is stopped at once. */
 const LAST_SAVE_MS = 20_000;
 
@@ -53,6 +59,9 @@ export class WarmSandbox {
   private readonly commands = new AbortController();
   private readonly unused: (() => void)[] = [];
   private stopping: Promise<void> | undefined;
+  private readonly releasing = Promise.withResolvers<void>();
+  /** Whether another sandbox can run the container. */
+  isReleased = false;
 
   constructor(parts: WarmParts) {
     this.parts = parts;
@@ -72,7 +81,12 @@ export class WarmSandbox {
     return this.uses > 0 ? 0 : performance.now() - this.lastUsedAt;
   }
 
-  /** Resolves when it has stopped and released its lease. */
+  /** Resolves when another sandbox can run the container: its files are saved, and its lease is released. */
+  get released(): Promise<void> {
+    return this.releasing.promise;
+  }
+
+  /** Resolves when its processes have ended, too. */
   get stopped(): Promise<void> {
     return this.stopping ?? Promise.resolve();
   }
@@ -86,7 +100,7 @@ export class WarmSandbox {
     const release = this.use();
     try {
       const signal = AbortSignal.any([command.signal, this.commands.signal]);
-      await this.parts.home.pull();
+      await this.pull();
       signal.throwIfAborted();
       let result: CommandResult;
       try {
@@ -98,7 +112,8 @@ export class WarmSandbox {
         throw error;
       }
       const { changed, unsaved, tooLong } = await this.save();
-      return { result, changed, notes: [unsaved, tooLong].filter((note) => note !== undefined) };
+      const notes = [...(result.notes ?? []), unsaved, tooLong].filter((note) => note !== undefined);
+      return { result, changed, notes };
     } catch (error) {
       throw this.explain(error, command.signal);
     } finally {
@@ -117,7 +132,7 @@ export class WarmSandbox {
   ): Promise<Result> {
     const release = this.use();
     try {
-      await this.parts.home.pull();
+      await this.pull();
       signal.throwIfAborted();
       const result = await work(this.parts.home, this.parts.sandbox);
       const { unsaved } = saves ? await this.save() : {};
@@ -162,11 +177,13 @@ export class WarmSandbox {
       const err = stop === 'ended' ? sandbox.ended.reason : undefined;
       log('sandbox ended', { container: container.id, workspace_id: container.workspaceId, reason: stop, err });
     }
+    await leases.release(token);
+    this.isReleased = true;
+    this.releasing.resolve();
     const fields = { container: container.id, workspace_id: container.workspaceId };
     await sandbox.stop().catch((error: unknown) => log('sandbox stop failed', { ...fields, err: error }));
     await closeEgress?.().catch((error: unknown) => log('sandbox stop failed', { ...fields, err: error }));
     counts.ended(performance.now() - this.startedAt);
-    await leases.release(token);
   }
 
   /** Marks it as used until the returned function is called. */
@@ -190,8 +207,34 @@ export class WarmSandbox {
     this.idleTimer = setTimeout(() => void this.stop('idle'), this.parts.settings().idleMs).unref();
   }
 
-  /** @throws the reason of its end, or a `ToolError` if the container is lost: the changes can never be saved */
+  /** @throws {ToolError} if an earlier save takes too long */
+  private async pull(): Promise<void> {
+    const pulling = this.parts.home.pull();
+    const isLate = await this.isLate(pulling);
+    if (isLate) throw new ToolError('The files of an earlier command are still being saved. Try again later.');
+    await pulling;
+  }
+
+  /** Saves for a call, which waits for a while. */
   private async save(): Promise<SaveOutcome> {
+    const saving = this.saveAll();
+    if (!(await this.isLate(saving))) return saving;
+    const end = this.use();
+    void saving.then(end, end);
+    return { changed: [], unsaved: STILL_SAVING };
+  }
+
+  /** Whether work takes longer than a call waits. It continues. */
+  private async isLate(work: Promise<unknown>): Promise<boolean> {
+    const watch = new AbortController();
+    const { waitForSave = waitLong } = this.parts;
+    const done = (): boolean => false;
+    const late = waitForSave(watch.signal).then(() => true, done);
+    return Promise.race([work.then(done, done), late]).finally(() => watch.abort());
+  }
+
+  /** @throws the reason of its end, or a `ToolError` if the container is lost: the changes can never be saved */
+  private async saveAll(): Promise<SaveOutcome> {
     try {
       const { changed, tooLong } = await this.parts.home.save();
       return { changed, ...(tooLong && { tooLong: tooLong.message }) };

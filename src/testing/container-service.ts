@@ -32,7 +32,7 @@ const TRIES = 1000;
 
 /** Programs of the host that the image has. */
 const programs = `bash sh env setsid sort find tar grep sed ps
-  cat chmod cp cut du head id ln ls mkdir mkfifo mv printf rm seq
+  cat chmod cp cut du head id ln ls mkdir mkfifo mv nice printf rm seq
   sleep stat tail tee touch tr wc`.split(/\s+/);
 
 /**

@@ -136,6 +136,22 @@ describe.each(drivers)('commands in containers of %s', (driver) => {
     expect(((await response.json()) as { output: Item[] }).output[0]).toMatchObject({ output: [{ stdout: '' }] });
   });
 
+  it.skipIf(isSkipped || driver === 'simulation')(
+    'run commands after a fork bomb whose own command has ended',
+    async () => {
+      const bomb = 'bomb() { bomb | bomb & }; bomb; exit 0';
+      const ran = async (command: string) => {
+        const [item] = await respond('buffered', { session_id: 'bomb', input: script(shell(command)) });
+        return item!.output?.[0];
+      };
+      const note = '[The processes that earlier commands had left were killed';
+    for (let output = await ran(`echo kept > kept; ${bomb}`); !output?.stderr.includes(note); ) {
+      output = await ran('cat kept | cat');
+      expect(output).toMatchObject({ stdout: 'kept\n', outcome: { type: 'exit', exit_code: 0 } });
+    }
+    expect(await ran('cat kept | cat')).toMatchObject({ stdout: 'kept\n' });
+  });
+
   it.skipIf(isSkipped)('run with the arguments that the simulator chooses', async () => {
     const bash = { type: 'router:bash', parameters: { engine: 'router' } };
     for (const [tool, fields] of [

@@ -528,6 +528,25 @@ export function testSandboxes(
         await sandbox.stop();
       });
 
+      it.runIf(hasKernelLimits).each([
+        ['a fork bomb', 'bomb() { bomb | bomb & }; bomb; exit 0'],
+        [
+          'one in sessions of its own',
+          'bomb() { setsid bash -c "$(declare -f bomb); bomb; bomb; sleep 1000" & }; bomb; exit 0',
+        ],
+      ])('let commands run after %s, and kill what it has left', async (_, bomb) => {
+        const sandbox = await start({ processes: 48 });
+        await runShell(sandbox, 'echo kept >kept');
+        for (let notes = (await runCommand(sandbox, bomb)).notes; notes === undefined; ) {
+          const end = await runCommand(sandbox, 'cat kept | cat');
+          expect(end).toMatchObject({ outcome: { type: 'exit', exitCode: 0 }, stdout: Buffer.from('kept\n') });
+          notes = end.notes;
+        }
+        expect(await runShell(sandbox, 'cat kept')).toBe('kept\n');
+        expect((await listHome(sandbox)).size).toBe(1);
+        await sandbox.stop();
+      });
+
       it('bound the size of the home folder', async () => {
         const sandbox = await start({ diskBytes: 4 * MIB });
         const fill = 'for i in $(seq 1000); do head -c 1000000 /dev/urandom >f$i || exit 9; sleep 0.05; done';

@@ -66,6 +66,8 @@ export interface CommandResult {
   droppedBytes: { stdout: number; stderr: number };
   /** `exit`: 128 + the signal, if a signal ended it. */
   outcome: { type: 'exit'; exitCode: number } | { type: 'timeout' };
+  /** What the gateway has done to other processes of the sandbox meanwhile, for the model. Absent: nothing. */
+  notes?: readonly string[];
 }
 
 /** A process that can run as long as its sandbox. */
@@ -120,8 +122,9 @@ export interface Sandbox {
   /** Aborted when the sandbox has ended, with a `SandboxError` as the reason that says why. */
   readonly ended: AbortSignal;
   /**
-   * Runs a command in its own session. Processes that it leaves in the background live until the sandbox stops.
-   * A timeout and the signal kill the session of the command.
+   * Runs a command in its own session. Processes that it leaves in the background live until the sandbox stops, or until
+   * they use up the limit of processes. A timeout and the signal kill the session of the command. It ends within seconds
+   * after its time limit, whatever the processes of the sandbox do: if it cannot be stopped, the sandbox ends.
    *
    * @throws {SandboxError} if the sandbox ended during the command
    * @throws the reason of the signal

@@ -1,10 +1,16 @@
-import type { SandboxLimits } from '../sandbox.ts';
+import type { SandboxLimits, SandboxProgram } from '../sandbox.ts';
 import { type NetworkRelay, PROXY_SOCKET } from '../network-relay.ts';
 import { lowerOwnSession, SESSION_SCRIPT_PATH } from './session-priority.ts';
 import { CONTROL_FOLDER } from './write-arguments.ts';
 
 /** Open files of one process. */
 const MAX_OPEN_FILES = 1024;
+
+/**
+ * Processes that a sandbox can have beyond the limit of its commands. The shells that start commands use them, so a
+ * command begins even if others have left as many processes as they may.
+ */
+export const RESERVED_PROCESSES = 32;
 
 /**
  * Returns the program of process 1, for `bash -c`. It sets the limits that processes inherit, closes
@@ -14,7 +20,7 @@ const MAX_OPEN_FILES = 1024;
  * left behind.
  */
 export const writeAgent = ({ processes, diskBytes }: SandboxLimits, relay?: NetworkRelay): string => `
-ulimit -c 0 -n ${MAX_OPEN_FILES} -f ${Math.ceil(diskBytes / 1024)} -u ${processes} || exit 1
+ulimit -c 0 -n ${MAX_OPEN_FILES} -f ${Math.ceil(diskBytes / 1024)} -u ${processes + RESERVED_PROCESSES} || exit 1
 echo 1000 >/proc/self/oom_score_adj
 for fd in /proc/self/fd/*; do fd=\${fd##*/}; ((fd > 2)) && eval "exec $fd>&-"; done
 ${relay ? startRelay(relay) : ''}echo ready
@@ -45,11 +51,13 @@ export const scriptName = (number: number): string => `${number}.sh`;
  * Returns the script of a command. It writes two lines to its status pipe: its process id when the command has its pipes
  * open, and the exit code. If it is killed, the pipe ends without them. The command cannot write to that pipe, because it
  * does not have it open.
+ *
+ * @param processes the limit of the command, with all others of the sandbox
  */
 export function writeScript(
   number: number,
-  command: string,
-  environment: Readonly<Record<string, string>>,
+  { command, environment = {} }: Pick<SandboxProgram, 'command' | 'environment'>,
+  { processes }: Pick<SandboxLimits, 'processes'>,
   hasInput = false,
 ): string {
   const { stdout, stderr, status } = pipeNames(number);
@@ -62,6 +70,7 @@ ${Object.entries(environment)
   .map(([name, value]) => `export ${name}=${quote(value)}\n`)
   .join('')}(
   echo "$1" >&3
+  ulimit -u ${processes}
   BASH_ENV=${SESSION_SCRIPT_PATH} exec setsid bash -c ${quote(command)} 3>&-
 ) <${input} >${path(stdout)} 2>${errors}
 echo "$?" >&3

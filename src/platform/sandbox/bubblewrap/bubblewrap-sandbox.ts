@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { describeKilled } from '../describe-killed.ts';
 import { rejectCommand } from '../reject-command.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -36,6 +37,8 @@ const KILL_RETRY_MS = 10;
 /** Exit code of a killed program. */
 const KILLED = 137;
 
+const ENDED = 'The sandbox ended unexpectedly.';
+
 export interface SandboxParts {
   name: string;
   limits: SandboxLimits;
@@ -61,6 +64,8 @@ export class BubblewrapSandbox implements Sandbox {
   readonly #supervisor: Supervisor;
   readonly #outputs: PipeReader[] = [];
   #running = 0;
+  /** Notes for the next command that ends. */
+  readonly #notes = new Set<string>();
   #stopped: Promise<void> | undefined;
 
   constructor(parts: SandboxParts) {
@@ -69,10 +74,7 @@ export class BubblewrapSandbox implements Sandbox {
     this.#startTime = readStartTime(parts.root);
     void parts.monitor.exited.then(() => {
       const problem = parts.readProblem() ?? 'crashed';
-      this.#end(
-        problem,
-        problem === 'memory' ? 'The sandbox used too much memory.' : 'The sandbox ended unexpectedly.',
-      );
+      this.#end(problem, problem === 'memory' ? 'The sandbox used too much memory.' : ENDED);
     });
     this.#supervisor = new Supervisor({
       limits: parts.limits,
@@ -81,6 +83,7 @@ export class BubblewrapSandbox implements Sandbox {
       hasMemoryLimit: parts.hasMemoryLimit,
       isBusy: () => this.#running > 0,
       end: (problem, message) => this.#end(problem, message),
+      onKilled: () => this.#notes.add(describeKilled(parts.limits)),
     });
   }
 
@@ -106,9 +109,9 @@ export class BubblewrapSandbox implements Sandbox {
     }
   }
 
-  async start({ command, environment = {} }: SandboxProgram): Promise<SandboxProcess> {
+  async start(program: SandboxProgram): Promise<SandboxProcess> {
     this.#check();
-    const { pipes, monitor, folders } = this.#parts;
+    const { pipes, monitor, folders, limits } = this.#parts;
     const number = await pipes.take();
     await pipes.createInput(number);
     this.#check();
@@ -123,7 +126,7 @@ export class BubblewrapSandbox implements Sandbox {
     const destroy = (): void => void stream.destroy();
     this.ended.addEventListener('abort', destroy, { once: true });
     stream.once('close', () => this.ended.removeEventListener('abort', destroy)); // a sandbox has many processes
-    writeControlFile(join(folders.control, scriptName(number)), writeScript(number, command, environment, true));
+    writeControlFile(join(folders.control, scriptName(number)), writeScript(number, program, limits, true));
     monitor.runScript(number);
     return {
       stream,
@@ -148,7 +151,8 @@ export class BubblewrapSandbox implements Sandbox {
   }
 
   async #run(number: number, command: SandboxCommand): Promise<CommandResult> {
-    const { control } = this.#parts.folders;
+    const { limits, folders } = this.#parts;
+    const { control } = folders;
     const names = pipeNames(number);
     const readOutput = (stream: 'stdout' | 'stderr') =>
       new PipeReader(join(control, names[stream]), command.maxOutputBytes, (bytes) =>
@@ -157,16 +161,16 @@ export class BubblewrapSandbox implements Sandbox {
     const outputs = { stdout: readOutput('stdout'), stderr: readOutput('stderr') };
     const status = new StatusReader(join(control, names.status));
     try {
-      writeControlFile(
-        join(control, scriptName(number)),
-        writeScript(number, command.command, command.environment ?? {}),
-      );
+      writeControlFile(join(control, scriptName(number)), writeScript(number, command, limits));
       void status.begun.then(() => this.#parts.pipes.removeScript(number));
       this.#parts.monitor.runScript(number);
       const end = await this.#awaitEnd(status, command);
       for (const output of Object.values(outputs)) output.drain();
       if (end === 'cancelled') throw command.signal.reason;
+      const notes = [...this.#notes];
+      this.#notes.clear();
       return {
+        ...(notes.length > 0 && { notes }),
         stdout: outputs.stdout.content,
         stderr: outputs.stderr.content,
         droppedBytes: { stdout: outputs.stdout.droppedBytes, stderr: outputs.stderr.droppedBytes },
@@ -212,7 +216,9 @@ export class BubblewrapSandbox implements Sandbox {
   /** The script of a command was killed: by a command, or because the whole sandbox ends. */
   async #explainKill(): Promise<number> {
     if (isRunning(this.#parts.root, this.#startTime)) return KILLED;
-    await this.#parts.monitor.exited;
+    // The kernel ends the other processes first, which can take long on a busy host.
+    await Promise.race([this.#parts.monitor.exited, pause(KILL_GRACE_MS, undefined, { ref: false })]);
+    this.#end('crashed', ENDED);
     throw this.ended.reason;
   }
 
@@ -221,11 +227,17 @@ export class BubblewrapSandbox implements Sandbox {
    * because no process could be created for it, choice 495.
    */
   async #kill(status: StatusReader): Promise<void> {
-    const deadlineMs = performance.now() + KILL_GRACE_MS;
-    const end = status.exitCode.then(() => true);
-    for (let pauseMs = KILL_RETRY_MS; performance.now() < deadlineMs && !this.ended.aborted; pauseMs *= 2) {
-      if (status.waiter !== undefined && !(await callHost('killSession', this.#parts.root, status.waiter))) break;
-      if (await Promise.race([end, pause(pauseMs, false, { ref: false })])) return;
+    const late = pause(KILL_GRACE_MS, 'late' as const, { ref: false });
+    const end = status.exitCode.then(() => 'ended' as const);
+    const tryOnce = async (pauseMs: number): Promise<'again' | 'failed'> => {
+      const { waiter } = status;
+      if (waiter !== undefined && !(await callHost('killSession', this.#parts.root, waiter))) return 'failed';
+      return pause(pauseMs, 'again', { ref: false });
+    };
+    for (let pauseMs = KILL_RETRY_MS; !this.ended.aborted; pauseMs *= 2) {
+      const outcome = await Promise.race([end, late, tryOnce(pauseMs).catch(() => 'failed' as const)]);
+      if (outcome === 'ended') return;
+      if (outcome !== 'again') break;
     }
     this.#end('crashed', 'A command could not be started or stopped, so the sandbox was ended.');
   }

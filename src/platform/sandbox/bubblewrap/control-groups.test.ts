@@ -74,7 +74,7 @@ describe('cgroups', () => {
       ['memory.max', 'memory.oom.group', 'pids.max', 'cpu.max', 'cpu.weight', 'cgroup.procs'].map((name) =>
         read(`${own}/${name}`),
       ),
-    ).toEqual(['1020\n', '1\n', '28\n', '50000 100000\n', '10\n', '99\n']);
+    ).toEqual(['1020\n', '1\n', '60\n', '50000 100000\n', '10\n', '99\n']);
     expect(group.wasOutOfMemory()).toBe(false);
     writeFileSync(join(group.folder, 'memory.events'), 'low 0\noom 1\noom_kill 3\n');
     expect(group.wasOutOfMemory()).toBe(true);

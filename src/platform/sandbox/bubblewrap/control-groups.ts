@@ -3,6 +3,7 @@ import { appendFile, mkdir, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { SandboxLimits } from '../sandbox.ts';
+import { RESERVED_PROCESSES } from './agent.ts';
 
 /** Limits of all processes of a cgroup together. */
 const controllers = ['memory', 'pids', 'cpu'] as const;
@@ -17,7 +18,7 @@ const CPU_PERIOD_US = 100_000;
 /** Share of the CPU compared with the gateway, which has 100. */
 const CPU_WEIGHT = 10;
 /** Processes of bubblewrap and of the gateway in a sandbox. */
-const OWN_PROCESSES = 8;
+const OWN_PROCESSES = 8 + RESERVED_PROCESSES;
 const MAX_MOVES = 5;
 const MAX_REMOVALS = 40;
 const REMOVAL_MS = 50;

@@ -2,6 +2,7 @@ import { serveCalls } from '../../threads/thread-calls.ts';
 import { checkProcesses } from './check-processes.ts';
 import { measureTree } from './find-entries.ts';
 import { createPipes, removeFolder } from './host-programs.ts';
+import { limitLeftovers } from './limit-leftovers.ts';
 import { killSession } from './process-tree.ts';
 import { awaitBubblewrapExit, killBubblewrap, runScript, startBubblewrap } from './run-bubblewrap.ts';
 import { useSandboxCpus } from './sandbox-cpus.ts';
@@ -19,6 +20,7 @@ const functions = {
   awaitBubblewrapExit,
   checkProcesses,
   killSession,
+  limitLeftovers,
   createPipes,
   measureTree,
   removeFolder,

@@ -16,7 +16,8 @@ function readStat(folder: string): string[] | undefined {
   return text?.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
-const listIds = (folder: string): number[] => {
+/** Lists the ids of the processes of a folder of processes, such as `/proc`. */
+export const listIds = (folder: string): number[] => {
   try {
     return readdirSync(folder).map(Number).filter(Number.isInteger);
   } catch {
@@ -52,6 +53,7 @@ export interface InnerProcess {
   id: number;
   /** Id of its session in the sandbox. */
   session: number;
+  threads: number;
   /** Pages in memory. A page that processes share counts in each. */
   residentPages: number;
 }
@@ -73,7 +75,8 @@ export async function listInnerProcesses(root: number): Promise<InnerProcess[]> 
   for (const ids of splitInBatches(listIds(innerFolder(root)))) {
     for (const id of ids) {
       const stat = readStat(`${innerFolder(root)}/${id}`);
-      if (stat) processes.push({ id, session: Number(stat[3]), residentPages: Number(stat[21]) });
+      if (stat)
+        processes.push({ id, session: Number(stat[3]), threads: Number(stat[17]), residentPages: Number(stat[21]) });
     }
     await nextTurn();
   }
@@ -108,19 +111,23 @@ export function sendSignal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-interface HostProcess {
+/** A process with its ids on the host. */
+export interface HostProcess {
   pid: number;
   parent: number;
   session: number;
+  threads: number;
 }
 
-const readHostProcess = (pid: number): HostProcess | undefined => {
+/** @returns undefined if it has ended */
+export const readHostProcess = (pid: number): HostProcess | undefined => {
   const stat = readStat(`/proc/${pid}`);
-  return stat && { pid, parent: Number(stat[1]), session: Number(stat[3]) };
+  if (!stat || stat[0] === 'Z') return undefined; // it has ended
+  return { pid, parent: Number(stat[1]), session: Number(stat[3]), threads: Number(stat[17]) };
 };
 
 /** Reads processes of the host in batches, so that hundreds of them do not occupy the gateway. */
-async function* readHostProcesses(ids: readonly number[]): AsyncGenerator<HostProcess> {
+export async function* readHostProcesses(ids: readonly number[]): AsyncGenerator<HostProcess> {
   for (const batch of splitInBatches(ids)) {
     for (const pid of batch) {
       const found = readHostProcess(pid);
@@ -148,7 +155,7 @@ async function findLeader(root: number, waiter: number): Promise<number | undefi
 }
 
 /** Rounds of stopping processes that create others meanwhile. */
-const MAX_ROUNDS = 30;
+export const MAX_ROUNDS = 30;
 
 /**
  * Kills all processes of a command's session, if it exists. It stops them first, so that none can create another one

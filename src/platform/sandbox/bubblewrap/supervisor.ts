@@ -5,11 +5,14 @@ import type { HomeFolder } from './home-folder.ts';
 
 const MEMORY_CHECK_MS = 100;
 const IDLE_CHECK_MS = 1000;
+const LEFTOVERS_CHECK_MS = 500;
 const DISK_CHECK_MS = 1000;
 const FREE_CHECK_MS = 200;
 /** A check may take this part of the time: the next one waits as many times as long as it took. */
 const MEMORY_BACKOFF = 50;
 const DISK_BACKOFF = 10;
+const LEFTOVERS_BACKOFF = 20;
+const MAX_LEFTOVERS_MS = 3000;
 /** A disk with less free space ends every sandbox that uses more than `SMALL_BYTES` of it. */
 const RESERVED_BYTES = 268_435_456;
 const SMALL_BYTES = 16_777_216;
@@ -24,6 +27,8 @@ export interface Supervised {
   /** Whether a command is running. */
   isBusy: () => boolean;
   end: (problem: SandboxProblem, message: string) => void;
+  /** Called after processes that ended commands had left were killed, because they used up the limit. */
+  onKilled: () => void;
 }
 
 /**
@@ -43,6 +48,7 @@ export class Supervisor {
   constructor(supervised: Supervised) {
     this.#of = supervised;
     void this.#watchMemory();
+    void this.#watchLeftovers();
     void this.#openDisk();
   }
 
@@ -97,6 +103,15 @@ export class Supervisor {
       this.#timers.delete('memory');
       void this.#watchMemory();
     });
+  }
+
+  /** It does not wait for the measurement of memory, which the processes can delay. */
+  async #watchLeftovers(): Promise<void> {
+    const { limits, root, onKilled } = this.#of;
+    const found = await callHost('limitLeftovers', root, limits.processes).catch(() => undefined); // as above
+    if (found?.isKilled) onKilled();
+    const delayMs = Math.max(LEFTOVERS_CHECK_MS, LEFTOVERS_BACKOFF * (found?.tookMs ?? 0));
+    this.#repeat('leftovers', Math.min(delayMs, MAX_LEFTOVERS_MS), () => void this.#watchLeftovers());
   }
 
   /** Measures the home folder early if the disk fills fast. */

@@ -13,6 +13,8 @@ const KILLED = 137;
 interface ProgramParts {
   container: RemoteContainer;
   environment: Readonly<Record<string, string>>;
+  /** The sessions of running processes. */
+  sessions: Set<number>;
   /** Kills a session, until none of its processes is left. */
   killSession(id: number): Promise<void>;
   /** Resolves if the connection to the process has ended, but not its sandbox. @throws {SandboxError} */
@@ -24,9 +26,16 @@ export async function startProgram(program: SandboxProgram, parts: ProgramParts)
   const marker = `<${randomBytes(16).toString('hex')}>`;
   const session = Promise.withResolvers<number | undefined>();
   const exit = Promise.withResolvers<number | undefined>();
+  let begun: number | undefined;
+  const begin = (id: number): void => {
+    if (begun !== undefined) return;
+    begun = id;
+    parts.sessions.add(id);
+    session.resolve(id);
+  };
   const marks = new MarkedOutput(marker, {
     bytes: () => {},
-    mark: ({ kind, value }) => (kind === 's' ? session : exit).resolve(value),
+    mark: ({ kind, value }) => (kind === 's' ? begin : exit.resolve)(value),
   });
   let remote: RemoteProcess | undefined;
   const stream = new Duplex({
@@ -61,6 +70,7 @@ export async function startProgram(program: SandboxProgram, parts: ProgramParts)
   });
   remote.write(script).catch(() => {}); // it has ended, which `closed` says
   const exited = exit.promise.then(async (code) => {
+    if (begun !== undefined) parts.sessions.delete(begun);
     if (code === undefined) await parts.checkEnd();
     return code ?? KILLED;
   });

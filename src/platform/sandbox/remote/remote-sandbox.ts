@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { describeKilled } from '../describe-killed.ts';
 import { rejectCommand } from '../reject-command.ts';
 import {
   type CommandResult,
@@ -15,6 +16,7 @@ import {
 } from '../sandbox.ts';
 import { splitEntryPath } from '../split-entry-path.ts';
 import { CappedOutput } from './capped-output.ts';
+import { CommandDeadline } from './command-deadline.ts';
 import { ListingReader } from './read-listing.ts';
 import type { RemoteContainer } from './remote-process.ts';
 import { startProgram } from './remote-program.ts';
@@ -30,9 +32,16 @@ const MAX_ERROR_BYTES = 2000;
 /** Maximum output of a script of the gateway. Commands can write to it, too. */
 const MAX_SCRIPT_BYTES = 2 * PIECE_BYTES;
 /** Longest script of the gateway. Commands in the container can stop it, but not for longer. */
-const SCRIPT_MS = 120_000;
+const SCRIPT_MS = 15_000;
 /** Time in which a killed command ends. */
-const KILL_MS = 10_000;
+const KILL_MS = 5000;
+/** The part of the limit of processes that ended commands may leave in use. */
+const MAX_LEFT_SHARE = 0.9;
+/** Time after which work in the container is late, so that such processes can be the reason. It doubles, to a maximum. */
+const RELIEF_MS = 1000;
+const MAX_RELIEF_MS = 8000;
+/** Processes of the gateway that cannot start, one after another, after which the sandbox ends. */
+const MAX_FAILED_STARTS = 2;
 /** Commands whose processes in the background can write output, which is dropped. */
 const MAX_RELEASED = 32;
 /** Runners that are tried for a command. */
@@ -48,7 +57,7 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 export interface RemoteSandboxOptions {
   /** Whether the home folder is in its own file system, whose size the system limits. */
   isHomeLimited: boolean;
-  /** Maximum number of processes that a runner sets; 0: the container has a limit. */
+  /** Maximum number of processes that a command sets for its user. Absent: the container has a limit. */
   processes?: number;
   environment?: Readonly<Record<string, string>>;
 }
@@ -71,6 +80,12 @@ export class RemoteSandbox implements Sandbox {
   private filing: Promise<unknown> = Promise.resolve();
   private handles = 0;
   private watching: NodeJS.Timeout | undefined;
+  /** Sessions of running commands and programs. */
+  private readonly sessions = new Set<number>();
+  /** Notes for the next command that ends. */
+  private readonly notes = new Set<string>();
+  private relieving: Promise<boolean> | undefined;
+  private failedStarts = 0;
   private stopping: Promise<void> | undefined;
 
   constructor(container: RemoteContainer, spec: SandboxSpec, options: RemoteSandboxOptions) {
@@ -94,18 +109,43 @@ export class RemoteSandbox implements Sandbox {
     command.signal.throwIfAborted();
     const rejected = rejectCommand(command.command);
     if (rejected) return rejected;
-    for (let tries = 1; ; tries++) {
-      const [runner] = await Promise.all([this.takeRunner(), this.killer.prepare()]);
-      this.commands.add(runner);
-      this.watch();
-      try {
-        const result = await this.run(runner, command);
-        if (result || tries === MAX_TRIES)
-          return result ?? new CappedOutput(0).describe({ type: 'exit', exitCode: KILLED });
-      } finally {
-        this.commands.delete(runner);
-        this.release(runner);
+    using deadline = new CommandDeadline(command.timeoutMs, [command.signal, this.ended]);
+    const result = await this.relieved(async () => {
+      for (let tries = 1; ; tries++) {
+        const ended = await this.tryOnce(command, deadline);
+        if (ended) return ended;
+        if (tries === MAX_TRIES) {
+          this.endSoon('crashed', 'The processes of the sandbox were killed again and again, so it was stopped.');
+          throw this.ended.reason;
+        }
       }
+    });
+    const notes = [...this.notes];
+    this.notes.clear();
+    return { ...result, ...(notes.length > 0 && { notes }) };
+  }
+
+  /** @returns undefined if the runner was killed before the command began, such as by an earlier command */
+  private async tryOnce(command: SandboxCommand, deadline: CommandDeadline): Promise<CommandResult | undefined> {
+    const ready = Promise.all([this.takeRunner(), this.killer.prepare()]);
+    const first = await Promise.race([ready, deadline.over]);
+    if (typeof first === 'string') {
+      ready.then(
+        ([runner]) => this.release(runner),
+        () => {}, // no process can start
+      );
+      this.ended.throwIfAborted();
+      command.signal.throwIfAborted();
+      return new CappedOutput(0).describe({ type: 'timeout' });
+    }
+    const [runner] = first;
+    this.commands.add(runner);
+    this.watch();
+    try {
+      return await this.run(runner, command, deadline);
+    } finally {
+      this.commands.delete(runner);
+      this.release(runner);
     }
   }
 
@@ -115,6 +155,7 @@ export class RemoteSandbox implements Sandbox {
       return await startProgram(program, {
         container: this.container,
         environment: this.environment(),
+        sessions: this.sessions,
         killSession: (id) => this.killSession(id),
         checkEnd: () => this.checkEnd(),
       });
@@ -205,6 +246,11 @@ export class RemoteSandbox implements Sandbox {
     return this.stopping;
   }
 
+  /** Ends the sandbox. Its caller does not wait for the removal of the container, which can take long. */
+  private endSoon(problem: SandboxProblem, message: string): void {
+    this.end(problem, message).catch(() => {}); // the container is a leftover then
+  }
+
   private async close(error: SandboxError): Promise<void> {
     this.ending.abort(error);
     for (const runner of [...this.commands, ...this.released]) runner.close();
@@ -277,7 +323,7 @@ export class RemoteSandbox implements Sandbox {
     const { diskEntries, diskBytes } = this.spec.limits;
     if (count <= diskEntries && bytes <= diskBytes) return;
     const limit = count > diskEntries ? `${diskEntries} files, folders and links` : `${diskBytes} bytes`;
-    await this.end('disk', `The home folder had more than ${limit}, so the sandbox was stopped.`);
+    this.endSoon('disk', `The home folder had more than ${limit}, so the sandbox was stopped.`);
     throw this.ended.reason;
   }
 
@@ -285,11 +331,11 @@ export class RemoteSandbox implements Sandbox {
   private useFiler<Result>(work: (run: RunFileScript) => Promise<Result>): Promise<Result> {
     const turn = this.filing.then(async () => {
       this.ended.throwIfAborted();
-      const filer = this.filer ?? (await this.openRunner());
+      const filer = this.filer ?? (await this.openNeededRunner());
       this.filer = filer;
       try {
-        return await work((commands, input, expected) =>
-          this.runScript(filer, reportErrors(commands), input, expected),
+        return await this.relieved(() =>
+          work((commands, input, expected) => this.runScript(filer, reportErrors(commands), input, expected)),
         );
       } catch (error) {
         // It may have read only a part of its input.
@@ -306,7 +352,11 @@ export class RemoteSandbox implements Sandbox {
     const output: Buffer[] = [];
     let outputBytes = 0;
     let errors = '';
-    const timer = setTimeout(() => runner.close(), SCRIPT_MS);
+    const timer = setTimeout(() => {
+      // A running command may use all processes. Those that ended commands have left may not.
+      if (this.commands.size > 0) runner.close();
+      else this.endSoon('crashed', 'The processes of the sandbox did not respond, so it was stopped.');
+    }, SCRIPT_MS);
     const listener = {
       output: (stream: 'stdout' | 'stderr', bytes: Buffer): void => {
         if (stream === 'stdout') {
@@ -325,20 +375,24 @@ export class RemoteSandbox implements Sandbox {
     }
   }
 
-  /** @returns undefined if the runner was killed before the command began, such as by an earlier command */
-  private async run(runner: ScriptRunner, command: SandboxCommand): Promise<CommandResult | undefined> {
-    const { timeoutMs, signal, maxOutputBytes, onOutput } = command;
+  private async run(
+    runner: ScriptRunner,
+    { command, maxOutputBytes, onOutput, ...settings }: SandboxCommand,
+    deadline: CommandDeadline,
+  ): Promise<CommandResult | undefined> {
     const output = new CappedOutput(maxOutputBytes, onOutput);
     let session: number | undefined;
     const marked = Promise.withResolvers<number>();
-    const environment = { ...this.environment(), ...command.environment };
+    const environment = { ...this.environment(), ...settings.environment };
     const running = runner
-      .run(writeCommand(runner.marker, command.command, environment), {
+      .run(writeCommand(runner.marker, command, environment, this.options.processes ?? 0), {
         output: (stream, bytes) => output.add(stream, bytes),
         mark: ({ kind, value }) => {
           if (kind !== 's') return;
-          session ??= value;
-          marked.resolve(session);
+          if (session !== undefined) return;
+          session = value;
+          this.sessions.add(value);
+          marked.resolve(value);
         },
       })
       .catch(async (error) => {
@@ -346,23 +400,16 @@ export class RemoteSandbox implements Sandbox {
         await this.checkEnd();
         return KILLED; // the command has killed everything it could
       });
-    const stop = Promise.withResolvers<'timeout' | 'cancelled'>();
-    const timer = setTimeout(() => stop.resolve('timeout'), timeoutMs);
-    const cancel = (): void => stop.resolve('cancelled');
-    signal.addEventListener('abort', cancel, { once: true });
-    this.ended.addEventListener('abort', cancel, { once: true });
     try {
-      const first = await Promise.race([running, stop.promise]);
+      const first = await Promise.race([running, deadline.over]);
       this.ended.throwIfAborted();
       if (first === KILLED && session === undefined) return undefined;
       if (typeof first === 'number') return output.describe({ type: 'exit', exitCode: first });
       await this.kill(running, marked.promise);
-      if (first === 'cancelled') throw signal.reason;
+      if (first === 'cancelled') throw settings.signal.reason;
       return output.describe({ type: 'timeout' });
     } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', cancel);
-      this.ended.removeEventListener('abort', cancel);
+      if (session !== undefined) this.sessions.delete(session);
     }
   }
 
@@ -378,7 +425,7 @@ export class RemoteSandbox implements Sandbox {
     } finally {
       clearTimeout(timer);
     }
-    await this.end('crashed', 'A command could not be stopped, so the sandbox was stopped.');
+    this.endSoon('crashed', 'A command could not be stopped, so the sandbox was stopped.');
     throw this.ended.reason;
   }
 
@@ -390,6 +437,38 @@ export class RemoteSandbox implements Sandbox {
     }
   }
 
+  /** Does work in the container. If it is late, kills what ended commands have left, if that uses up the limit of processes. */
+  private async relieved<Result>(work: () => Promise<Result>): Promise<Result> {
+    let timer: NodeJS.Timeout | undefined;
+    const repeat = (delayMs: number): void => {
+      timer = setTimeout(() => {
+        void this.relieve();
+        repeat(Math.min(2 * delayMs, MAX_RELIEF_MS));
+      }, delayMs).unref();
+    };
+    repeat(RELIEF_MS);
+    try {
+      return await work();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** @returns whether processes were killed */
+  private relieve(): Promise<boolean> {
+    this.relieving ??= this.killLeftovers().finally(() => {
+      this.relieving = undefined;
+    });
+    return this.relieving;
+  }
+
+  private async killLeftovers(): Promise<boolean> {
+    const { limits } = this.spec;
+    const isKilled = await this.killer.killLeftovers(Math.floor(limits.processes * MAX_LEFT_SHARE), this.sessions);
+    if (isKilled) this.notes.add(describeKilled(limits));
+    return isKilled;
+  }
+
   private environment(): Record<string, string> {
     const base = { PATH, HOME: SANDBOX_HOME, USER: 'user', LANG: 'C.UTF-8', PWD: SANDBOX_HOME };
     return { ...base, ...this.options.environment };
@@ -399,7 +478,7 @@ export class RemoteSandbox implements Sandbox {
     const prepared = this.spare;
     this.spare = undefined;
     const spare = await prepared?.catch(() => undefined); // it did not start
-    const runner = spare && !spare.isClosed ? spare : await this.openRunner();
+    const runner = spare && !spare.isClosed ? spare : await this.openNeededRunner();
     if (!this.spare) this.prepare();
     return runner;
   }
@@ -410,10 +489,25 @@ export class RemoteSandbox implements Sandbox {
     this.spare.catch(() => {}); // the next command tries again
   }
 
+  /** Ends the sandbox if it fails again: no later command could run. */
+  private async openNeededRunner(): Promise<ScriptRunner> {
+    try {
+      const runner = await this.openRunner();
+      this.failedStarts = 0;
+      return runner;
+    } catch (error) {
+      if (await this.relieve()) return this.openNeededRunner();
+      if (this.commands.size === 0 && ++this.failedStarts >= MAX_FAILED_STARTS) {
+        this.endSoon('crashed', 'No process could start in the sandbox, so it was stopped.');
+      }
+      throw error;
+    }
+  }
+
   private async openRunner(): Promise<ScriptRunner> {
     let runner: ScriptRunner;
     try {
-      runner = await ScriptRunner.open(this.container, this.options.processes);
+      runner = await ScriptRunner.open(this.container);
     } catch (error) {
       await this.checkEnd();
       throw this.fault('crashed', 'No process could start in the sandbox.', error);
@@ -433,7 +527,7 @@ export class RemoteSandbox implements Sandbox {
   private async checkEnd(): Promise<void> {
     this.ended.throwIfAborted();
     const end = await this.container.findEnd();
-    if (end) await this.end(end.problem, end.message);
+    if (end) this.endSoon(end.problem, end.message);
     this.ended.throwIfAborted();
   }
 

@@ -33,10 +33,9 @@ export class ScriptRunner {
 
   private constructor() {}
 
-  /** @param processes maximum number that the runner sets for itself and its children; 0: none */
-  static async open(container: RemoteContainer, processes = 0): Promise<ScriptRunner> {
+  static async open(container: RemoteContainer): Promise<ScriptRunner> {
     const runner = new ScriptRunner();
-    const command = ['bash', '-c', RUNNER, 'headgate', runner.marker, String(processes)];
+    const command = ['bash', '-c', RUNNER, 'headgate', runner.marker];
     runner.process = await container.start(command, runner.listen());
     return runner;
   }

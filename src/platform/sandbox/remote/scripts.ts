@@ -29,12 +29,11 @@ export const HEARTBEAT_MS = 15_000;
  * streams, because they travel separately. Scripts write errors to descriptor 3: descriptor 2 has messages of bash about
  * killed processes.
  *
- * Arguments: the marker, and the maximum number of processes or 0.
+ * Argument: the marker.
  */
 export const RUNNER = `exec 3>&2 2>/dev/null
 export LC_ALL=C
 umask 022
-((\${2:-0})) && ulimit -u "$2"
 mark=$1
 home=${SANDBOX_HOME}
 parents() {
@@ -104,19 +103,60 @@ done`;
 /** Runs the script at the beginning of its standard input, which has the given number of bytes. */
 export const READ_SCRIPT = 'eval "$(head -c "$1")"';
 
-/** Kills a session, until none of its processes is left. Starts no process, so it works when none can start. */
-const KILL_FUNCTION = `kill_session() {
-  local session=$1 turn found file stat pid
+/**
+ * Functions that start no process, so they work when none can start. They stop a process as soon as they find it, so that it
+ * creates no other one meanwhile.
+ *
+ * `kill_left MAX SESSION…` kills the processes that belong neither to the gateway nor to a given session, if they have more
+ * threads than MAX. The gateway's own are those in the sessions of processes whose parent is outside of the container. It
+ * does nothing if it is no such process itself.
+ */
+const KILL_FUNCTIONS = `read_stat() {
+  local text=
+  IFS= read -r -d '' text 2>/dev/null </proc/$1/stat
+  fields=(\${text##*) })
+}
+list_left() { # of processes that are not kept: their ids in left, and the number of their threads
+  local file pid session
+  left=() threads=0
+  for file in /proc/[0-9]*/stat; do
+    pid=\${file#/proc/} pid=\${pid%/stat}
+    read_stat "$pid"
+    session=\${fields[3]}
+    [[ -z $session || \${fields[0]} == Z ]] && continue
+    local own=\${fields[1]} of=\${fields[17]}
+    if [[ -z \${kept[$session]} ]]; then
+      ((own == 0)) || { read_stat "$session"; own=\${fields[1]:-1}; }
+      ((own == 0)) && kept[$session]=yes || kept[$session]=no
+    fi
+    [[ \${kept[$session]} == yes ]] && continue
+    [[ $1 == stop ]] && kill -STOP "$pid" 2>/dev/null
+    left+=("$pid") threads=$((threads + of))
+  done
+}
+kill_left() {
+  local max=$1 turn session
+  local -A kept=([0]=yes)
+  shift
+  for session in "$@"; do kept[$session]=yes; done
+  read_stat $$
+  ((fields[1] == 0)) || return 1
+  list_left
+  ((threads > max)) || return 1
+  for turn in {1..50}; do
+    list_left stop
+    ((\${#left[@]})) || return 0
+    kill -KILL "\${left[@]}" 2>/dev/null
+  done
+}
+kill_session() {
+  local session=$1 turn found file pid
   for turn in {1..50}; do
     found=()
     for file in /proc/[0-9]*/stat; do
-      stat=
-      IFS= read -r -d '' stat 2>/dev/null <"$file"
-      set -- \${stat##*) }
-      if [[ $4 == "$session" && $1 != Z ]]; then
-        pid=\${file#/proc/}
-        kill -STOP "\${pid%/stat}" 2>/dev/null && found+=("\${pid%/stat}")
-      fi
+      pid=\${file#/proc/} pid=\${pid%/stat}
+      read_stat "$pid"
+      [[ \${fields[3]} == "$session" && \${fields[0]} != Z ]] && kill -STOP "$pid" 2>/dev/null && found+=("$pid")
     done
     ((\${#found[@]})) || return 0
     kill -KILL "\${found[@]}" 2>/dev/null
@@ -125,18 +165,18 @@ const KILL_FUNCTION = `kill_session() {
 }`;
 
 /** Kills the session of the argument. */
-export const KILL_SESSION = `${KILL_FUNCTION}
+export const KILL_SESSION = `${KILL_FUNCTIONS}
 kill_session "$1"`;
 
-/** What `SESSION_KILLER` prints when it reads ids. Then it needs no further process. */
+/** What `KILLER` prints when it reads lines. Then it needs no further process. */
 export const KILLER_READY = 'ready\n';
 
-/** Kills the session of each line that it reads, and prints the line when the session has ended. */
-export const SESSION_KILLER = `${KILL_FUNCTION}
+/** Calls the function of each line that it reads: a number, the function and its arguments. Prints the number and the exit code. */
+export const KILLER = `${KILL_FUNCTIONS}
 printf '${KILLER_READY.trimEnd()}\\n'
-while IFS= read -r id; do
-  kill_session "$id"
-  printf '%s\\n' "$id"
+while read -r number call; do
+  $call
+  printf '%s %d\\n' "$number" $?
 done 2>/dev/null`;
 
 const QUOTE = Buffer.from("'");
@@ -194,18 +234,26 @@ export const MEASURE_SYSTEM = `set -- $(stat -f -c '%c %d %b %f %S' .); echo $((
 export const MEASURE_FILES = `echo $(find . -xdev -mindepth 1 -printf x | wc -c) $(du -xsB1 . | cut -f1)`;
 
 /**
- * Runs a command in its own session. Its first process marks its process id, which is the id of the session.
+ * Runs a command in its own session, with a lower priority than the scripts of the gateway. Its first process marks its
+ * process id, which is the id of the session.
  *
  * @param marker of the runner
+ * @param processes maximum number that the command sets for its user; 0: the container has a limit
  */
-export function writeCommand(marker: string, command: string, environment: Readonly<Record<string, string>>): Buffer {
-  const inner = 'printf "%ss%d\\n" "$0" $$ >&2; exec bash -c "$1"';
+export function writeCommand(
+  marker: string,
+  command: string,
+  environment: Readonly<Record<string, string>>,
+  processes: number,
+): Buffer {
+  const limit = processes > 0 ? `ulimit -u ${processes}; ` : '';
+  const inner = `printf "%ss%d\\n" "$0" $$ >&2; ${limit}exec bash -c "$1"`;
   const variables = Object.entries(environment).flatMap(([name, value]) => [
     Buffer.from(' '),
     quote(`${name}=${value}`),
   ]);
   return Buffer.concat([
-    Buffer.from('setsid env -i'),
+    Buffer.from('setsid nice -n 19 env -i'),
     ...variables,
     script` bash -c ${inner} ${marker} ${command} </dev/null 2>&3 3>&- &`,
     Buffer.from(' wait $!'),

@@ -1,5 +1,5 @@
 import type { RemoteContainer, RemoteProcess } from './remote-process.ts';
-import { KILL_SESSION, KILLER_READY, SESSION_KILLER } from './scripts.ts';
+import { KILL_SESSION, KILLER, KILLER_READY } from './scripts.ts';
 
 /** Time in which the process starts. */
 const START_MS = 10_000;
@@ -33,11 +33,21 @@ export class SessionKiller {
     const timer = setTimeout(() => late.resolve('late'), timeoutMs);
     try {
       await Promise.race([this.starting, late.promise]);
-      const end = await Promise.race([this.process?.kill(session) ?? 'closed', late.promise]);
+      const end = await Promise.race([this.process?.call(`kill_session ${session}`) ?? 'closed', late.promise]);
       if (end === 'closed') await Promise.race([this.killWithProcess(session), late.promise]);
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /**
+   * Kills the processes that ended commands have left, if they have more threads than `max`.
+   *
+   * @param running sessions of processes that run
+   * @returns whether there were more; false without the process
+   */
+  async killLeftovers(max: number, running: Iterable<number>): Promise<boolean> {
+    return (await this.process?.call(['kill_left', max, ...running].join(' '))) === 0;
   }
 
   close(): void {
@@ -59,19 +69,26 @@ export class SessionKiller {
   }
 }
 
+/** A number of a call, and its exit code. */
+const answerShape = /^(\d{1,9}) (\d{1,3})$/;
+
+/** Longest line of the process. */
+const MAX_LINE = 20;
+
 class KillerProcess {
   isClosed = false;
   private process: RemoteProcess | undefined;
   private text = '';
+  private last = 0;
   private readonly ready = Promise.withResolvers<'ready' | 'closed'>();
-  private readonly running = new Map<number, (end: 'done' | 'closed') => void>();
+  private readonly running = new Map<number, (code: number | 'closed') => void>();
 
   private constructor() {}
 
   /** @throws if it does not start */
   static async open(container: RemoteContainer): Promise<KillerProcess> {
     const killer = new KillerProcess();
-    killer.process = await container.start(['bash', '-c', SESSION_KILLER], {
+    killer.process = await container.start(['bash', '-c', KILLER], {
       output: (_, bytes) => killer.read(bytes),
       closed: () => killer.end(),
     });
@@ -82,12 +99,13 @@ class KillerProcess {
     return killer;
   }
 
-  /** @returns `closed`: the process has ended */
-  kill(session: number): Promise<'done' | 'closed'> {
+  /** Calls a function. @returns its exit code; `closed`: the process has ended */
+  call(words: string): Promise<number | 'closed'> {
     if (this.isClosed) return Promise.resolve('closed');
+    const number = ++this.last;
     return new Promise((resolve) => {
-      this.running.set(session, resolve);
-      this.process!.write(Buffer.from(`${session}\n`)).catch(() => this.end());
+      this.running.set(number, resolve);
+      this.process!.write(Buffer.from(`${number} ${words}\n`)).catch(() => this.end());
     });
   }
 
@@ -98,21 +116,22 @@ class KillerProcess {
 
   private read(bytes: Buffer): void {
     const lines = (this.text + bytes.toString('latin1')).split('\n');
-    this.text = lines.pop()!.slice(0, KILLER_READY.length); // commands can write to it, so it can be anything
+    this.text = lines.pop()!.slice(0, MAX_LINE); // commands can write to it, so it can be anything
     for (const line of lines) {
       if (`${line}\n` === KILLER_READY) this.ready.resolve('ready');
-      this.finish(Number(line), 'done');
+      const [, number, code] = answerShape.exec(line) ?? [];
+      if (number !== undefined) this.finish(Number(number), Number(code));
     }
   }
 
-  private finish(session: number, end: 'done' | 'closed'): void {
-    this.running.get(session)?.(end);
-    this.running.delete(session);
+  private finish(number: number, code: number | 'closed'): void {
+    this.running.get(number)?.(code);
+    this.running.delete(number);
   }
 
   private end(): void {
     this.isClosed = true;
     this.ready.resolve('closed');
-    for (const session of [...this.running.keys()]) this.finish(session, 'closed');
+    for (const number of [...this.running.keys()]) this.finish(number, 'closed');
   }
 }
