@@ -7,7 +7,7 @@ import type { StageRecord } from '../domain/router-metadata.ts';
 import { MAX_STEPS } from '../pipeline/run/server-tools.ts';
 import { explainUnknownTool } from '../pipeline/tools/explain-unknown-tool.ts';
 import { nameToolType } from '../pipeline/tools/show-server-tools.ts';
-import { MAX_TOOL_CALLS } from '../pipeline/tools/tool-loop.ts';
+import { MAX_TOOL_CALLS } from '../domain/max-tool-calls.ts';
 import { builtInTools } from '../tools/index.ts';
 
 /** Returns the server tools of a request and the limits of its loop; empty: it has none. */

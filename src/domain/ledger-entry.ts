@@ -1,6 +1,9 @@
 import type { ImageCounts } from './images.ts';
 import type { SpecialCounts } from './usage.ts';
 
+/** How a request ended. */
+export const generationOutcomes = ['completed', 'incomplete', 'failed', 'cancelled'] as const;
+
 /**
  * The usage and cost of one response, recorded once under its generation id, even if the client disconnected or the
  * stream was truncated. Money is integer nano-dollars (1 USD = 1,000,000,000). Times are Unix milliseconds.
@@ -37,7 +40,7 @@ export interface LedgerEntry {
   tier: string | null;
   /** Whether a BYOK key of the workspace was used. */
   isByok: boolean;
-  outcome: 'completed' | 'incomplete' | 'failed' | 'cancelled';
+  outcome: (typeof generationOutcomes)[number];
   /** The HTTP status that the caller saw, or would have seen. */
   status: number;
   errorType: string | null;

@@ -6,11 +6,13 @@ import type { Route } from './routes.ts';
 export interface KnownPath {
   /** With HEAD beside GET. */
   readonly methods: readonly string[];
+  /** Whether one of its routes needs no key. */
+  readonly isOpen: boolean;
   /** How its errors are written. Undefined: as the error envelope. */
   readonly errors: ErrorDialect | undefined;
 }
 
-type Row = Pick<Route, 'method' | 'path' | 'errors'>;
+type Row = Pick<Route, 'method' | 'path' | 'permission' | 'errors'>;
 
 /**
  * Finds a path in the table of routes. If several rows match, those of the most specific path count: `/guardrails/test`
@@ -27,7 +29,11 @@ export function createPathFinder(routes: readonly Row[]): (path: string) => Know
 
 function describe(rows: readonly Row[]): KnownPath {
   const methods = rows.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  return { methods: [...new Set(methods)], errors: rows.find(({ errors }) => errors)?.errors };
+  return {
+    methods: [...new Set(methods)],
+    isOpen: rows.some(({ permission }) => permission === 'none'),
+    errors: rows.find(({ errors }) => errors)?.errors,
+  };
 }
 
 /** `:name` matches a segment, `*` the rest. A trailing slash is ignored. */

@@ -29,8 +29,9 @@ declare module 'fastify' {
 }
 
 /**
- * The key that a route requires. `none`: no key. `any`: an inference key or a management key. `workspace`: an inference key,
- * and a management key is a 401.
+ * The key that a route requires. `none`: no key. `any`: an inference key or a management key. `workspace`: an inference key
+ * for the objects of its workspace, and a management key, which has no workspace, is a 401. `inference`: an inference key for
+ * models, and a management key is a 403.
  */
 export type Permission = 'none' | 'inference' | 'workspace' | 'management' | 'any';
 
@@ -368,7 +369,7 @@ function listPresetRoutes(handlers: Handlers): Route[] {
   const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
     method,
     path: `/api/v1/presets${path}`,
-    permission: 'inference',
+    permission: 'workspace',
     bodyLimit: MANAGEMENT_BODY_LIMIT,
     handler,
   });
@@ -409,7 +410,7 @@ function listContainerRoutes(handlers: Handlers): Route[] {
   const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
     method,
     path: `/api/v1/containers/:container_id/files${path}`,
-    permission: 'inference',
+    permission: 'workspace',
     isGlobal: true,
     handler,
   });

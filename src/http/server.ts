@@ -155,7 +155,9 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
     if (request.headers['anthropic-version'] !== undefined) reply.header('request-id', request.id);
-    request.routeSetting = settingOf(request, findErrors);
+    request.routeSetting = request.is404
+      ? describeUnknown(request, findPath, findErrors)
+      : (request.routeOptions.config as RouteSetting); // set when the route was added
     const { permission = 'none', isGlobal, isOffered, watch = watchOther } = request.routeSetting;
     const presence = watchClose(request, reply.raw, watch);
     const checkRoute = (): void => {
@@ -310,11 +312,14 @@ function rejectEncoding(encoding: string | undefined): void {
   );
 }
 
-/** Returns the settings of a route. An unknown API path is a 404 only with a key. */
-function settingOf(request: FastifyRequest, findErrors: (raw: IncomingMessage) => ErrorDialect): RouteSetting {
-  if (!request.is404) return request.routeOptions.config as RouteSetting; // set when the route was added
-  const isOpen = request.method === 'OPTIONS' || !request.url.startsWith('/api/');
-  return { permission: isOpen ? 'none' : 'any', errors: findErrors(request.raw) };
+/** Returns the settings of a request without a route. An unknown API path is a 404 only with a key. */
+function describeUnknown(
+  { raw, method, url }: FastifyRequest,
+  findPath: ReturnType<typeof createPathFinder>,
+  findErrors: (raw: IncomingMessage) => ErrorDialect,
+): RouteSetting {
+  const isOpen = method === 'OPTIONS' || !url.startsWith('/api/') || findPath(pathOf(url))?.isOpen;
+  return { permission: isOpen ? 'none' : 'any', errors: findErrors(raw) };
 }
 
 const pathOf = (url = ''): string => url.split('?', 1)[0]!;

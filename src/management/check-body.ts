@@ -31,20 +31,25 @@ export function createBodyCheck<Schema extends TSchema>(schema: Schema): BodyChe
   return Object.assign(check, { schema });
 }
 
-/** A body that must not have other fields. */
-export const strictBody = <Fields extends Parameters<typeof Type.Object>[0]>(fields: Fields) =>
-  Type.Object(fields, { additionalProperties: false });
+/** A body that must not have other fields. @param documented keywords of the OpenAPI document for rules across fields */
+export const strictBody = <Fields extends Parameters<typeof Type.Object>[0]>(
+  fields: Fields,
+  documented?: Record<string, unknown>,
+) => Type.Object(fields, { additionalProperties: false, ...(documented && { documented }) });
+
+/** Says that at most one of two fields may be sent. */
+export const notBoth = (one: string, other: string) => ({ not: { required: [one, other] } });
 
 /**
  * A name, or an id of another system. It has no control characters and no half surrogate pairs, which some stores
  * cannot hold.
  */
 export const plainText = (limits: { minLength?: number; maxLength: number }) =>
-  Type.Refine(
-    Type.String(limits),
-    (text) => text.isWellFormed() && !/\p{Cc}/u.test(text),
-    () => 'must not hold control characters or half surrogate pairs',
-  );
+  Type.String({
+    ...limits,
+    pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$',
+    says: 'must not hold control characters or half surrogate pairs',
+  });
 
 /** USD, at most 9 million: JSON numbers express larger amounts of nano-dollars inexactly. */
 export const usdAmount = (minimum: number) => Type.Number({ minimum, maximum: 9_000_000 });

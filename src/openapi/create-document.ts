@@ -47,6 +47,9 @@ export function listDescribedRoutes(): DescribedRoute[] {
   }));
 }
 
+/** The version of the interface, which the paths begin with. */
+const INTERFACE_VERSION = '1.0.0';
+
 /**
  * Creates the OpenAPI 3.1 description of all routes. Its schemas are those that check requests.
  *
@@ -68,7 +71,8 @@ export function createDocument(version: string): JsonSchema {
     openapi: '3.1.0',
     info: {
       title: 'Headgate',
-      version,
+      version: INTERFACE_VERSION,
+      'x-gateway-version': version,
       description: 'A self-hosted model gateway. Base URL of clients: `/api/v1`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
@@ -129,14 +133,15 @@ function writeParameters({ path }: DescribedRoute, operation: Operation, writer:
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string' },
+    schema: operation.path?.[name!] ? writer.write(operation.path[name!]!) : { type: 'string', minLength: 1 },
     ...(name === 'model' && { description: 'The slug of a model, such as `author/name`. It may contain slashes.' }),
   }));
   const given = (place: 'query' | 'header', parameters: Operation['query']) =>
-    Object.entries(parameters ?? {}).map(([name, { description, schema, required = false }]) => ({
+    Object.entries(parameters ?? {}).map(([name, { description, schema, required = false, deprecated }]) => ({
       name,
       in: place,
       required,
+      ...(deprecated && { deprecated }),
       description,
       schema: writer.write(schema),
     }));
@@ -149,11 +154,13 @@ const commonStatuses = [400, 401, 403, 404, 408, 413, 429, 500, 503];
 const runStatuses = [402, 422, 502, 524, 529];
 
 function writeResponses({ permission }: DescribedRoute, operation: Operation, writer: SchemaWriter): JsonSchema {
-  const { response, tag, statuses = [], error = errorEnvelope } = operation;
+  const { response, tag, statuses = [], lacks = [], error = errorEnvelope } = operation;
   const isRun = tag === 'Inference';
   const errors = [
     ...new Set([...(permission === 'none' ? [] : commonStatuses), ...(isRun ? runStatuses : []), ...statuses]),
-  ].sort();
+  ]
+    .filter((status) => !lacks.includes(status))
+    .sort();
   const content = {
     ...(response.schema && {
       'application/json': {
@@ -161,13 +168,18 @@ function writeResponses({ permission }: DescribedRoute, operation: Operation, wr
         ...(response.example !== undefined && { example: response.example }),
       },
     }),
-    ...(response.type !== undefined && { [response.type]: { schema: { type: 'string' } } }),
+    ...(response.type !== undefined && {
+      [response.type]: { schema: response.type === 'text/event-stream' ? {} : { type: 'string' } },
+    }),
     ...(response.stream !== undefined && {
-      'text/event-stream': { schema: { type: 'string', description: response.stream } },
+      'text/event-stream': { schema: { description: response.stream } }, // each event is JSON
     }),
   };
   const written: JsonSchema = {
     [response.status ?? 200]: { description: response.description, headers: writeHeaders(isRun), content },
+    ...(response.other && {
+      [response.other.status]: { description: response.other.description, headers: writeHeaders(isRun), content },
+    }),
   };
   for (const status of errors) {
     const isCaller = status === 400 && error === errorEnvelope;

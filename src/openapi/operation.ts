@@ -19,11 +19,12 @@ export const tags = {
 
 export type Tag = keyof typeof tags;
 
-/** A parameter of the query or a header. Parameters of the path follow from the path. */
+/** A parameter of the query or a header. */
 export interface Parameter {
   description: string;
   schema: TSchema;
   required?: boolean;
+  deprecated?: boolean;
 }
 
 /** The description of a route. Its method, path and permission come from the table of routes. */
@@ -33,6 +34,8 @@ export interface Operation {
   summary: string;
   /** More sentences. */
   description?: string;
+  /** Schemas of parameters of the path. Absent: any text. */
+  path?: Record<string, TSchema>;
   query?: Record<string, Parameter>;
   /** Headers besides those that every request may have. */
   headers?: Record<string, Parameter>;
@@ -50,9 +53,13 @@ export interface Operation {
     example?: unknown;
     /** The body of a streamed response. */
     stream?: string;
+    /** Another successful status with the same body, and when it is sent. */
+    other?: { status: number; description: string };
   };
   /** Statuses besides those that every route with the same permission has. */
   statuses?: readonly number[];
+  /** Those of them that the route never has. */
+  lacks?: readonly number[];
   /** The schema of errors. Absent: the error envelope. */
   error?: TSchema;
 }

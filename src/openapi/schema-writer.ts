@@ -20,6 +20,7 @@ const plainKeywords = [
   'const',
   'format',
   'description',
+  'deprecated',
   'default',
   'examples',
   'minimum',
@@ -63,6 +64,7 @@ export class SchemaWriter {
     const given = schema as Keywords & Record<string, unknown>; // TypeBox adds only keys that start with `~`
     const written: JsonSchema = {};
     for (const keyword of plainKeywords) if (given[keyword] !== undefined) written[keyword] = given[keyword];
+    Object.assign(written, given.documented);
     if (given.anyOf) written['anyOf'] = given.anyOf.map((member) => this.write(member));
     if (given.items) written['items'] = this.write(given.items);
     if (given.propertyNames) written['propertyNames'] = this.write(given.propertyNames);

@@ -24,6 +24,8 @@ export interface Keywords {
   required?: string[];
   additionalProperties?: boolean | TSchema;
   says?: string;
+  /** Keywords of the OpenAPI document alone: rules that other code checks, because it knows better words. */
+  documented?: Record<string, unknown>;
   unit?: 'bytes';
 }
 
@@ -161,7 +163,7 @@ function explainString(rules: Keywords, value: string, path: string, report: Rep
   const count = value.length > maxLength ? characterCount(value) : 0;
   if (count > maxLength) {
     report.add(path, `has ${count} characters; at most ${maxLength} are allowed${got(value, report, ': ')}`);
-  } else if (pattern !== undefined && !new RegExp(pattern).test(value)) mustBe(rules, value, path, report);
+  } else if (pattern !== undefined && !new RegExp(pattern, 'u').test(value)) mustBe(rules, value, path, report);
 }
 
 function explainArray(rules: Keywords, value: unknown[], path: string, report: Report): void {

@@ -22,6 +22,9 @@ export const openWord = <const Words extends string[]>(...words: Words): TUnsafe
 /** A list of strings. */
 export const strings = () => Type.Array(Type.String());
 
+/** The address of an image: a data URL, or an http or https URL. Each API checks it with words of its own. */
+export const mediaUrl = Type.String({ minLength: 1, documented: { pattern: '^(?:data:|https?://)' } });
+
 /** A number of 0 or more. */
 export const nonNegative = () => Type.Number({ minimum: 0 });
 

@@ -9,7 +9,7 @@ import { reasoningEffort } from '../schema/shapes.ts';
 
 /** `reasoning` of a model that a tool calls. */
 export const innerReasoning = Type.Object(
-  { effort: Type.Optional(reasoningEffort), max_tokens: Type.Optional(Type.Integer()) },
+  { effort: Type.Optional(reasoningEffort), max_tokens: Type.Optional(Type.Integer({ documented: { minimum: 1 } })) },
   { additionalProperties: false },
 );
 
@@ -22,16 +22,16 @@ const namePattern = /^[A-Za-z0-9 _-]{1,64}$/;
 export const innerModelParameters = {
   name: Type.Optional(
     Type.Refine(
-      Type.String(),
+      Type.String({ documented: { pattern: namePattern.source } }),
       (name) => namePattern.test(name.trim()),
       (name) => `must be 1 to 64 letters, digits, spaces, \`_\` or \`-\`, got ${show(name)}`,
     ),
   ),
-  model: Type.Optional(Type.String()),
+  model: Type.Optional(Type.String({ documented: { pattern: '\\S' } })),
   instructions: Type.Optional(Type.String()),
-  max_completion_tokens: Type.Optional(Type.Integer()),
+  max_completion_tokens: Type.Optional(Type.Integer({ documented: { minimum: 1 } })),
   reasoning: Type.Optional(innerReasoning),
-  temperature: Type.Optional(Type.Number()),
+  temperature: Type.Optional(Type.Number({ documented: { minimum: 0, maximum: 2 } })),
 };
 
 const settings = Type.Object(innerModelParameters);

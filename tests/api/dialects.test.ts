@@ -96,6 +96,37 @@ describe.each(apis)('errors of %s', (path, form) => {
   });
 });
 
+describe('a management key', () => {
+  it('is a 401 for the objects of a workspace, which it does not have', async () => {
+    for (const path of ['/presets', '/interns', '/containers/c/files']) {
+      expect([path, (await gateway.get(path, { key: gateway.managementKey })).status]).toEqual([path, 401]);
+    }
+  });
+
+  it('must name the workspace of files', async () => {
+    const form = new FormData();
+    form.set('file', new Blob(['a,b'], { type: 'text/csv' }), 'a.csv');
+    const headers = { authorization: `Bearer ${gateway.managementKey}` };
+    const upload = await fetch(`${gateway.baseUrl}/files`, { method: 'POST', headers, body: form });
+    for (const response of [upload, await gateway.get('/files', { key: gateway.managementKey })]) {
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { metadata: { issues: [{ path: 'workspace_id' }] } } });
+    }
+  });
+});
+
+describe('an offset', () => {
+  it.each([
+    ['4212982179530578', 200],
+    [String(Number.MAX_SAFE_INTEGER), 200],
+    ['9007199254740992', 400],
+    ['-1', 400],
+  ])('of %s is a %i', async (offset, status) => {
+    const response = await gateway.get(`/workspaces?offset=${offset}`, { key: gateway.managementKey });
+    expect(response.status).toBe(status);
+  });
+});
+
 describe('Allow', () => {
   it.each([
     ['PUT', '/guardrails/test', 'POST'],

@@ -412,6 +412,7 @@ describe('GET /models/{author}/{slug}/endpoints', () => {
         modality: 'text+image->text',
         input_modalities: ['text', 'image'],
         output_modalities: ['text'],
+        tokenizer: null,
         instruct_type: null,
         tokenizer: null,
       },

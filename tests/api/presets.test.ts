@@ -275,7 +275,7 @@ describe('GET, POST, PATCH and DELETE /presets', () => {
   });
 
   it('need an inference key', async () => {
-    expect((await administer('GET', '/presets')).status).toBe(403);
+    expect((await administer('GET', '/presets')).status).toBe(401);
     expect((await gateway.get('/presets', { key: null })).status).toBe(401);
   });
 

@@ -78,6 +78,38 @@ describe('the OpenAPI document', () => {
     expect(() => check(schema, { ...body, version: 1 })).toThrow();
   });
 
+  it('has the version of the interface, and that of the gateway beside it', () => {
+    expect(document).toMatchObject({ info: { version: '1.0.0', 'x-gateway-version': '1.2.3' } });
+  });
+
+  /** The statuses of errors as the interface lists them. */
+  it.each([
+    ['post', '/api/v1/responses', [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529]],
+    ['post', '/api/v1/images', [400, 401, 402, 403, 404, 413, 429, 500, 502, 524, 529]],
+    ['get', '/api/v1/containers/{container_id}/files', [400, 401, 403, 429, 500, 503]],
+  ])('lists the statuses of %s %s', (method, path, statuses) => {
+    const { responses } = document.paths[path]![method]!;
+    expect(Object.keys(responses).map(Number).filter((status) => status >= 400)).toEqual(statuses);
+  });
+
+  it('lists the replay of a created intern, and no 503 for interns', () => {
+    const { responses } = document.paths['/api/v1/interns']!['post']!;
+    expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '201', '502']));
+    expect(responses).not.toHaveProperty('503');
+    expect(responses['200']!.content).toEqual(responses['201']!.content);
+  });
+
+  it('marks what is deprecated, and has the maximum of max_tool_calls', () => {
+    const { ResponseRequest: request } = document.components.schemas as Record<string, { properties: object }>;
+    expect(request!.properties).toMatchObject({ route: { deprecated: true } });
+    expect(JSON.stringify(request!.properties)).toContain('"minimum":0,"maximum":30,"default":30');
+    expect(JSON.stringify(document.components)).toMatch(/"cost_quality_tradeoff":\{[^}]*"deprecated":true/);
+    const { parameters } = document.paths['/api/v1/responses']!['post'] as unknown as { parameters: object[] };
+    expect(parameters).toContainEqual(
+      expect.objectContaining({ name: 'X-Router-Experimental-Metadata', in: 'header', deprecated: true }),
+    );
+  });
+
   it('has examples that match their schemas', () => {
     for (const { operation } of described) {
       const bodies = [operation.requestBody, ...Object.values(operation.responses)];

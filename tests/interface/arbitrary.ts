@@ -45,7 +45,7 @@ export function arbitraryOf(schema: JsonSchema, definitions: Record<string, Json
         maxLength: Math.min(schema.maxItems ?? 3, 3),
       });
     case 'string':
-      if (schema.pattern !== undefined) return fc.stringMatching(new RegExp(schema.pattern), stringLimits(schema));
+      if (schema.pattern !== undefined) return textMatching(schema.pattern, schema);
       return fc.string({ unit: 'binary', ...stringLimits(schema) });
     case 'integer':
       return fc.integer({ min: minimum, max: maximum });
@@ -59,6 +59,10 @@ export function arbitraryOf(schema: JsonSchema, definitions: Record<string, Json
       return fc.jsonValue();
   }
 }
+
+/** Limits are part of a pattern, unless the schema has both. */
+const textMatching = (pattern: string, schema: JsonSchema) =>
+  fc.stringMatching(new RegExp(pattern, 'u'), schema.maxLength === undefined ? {} : stringLimits(schema));
 
 const stringLimits = ({ minLength = 0, maxLength = 40 }: JsonSchema) => ({
   minLength,

@@ -10,7 +10,7 @@ export type FileVendor = (typeof fileVendors)[number];
 
 /** Whose files a request names. */
 export interface FileTarget {
-  /** Absent: the workspace of the key. */
+  /** Absent: the workspace of the key. A management key must name one. */
   workspaceId: string | undefined;
 }
 
@@ -57,7 +57,8 @@ export function readFilePage(reader: QueryReader): { after: string | undefined; 
 /**
  * Returns the workspace of a request.
  *
- * @throws {GatewayError} `permission_denied` if the key belongs to another one; `not_found` if it does not exist
+ * @throws {GatewayError} `permission_denied` if the key belongs to another one; `invalid_request` if a management key names
+ *   none; `not_found` if it does not exist
  */
 export async function findFileWorkspace(
   workspaces: Pick<WorkspaceReader, 'findWorkspace'>,
@@ -65,9 +66,13 @@ export async function findFileWorkspace(
   { workspaceId }: Pick<FileTarget, 'workspaceId'>,
 ): Promise<string> {
   const caller = request.caller!; // the route needs a key
-  if (workspaceId === undefined || workspaceId === caller.workspaceId) return caller.workspaceId;
   if (caller.kind !== 'management') {
+    if (workspaceId === undefined || workspaceId === caller.workspaceId) return caller.workspaceId;
     throw new GatewayError('permission_denied', 'The key belongs to another workspace than workspace_id names.');
+  }
+  if (workspaceId === undefined) {
+    const message = 'is missing; a management key has no workspace, so the query must name one.';
+    throw invalidRequest([{ path: 'workspace_id', message }]);
   }
   if (await callStore(() => workspaces.findWorkspace(workspaceId))) return workspaceId;
   throw new GatewayError('not_found', `There is no workspace ${workspaceId}.`);

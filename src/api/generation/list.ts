@@ -1,5 +1,5 @@
 import { GatewayError } from '../../domain/errors.ts';
-import type { LedgerEntry, RecordedEntry } from '../../domain/ledger-entry.ts';
+import { generationOutcomes, type RecordedEntry } from '../../domain/ledger-entry.ts';
 import { parseUtcTime } from '../../domain/parse-utc-time.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { RecentQuery } from '../../platform/storage/ports/entries.ts';
@@ -13,13 +13,6 @@ export interface ListGenerationsParts {
   /** Resolves when every generation so far is in the store. */
   flushLedger: () => Promise<void>;
 }
-
-const outcomes = [
-  'completed',
-  'incomplete',
-  'failed',
-  'cancelled',
-] as const satisfies readonly LedgerEntry['outcome'][];
 
 /**
  * `GET /generations`: recent generations, the newest first. A management key sees all, an inference key those of its
@@ -60,7 +53,7 @@ export function createListGenerationsHandler({ ledger, flushLedger }: ListGenera
 }
 
 function readFilters(reader: QueryReader): Omit<RecentQuery, 'before' | 'limit'> {
-  const outcome = reader.word('outcome', outcomes);
+  const outcome = reader.word('outcome', generationOutcomes);
   return {
     fromMs: readTime(reader, 'since'),
     toMs: readTime(reader, 'until'),

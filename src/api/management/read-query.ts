@@ -55,7 +55,7 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
     integer(name, { min, max, byDefault }) {
       const value = text(name);
       if (value === undefined) return byDefault;
-      const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+      const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
       if (number >= min && number <= max) return number;
       refuse(name, value, `an integer from ${min} to ${max}`);
       return byDefault;

@@ -4,7 +4,8 @@ import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
 import { inputModalities, outputModalities, parameterNames } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { HealthFigures } from '../../routing/health.ts';
-import { cutPage, filterRows, readModelQuery, sortRows, sorts, writeNextLink } from './filters.ts';
+import { modelSorts } from '../../domain/model-sorts.ts';
+import { cutPage, filterRows, readModelQuery, sortRows, writeNextLink } from './filters.ts';
 import { describeRow, type ModelRow } from '../../routing/model-rows.ts';
 
 const price = fc.option(fc.integer({ min: 0, max: 50 }), { nil: undefined });
@@ -52,7 +53,7 @@ const query = fc.record(
     max_price: fc.integer({ min: 0, max: 50 }).map(String),
     providers: fc.constantFrom('first', 'second', 'third,first'),
     model_authors: fc.constantFrom('acme', 'bolt', 'acme,bolt'),
-    sort: fc.constantFrom(...sorts),
+    sort: fc.constantFrom(...modelSorts),
   },
   { requiredKeys: [] },
 );
@@ -104,7 +105,7 @@ describe('filters', () => {
 
   it('sort without losing a row, rows without a figure last, independent of the order before', () => {
     fc.assert(
-      fc.property(rows, fc.constantFrom(...sorts), (all, sort) => {
+      fc.property(rows, fc.constantFrom(...modelSorts), (all, sort) => {
         const sorted = sortRows(all, sort, figures);
         expect(sorted.toSorted((a, b) => (a.model.id < b.model.id ? -1 : 1))).toEqual(
           all.toSorted((a, b) => (a.model.id < b.model.id ? -1 : 1)),

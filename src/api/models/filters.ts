@@ -1,16 +1,10 @@
 import { inputModalities, outputModalities, parameterNames } from '../../domain/endpoint.ts';
 import { type Issue, invalidRequest } from '../../domain/errors.ts';
+import { type ModelSort, modelSorts } from '../../domain/model-sorts.ts';
 import { perMillionTokens } from '../../metering/price.ts';
 import type { HealthFigures } from '../../routing/health.ts';
 import { matchesEndpoint } from '../../routing/preferences.ts';
 import type { ModelRow } from '../../routing/model-rows.ts';
-
-/** Ways to sort the list. Popularity across models is not recorded, so `most-popular` is `newest`. */
-export const sorts = [
-  ...(['newest', 'most-popular', 'pricing-low-to-high', 'pricing-high-to-low', 'context-high-to-low'] as const),
-  ...(['throughput-high-to-low', 'latency-low-to-high'] as const),
-] as const;
-export type Sort = (typeof sorts)[number];
 
 /** The query of `GET /models`. Texts are in lower case; an empty list does not filter. */
 export interface ModelQuery {
@@ -31,7 +25,7 @@ export interface ModelQuery {
   providers: readonly string[];
   /** Any of them: the part before the slash. */
   authors: readonly string[];
-  sort: Sort;
+  sort: ModelSort;
   offset: number | undefined;
   limit: number | undefined;
 }
@@ -73,14 +67,14 @@ export function readModelQuery(query: Readonly<Record<string, unknown>>): ModelQ
   const readPrice = (name: string): number | undefined => {
     const text = readText(name);
     if (text === undefined) return undefined;
-    const value = /^(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
+    const value = /^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
     if (value >= 0 && value <= 1e6) return perMillionTokens(value);
     return refuse(name, text, 'a number from 0 to 1000000, USD per million tokens of input');
   };
-  const readSort = (): Sort => {
+  const readSort = (): ModelSort => {
     const text = readText('sort')?.toLowerCase() ?? 'newest';
-    const found = sorts.find((sort) => sort === text);
-    if (!found) refuse('sort', text, `one of ${sorts.join(', ')}`);
+    const found = modelSorts.find((sort) => sort === text);
+    if (!found) refuse('sort', text, `one of ${modelSorts.join(', ')}`);
     return found ?? 'newest';
   };
 
@@ -139,7 +133,7 @@ type ReadFigures = (endpointId: string) => Pick<HealthFigures, 'latency30m' | 't
  *
  * @param figures of an endpoint; the best endpoint of a row counts, by its median of the last 30 minutes
  */
-export function sortRows(rows: readonly ModelRow[], sort: Sort, figures: ReadFigures): ModelRow[] {
+export function sortRows(rows: readonly ModelRow[], sort: ModelSort, figures: ReadFigures): ModelRow[] {
   const ranked = rows.map((row) => ({ row, ranks: ranksOf(row, sort, figures) }));
   ranked.sort((a, b) => {
     for (const [index, rank] of a.ranks.entries()) {
@@ -153,7 +147,7 @@ export function sortRows(rows: readonly ModelRow[], sort: Sort, figures: ReadFig
 }
 
 /** Numbers to sort by, the smallest first. */
-function ranksOf(row: ModelRow, sort: Sort, figures: ReadFigures): number[] {
+function ranksOf(row: ModelRow, sort: ModelSort, figures: ReadFigures): number[] {
   const last = Number.POSITIVE_INFINITY;
   const pricing = row.top?.pricing;
   const { promptNanoUsdPerMillion: prompt, completionNanoUsdPerMillion: completion } = pricing ?? {};

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../domain/errors.ts';
-import type { ByteRange, ReadableObject } from '../../platform/objects/objects.ts';
+import { type ByteRange, ObjectKeyError, type ReadableObject } from '../../platform/objects/objects.ts';
 import type { FileRecord } from '../../platform/storage/ports/files.ts';
 import type { FileParts } from './parts.ts';
 
@@ -11,7 +11,7 @@ export const nameFileObject = ({ workspaceId, id }: Pick<FileRecord, 'workspaceI
   `${FILE_OBJECTS}${workspaceId}/${id}`;
 
 /**
- * Calls the store of objects. Does not change a GatewayError.
+ * Calls the store of objects. Does not change a GatewayError, and no fault of the gateway: it becomes `internal`.
  *
  * @throws {GatewayError} `unavailable` if the store fails
  */
@@ -19,7 +19,8 @@ export async function callObjects<Result>(call: () => Promise<Result>): Promise<
   try {
     return await call();
   } catch (cause) {
-    if (cause instanceof GatewayError) throw cause;
+    const isOurs = cause instanceof ObjectKeyError || cause instanceof RangeError; // `fetch` throws a TypeError without a network
+    if (cause instanceof GatewayError || isOurs) throw cause;
     const isFull = ['ENOSPC', 'EDQUOT'].includes((cause as NodeJS.ErrnoException).code ?? '');
     const reason = isFull ? 'The disk of the files is full' : 'The contents of files (files.url) are not available';
     throw new GatewayError('unavailable', `${reason}; try again later.`, { cause, retryAfterSeconds: 30 });

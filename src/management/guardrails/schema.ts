@@ -4,7 +4,7 @@ import { builtinSlugs, filterActions, filterSides, scanScopes } from '../../doma
 import { textKinds } from '../../guardrails/combine-filters.ts';
 import { MAX_CUSTOM_PATTERNS, MAX_LABEL_LENGTH, MAX_PATTERN_LENGTH } from '../../guardrails/custom-pattern.ts';
 import { maybe, oneOf } from '../../schema/shapes.ts';
-import { type CheckedBody, createBodyCheck, plainText, strictBody, usdAmount } from '../check-body.ts';
+import { type CheckedBody, createBodyCheck, notBoth, plainText, strictBody, usdAmount } from '../check-body.ts';
 
 /** Maximum entries of a list, as for the router plugins, and maximum characters of an id. */
 const maxEntries = 1024;
@@ -79,22 +79,28 @@ const settings = {
   enable_free_model_publication: flag(),
 };
 
-const createGuardrail = strictBody({
-  name,
-  workspace_id: Type.Optional(plainText({ minLength: 1, maxLength: maxIdLength })),
-  ...settings,
-});
+const createGuardrail = strictBody(
+  {
+    name,
+    workspace_id: Type.Optional(plainText({ minLength: 1, maxLength: maxIdLength })),
+    ...settings,
+  },
+  { dependentRequired: { limit_usd: ['reset_interval'], reset_interval: ['limit_usd'] } },
+);
 const updateGuardrail = strictBody({ name: Type.Optional(name), ...settings });
 
 const holders = Type.Array(plainText({ minLength: 1, maxLength: maxIdLength }), { minItems: 1, maxItems: 100 });
 
-const testGuardrail = strictBody({
-  text: Type.String({ maxLength: 1_000_000 }),
-  kind: Type.Optional(oneOf(...textKinds)),
-  guardrail_id: Type.Optional(plainText({ minLength: 1, maxLength: maxIdLength })),
-  content_filters: settings.content_filters,
-  content_filter_builtins: settings.content_filter_builtins,
-});
+const testGuardrail = strictBody(
+  {
+    text: Type.String({ maxLength: 1_000_000 }),
+    kind: Type.Optional(oneOf(...textKinds)),
+    guardrail_id: Type.Optional(plainText({ minLength: 1, maxLength: maxIdLength })),
+    content_filters: settings.content_filters,
+    content_filter_builtins: settings.content_filter_builtins,
+  },
+  { allOf: [notBoth('guardrail_id', 'content_filters'), notBoth('guardrail_id', 'content_filter_builtins')] },
+);
 
 export type TestGuardrailBody = CheckedBody<typeof testGuardrail>;
 export const checkTestGuardrail = createBodyCheck(testGuardrail);

@@ -15,7 +15,7 @@ const limits = {
 };
 
 const utcTime = Type.Refine(
-  Type.String(),
+  Type.String({ documented: { format: 'date-time', pattern: '(?:Z|[+-]00:00)$' } }),
   (text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]00:00)$/.test(text) && isDate(text),
   (text) => `must be a time in UTC with seconds, like 2027-01-31T12:00:00Z, got ${JSON.stringify(text).slice(0, 60)}`,
 );

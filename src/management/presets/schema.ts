@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { presetStatuses } from '../../domain/preset.ts';
 import { anyObject, maybe, oneOf } from '../../schema/shapes.ts';
-import { type CheckedBody, createBodyCheck, plainText, strictBody } from '../check-body.ts';
+import { type CheckedBody, createBodyCheck, notBoth, plainText, strictBody } from '../check-body.ts';
 
 const slug = Type.String({
   maxLength: 64,
@@ -18,11 +18,14 @@ const settings = {
 };
 
 const createPreset = strictBody({ slug, ...settings });
-const updatePreset = strictBody({
-  slug: Type.Optional(slug),
-  ...settings,
-  designated_version: Type.Optional(Type.Integer({ minimum: 1 })),
-});
+const updatePreset = strictBody(
+  {
+    slug: Type.Optional(slug),
+    ...settings,
+    designated_version: Type.Optional(Type.Integer({ minimum: 1 })),
+  },
+  { allOf: [notBoth('designated_version', 'config'), notBoth('designated_version', 'system_prompt')] },
+);
 
 export type CreatePresetBody = CheckedBody<typeof createPreset>;
 export type UpdatePresetBody = CheckedBody<typeof updatePreset>;

@@ -16,7 +16,7 @@ const name = Type.String({
 });
 
 const host = Type.Refine(
-  Type.String({ minLength: 1, maxLength: 254 }),
+  Type.String({ minLength: 1, maxLength: 254, documented: { format: 'hostname' } }),
   (text) => isDnsName(normalizeHost(text)),
   () => 'must be the exact DNS name of a host, without scheme, port, path and wildcard',
 );
@@ -32,7 +32,9 @@ const putSecret = strictBody({
     }),
   ),
 });
-const copySecrets = strictBody({ names: Type.Array(name, { minItems: 1, maxItems: 100 }) });
+const copySecrets = strictBody({
+  names: Type.Array(name, { minItems: 1, maxItems: 100, documented: { uniqueItems: true } }),
+});
 
 export type PutSecretBody = CheckedBody<typeof putSecret>;
 

@@ -24,7 +24,7 @@ export const fileDeletion = Type.Object({ id: text, type: Type.Literal('file_del
 /** The fields of an upload. */
 export const upload = Type.Object({
   file: Type.String({ format: 'binary' }),
-  purpose: Type.Optional(text),
+  purpose: Type.Optional(Type.String({ pattern: '^[a-z0-9_-]{1,64}$' })),
 });
 
 /** @see docs/reference/containers.md#routes */

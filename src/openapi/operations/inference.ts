@@ -132,5 +132,6 @@ export const inferenceOperations: Operations = {
       schema: imageList,
       stream: 'Server-sent events. `data` of each is an object with `type`.',
     },
+    lacks: [408, 422, 503],
   },
 };

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { checkInternChatBody, checkInvokeBody } from '../../management/interns/chat-bodies.ts';
 import { internError } from '../bodies/interns.ts';
-import { textParameter } from './parameters.ts';
+import { wordParameter } from './parameters.ts';
 import type { Operation, Operations } from '../operation.ts';
 
 const operation = (fields: Omit<Operation, 'tag' | 'error'>): Operation => ({
@@ -46,7 +46,9 @@ export const internChatOperations: Operations = {
   }),
   'GET /api/v1/interns/:intern_id/logs': operation({
     summary: 'Show the log of an intern',
-    query: { follow: textParameter('`true`: the response continues with new lines until the intern stops.') },
+    query: {
+      follow: wordParameter('`true`: the response continues with new lines until the intern stops.', 'true', 'false'),
+    },
     response: { description: 'The latest lines, each with its time.', type: 'text/plain' },
     statuses: [409, 502],
   }),

@@ -7,9 +7,10 @@ import { flag, text, textOrNull, time } from '../bodies/shapes.ts';
 import type { Operation, Operations } from '../operation.ts';
 import { named } from '../schema-writer.ts';
 
-const operation = (fields: Omit<Operation, 'tag' | 'error'>): Operation => ({
+const operation = (fields: Omit<Operation, 'tag' | 'error' | 'lacks'>): Operation => ({
   tag: 'Interns',
   error: internError,
+  lacks: [503], // it is a 502 here
   ...fields,
 });
 
@@ -86,6 +87,6 @@ export const internScheduleOperations: Operations = {
       description: 'The run waits for the intern.',
       schema: Type.Object({ run_id: text, status: Type.Literal('pending') }),
     },
-    statuses: [409, 413, 429, 502],
+    statuses: [400, 403, 404, 408, 409, 413, 429, 500, 502],
   }),
 };

@@ -1,13 +1,15 @@
 import { Type } from 'typebox';
+import { internStatuses } from '../../domain/intern.ts';
 import { checkNoFields } from '../../management/interns/no-fields.ts';
 import { checkCreateIntern, checkDeleteIntern, checkUpdateIntern } from '../../management/interns/schema.ts';
 import { intern, internError, internList } from '../bodies/interns.ts';
 import type { Operation, Operations } from '../operation.ts';
-import { integerParameter, textParameter, workspaceId } from './parameters.ts';
+import { integerParameter, textParameter, wordsParameter, workspaceUuid } from './parameters.ts';
 
-const operation = (fields: Omit<Operation, 'tag' | 'error'>): Operation => ({
+const operation = (fields: Omit<Operation, 'tag' | 'error' | 'lacks'>): Operation => ({
   tag: 'Interns',
   error: internError,
+  lacks: [503], // it is a 502 here
   ...fields,
 });
 const changeStatuses = [409, 415, 502];
@@ -18,21 +20,31 @@ export const internOperations: Operations = {
     summary: 'List the interns',
     query: {
       limit: integerParameter('Interns of a page. 50 by default.', { minimum: 1, maximum: 500 }),
-      status: textParameter('Statuses, with commas between them.'),
+      status: wordsParameter('Statuses, with commas between them.', internStatuses),
       starting_after: textParameter('`next_cursor` of the page before.'),
-      workspace_id: workspaceId,
+      workspace_id: workspaceUuid,
     },
     response: { description: 'A page of interns, the newest first.', schema: internList },
     statuses: [502],
   }),
   'POST /api/v1/interns': operation({
     summary: 'Create an intern',
-    headers: { 'Idempotency-Key': textParameter('Makes a retry continue the same creation. 1 to 255 characters.') },
+    headers: {
+      'Idempotency-Key': {
+        description: 'Makes a retry continue the same creation.',
+        schema: Type.String({ minLength: 1, maxLength: 255 }),
+      },
+    },
     body: {
       schema: checkCreateIntern.schema,
       example: { name: 'scout', workspace_id: '00000000-0000-4000-8000-0000000000a1', provision: true },
     },
-    response: { status: 201, description: 'The intern. A replay is a 200.', schema: intern },
+    response: {
+      status: 201,
+      description: 'The intern.',
+      schema: intern,
+      other: { status: 200, description: 'The intern of a completed creation that is replayed.' },
+    },
     statuses: changeStatuses,
   }),
   'GET /api/v1/interns/:intern_id': operation({

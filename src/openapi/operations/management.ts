@@ -10,6 +10,7 @@ import { checkCreateKey, checkRotateKey, checkUpdateKey } from '../../management
 import { checkMemberIds, checkUpdateMember } from '../../management/members/schema.ts';
 import { checkCreateWorkspace, checkUpdateWorkspace } from '../../management/workspaces/schema.ts';
 import * as bodies from '../bodies/management.ts';
+import { oneOf } from '../../schema/shapes.ts';
 import { deletion } from '../bodies/shapes.ts';
 import type { Operations } from '../operation.ts';
 import { offset, page, wordParameter, workspaceId } from './parameters.ts';
@@ -62,6 +63,8 @@ const keyOperations: Operations = {
   },
 };
 
+const interval = { interval: oneOf('daily', 'weekly', 'monthly', 'lifetime') };
+
 const workspaceOperations: Operations = {
   'GET /api/v1/workspaces': {
     tag: 'Workspaces',
@@ -105,17 +108,20 @@ const workspaceOperations: Operations = {
   'GET /api/v1/workspaces/:id/budgets/:interval': {
     tag: 'Workspaces',
     summary: 'Find a budget',
+    path: interval,
     response: { description: 'The budget and its usage.', schema: bodies.oneBudget },
   },
   'PUT /api/v1/workspaces/:id/budgets/:interval': {
     tag: 'Workspaces',
     summary: 'Set a budget',
+    path: interval,
     body: { schema: checkPutBudget.schema, example: { limit_usd: 100 } },
     response: { description: 'The budget and its usage.', schema: bodies.oneBudget },
   },
   'DELETE /api/v1/workspaces/:id/budgets/:interval': {
     tag: 'Workspaces',
     summary: 'Delete a budget',
+    path: interval,
     response: deleted,
   },
   'GET /api/v1/workspaces/:id/members': {

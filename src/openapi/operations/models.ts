@@ -1,4 +1,6 @@
 import { Type } from 'typebox';
+import { inputModalities, outputModalities, parameterNames } from '../../domain/endpoint.ts';
+import { modelSorts } from '../../domain/model-sorts.ts';
 import {
   imageEndpoints,
   imageModelList,
@@ -12,16 +14,28 @@ import {
 } from '../bodies/models.ts';
 import { inData } from '../bodies/shapes.ts';
 import type { Operations, Parameter } from '../operation.ts';
-import { integerParameter, offset, textParameter } from './parameters.ts';
+import { integerParameter, offset, textParameter, wordParameter, wordsParameter } from './parameters.ts';
 
-const price = (description: string): Parameter => ({ description, schema: Type.Number({ minimum: 0 }) });
+const price = (description: string): Parameter => ({
+  description,
+  schema: Type.Number({ minimum: 0, maximum: 1_000_000 }),
+});
 
 const filters = {
   q: textParameter('Words that must be in the slug, the name or the description.'),
-  supported_parameters: textParameter('Names with commas between them; a model must have all of them.'),
-  input_modalities: textParameter('Names with commas between them; a model must read all of them.'),
-  output_modalities: textParameter('Names with commas between them, or `all`. `text` by default.'),
-  context: integerParameter('The minimum context length, in tokens.', { minimum: 1 }),
+  supported_parameters: wordsParameter(
+    'Names with commas between them; a model must have all of them.',
+    parameterNames,
+  ),
+  input_modalities: wordsParameter('Names with commas between them; a model must read all of them.', inputModalities),
+  output_modalities: wordsParameter('Names with commas between them, or `all`. `text` by default.', [
+    'all',
+    ...outputModalities,
+  ]),
+  context: integerParameter('The minimum context length, in tokens.', {
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+  }),
   min_price: price('The minimum price of input, in USD per million tokens.'),
   max_price: price('The maximum price of input, in USD per million tokens.'),
   providers: textParameter('Providers or tags of endpoints, with commas between them.'),
@@ -30,7 +44,7 @@ const filters = {
 
 const listQuery = {
   ...filters,
-  sort: textParameter('The order, such as `newest` or `pricing-low-to-high`.'),
+  sort: wordParameter('The order. `newest` by default.', ...modelSorts),
   offset,
   limit: integerParameter('Models of a page. All of up to 500 by default.', { minimum: 1, maximum: 1000 }),
 };

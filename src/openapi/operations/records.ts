@@ -1,3 +1,5 @@
+import { Type } from 'typebox';
+import { generationOutcomes } from '../../domain/ledger-entry.ts';
 import { checkFeedback } from '../../management/generations/schema.ts';
 import {
   activity,
@@ -10,11 +12,26 @@ import {
   generationList,
 } from '../bodies/generations.ts';
 import { health, readiness } from '../bodies/files.ts';
-import type { Operations } from '../operation.ts';
-import { integerParameter, keyHash, memberId, page, textParameter, wordParameter, workspaceId } from './parameters.ts';
+import type { Operations, Parameter } from '../operation.ts';
+import {
+  integerParameter,
+  keyHash,
+  memberId,
+  page,
+  shapedParameter,
+  textParameter,
+  wordParameter,
+  workspaceId,
+} from './parameters.ts';
 import { openObject } from '../bodies/shapes.ts';
 
-const generationId = textParameter('The id of the generation, from `X-Generation-Id`.', { required: true });
+const generationId: Parameter = {
+  description: 'The id of the generation, from `X-Generation-Id`.',
+  schema: Type.String({ minLength: 1 }),
+  required: true,
+};
+const timeShape =
+  '^(?:\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])(?:T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,3})?Z)?)?$';
 
 /** The routes of records, and of the gateway itself. */
 export const recordOperations: Operations = {
@@ -31,11 +48,11 @@ export const recordOperations: Operations = {
     query: {
       cursor: textParameter('`next_cursor` of the page before.'),
       limit: integerParameter('Generations of a page. 50 by default.', { minimum: 1, maximum: 100 }),
-      since: textParameter('A date or a time in UTC, inclusive.'),
-      until: textParameter('A date or a time in UTC, exclusive.'),
+      since: shapedParameter('A date or a time in UTC, inclusive.', timeShape),
+      until: shapedParameter('A date or a time in UTC, exclusive.', timeShape),
       model: textParameter('The slug of a model.'),
       provider: textParameter('The name of a provider.'),
-      outcome: textParameter('How the requests ended, such as `completed`.'),
+      outcome: wordParameter('How the requests ended.', ...generationOutcomes),
       session_id: textParameter('The id of a session.'),
       api_key_hash: keyHash,
       user_id: memberId,
@@ -73,7 +90,7 @@ export const recordOperations: Operations = {
     tag: 'Accounting',
     summary: 'Read the usage of each day',
     query: {
-      date: textParameter('One day, such as 2026-10-31.'),
+      date: { description: 'One of the last 30 days, such as 2026-10-31.', schema: Type.String({ format: 'date' }) },
       include_today: wordParameter('Whether the rows of today are included.', 'true', 'false'),
       group_by: wordParameter('`workspace` separates the workspaces.', 'workspace'),
       api_key_hash: keyHash,

@@ -1,4 +1,4 @@
-import { checkCopySecrets, checkPutSecret } from '../../management/vault/schema.ts';
+import { checkCopySecrets, checkPutSecret, checkSecretName } from '../../management/vault/schema.ts';
 import { copiedSecrets, effectiveSecretList, oneSecret, secretList } from '../bodies/vaults.ts';
 import type { Operation, Operations } from '../operation.ts';
 import { integerParameter } from './parameters.ts';
@@ -10,12 +10,17 @@ const query = {
 };
 const put: Omit<Operation, 'summary'> = {
   tag,
+  path: checkSecretName.schema.properties,
   description: 'Creates it, or replaces its value, its hosts and its locations. No response has the value.',
   body: { schema: checkPutSecret.schema, example: { value: 'ghp_…', hosts: ['api.github.com'] } },
   response: { description: 'The secret without its value.', schema: oneSecret },
   statuses: [409],
 };
-const remove: Omit<Operation, 'summary'> = { tag, response: { status: 204, description: 'It was deleted.' } };
+const remove: Omit<Operation, 'summary'> = {
+  tag,
+  path: checkSecretName.schema.properties,
+  response: { status: 204, description: 'It was deleted.' },
+};
 
 /** The routes of vaults. */
 export const vaultOperations: Operations = {

@@ -1,11 +1,13 @@
-import { checkCreatePreset, checkUpdatePreset } from '../../management/presets/schema.ts';
+import { Type } from 'typebox';
+import { containerIdPattern } from '../../domain/container-id.ts';
+import { checkCreatePreset, checkPresetSlug, checkUpdatePreset } from '../../management/presets/schema.ts';
 import { requestSchema } from '../../requests/responses/schema.ts';
 import { containerFile, containerFileList, file, fileDeletion, fileList, upload } from '../bodies/files.ts';
 import { onePreset, onePresetVersion, presetFromRequest, presetList, presetVersionList } from '../bodies/management.ts';
 import { deletion } from '../bodies/shapes.ts';
 import { anyObject } from '../../schema/shapes.ts';
 import type { Operations } from '../operation.ts';
-import { integerParameter, page, textParameter, wordParameter, workspaceId } from './parameters.ts';
+import { integerParameter, page, shapedParameter, textParameter, wordParameter, workspaceUuid } from './parameters.ts';
 
 const presetOperations: Operations = {
   'GET /api/v1/presets': {
@@ -51,6 +53,7 @@ const presetOperations: Operations = {
   },
   'POST /api/v1/presets/:slug/responses': {
     tag: 'Presets',
+    path: checkPresetSlug.schema.properties,
     summary: 'Save the settings of a request',
     description: 'Creates the preset, or a new version of it.',
     body: { schema: requestSchema, example: { model: 'simulator/echo', instructions: 'Be short.' } },
@@ -59,6 +62,7 @@ const presetOperations: Operations = {
   },
   'POST /api/v1/presets/:slug/chat/completions': {
     tag: 'Presets',
+    path: checkPresetSlug.schema.properties,
     summary: 'Save the settings of a chat completion',
     description: 'Creates the preset, or a new version of it. `messages` may be left out.',
     body: { schema: anyObject(), example: { model: 'simulator/echo', max_tokens: 100 } },
@@ -67,6 +71,7 @@ const presetOperations: Operations = {
   },
   'POST /api/v1/presets/:slug/messages': {
     tag: 'Presets',
+    path: checkPresetSlug.schema.properties,
     summary: 'Save the settings of a message',
     description: 'Creates the preset, or a new version of it. `messages` may be left out.',
     body: { schema: anyObject(), example: { model: 'simulator/echo', system: 'Be short.', max_tokens: 100 } },
@@ -76,8 +81,11 @@ const presetOperations: Operations = {
 };
 
 /** Parameters that all routes of files have. */
+const containerId = { container_id: Type.String({ pattern: containerIdPattern }) };
+const containerFileId = { ...containerId, file_id: Type.String({ pattern: '^cfile_(?:[\\w-]{4})*[\\w-]{2,4}$' }) };
+const fileId = '^(?:[\\w-]{1,100})?$';
 const target = {
-  workspace_id: workspaceId,
+  workspace_id: workspaceUuid,
   provider: wordParameter('Passes the request on to the files of a vendor.', 'openai', 'anthropic'),
 };
 
@@ -92,9 +100,9 @@ const fileOperations: Operations = {
     query: {
       ...target,
       limit: integerParameter('Files of a page. 100 by default.', { minimum: 1, maximum: 1000 }),
-      cursor: textParameter('`cursor` of the page before.'),
-      after: textParameter('The id of the last file of the page before, as OpenAI names it.'),
-      after_id: textParameter('The id of the last file of the page before, as Anthropic names it.'),
+      cursor: shapedParameter('`cursor` of the page before.', fileId),
+      after: shapedParameter('The id of the last file of the page before, as OpenAI names it.', fileId),
+      after_id: shapedParameter('The id of the last file of the page before, as Anthropic names it.', fileId),
       order: wordParameter('Files are listed oldest first.', 'asc'),
     },
     response: { description: 'A page of files.', schema: fileList },
@@ -131,20 +139,24 @@ const fileOperations: Operations = {
   'GET /api/v1/containers/:container_id/files': {
     tag: 'Files',
     summary: 'List the files of a container',
+    path: containerId,
     query: {
-      limit: integerParameter('Files of a page. 100 by default.', { minimum: 1, maximum: 1000 }),
-      after: textParameter('`last_id` of the page before.'),
+      limit: integerParameter('Files of a page.', { minimum: 1, maximum: 1000, default: 100 }),
+      after: shapedParameter('`last_id` of the page before, or the id of a file.', '^(?:cfile_(?:[\\w-]{4})*[\\w-]{2,4})?$'),
     },
     response: { description: 'A page of files.', schema: containerFileList },
+    lacks: [404, 408, 413],
   },
   'GET /api/v1/containers/:container_id/files/:file_id': {
     tag: 'Files',
     summary: 'Find a file of a container',
+    path: containerFileId,
     response: { description: 'The file.', schema: containerFile },
   },
   'GET /api/v1/containers/:container_id/files/:file_id/content': {
     tag: 'Files',
     summary: 'Download a file of a container',
+    path: containerFileId,
     description: 'With `Range`, the response is a 206 with a part of the file.',
     headers: {
       Range: textParameter('One range of bytes.'),
@@ -156,6 +168,7 @@ const fileOperations: Operations = {
   'POST /api/v1/containers/:container_id/files/:file_id/promote': {
     tag: 'Files',
     summary: 'Copy a file of a container to the files of the workspace',
+    path: containerFileId,
     description: shapes,
     response: { description: 'The new file.', schema: file },
   },

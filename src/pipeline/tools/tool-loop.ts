@@ -1,3 +1,4 @@
+import { MAX_TOOL_CALLS } from '../../domain/max-tool-calls.ts';
 import type { Chunk } from '../../domain/chunks.ts';
 import type { InputItem, ToolChoice } from '../../domain/items.ts';
 import type { RequestSettings, StopCondition } from '../../domain/request.ts';
@@ -18,8 +19,6 @@ import { findSuspendedCalls, resumeCalls } from './resume-calls.ts';
 import { findReason, measureRun } from './stop-conditions.ts';
 import { ToolStage } from './tool-stage.ts';
 
-/** Maximum, and default, of `max_tool_calls`. @see docs/reference/tools.md#steps */
-export const MAX_TOOL_CALLS = 30;
 
 /** Maximum number of calls of a request with conditions of its own. */
 const MAX_CONDITIONAL_CALLS = 256;

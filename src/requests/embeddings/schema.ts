@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { embeddingInputTypes, vectorFormats } from '../../domain/embeddings.ts';
-import { maybe, oneOf, trace } from '../../schema/shapes.ts';
+import { maybe, mediaUrl, oneOf, trace } from '../../schema/shapes.ts';
 import { providerPreferences } from '../responses/schema/plugins.ts';
 import { maxIdCharacters } from '../session-header.ts';
 
@@ -10,7 +10,7 @@ const parts = Type.Object({
   content: Type.Array(
     Type.Union([
       Type.Object({ type: Type.Literal('text'), text: Type.String() }),
-      Type.Object({ type: Type.Literal('image_url'), image_url: Type.Object({ url: Type.String({ minLength: 1 }) }) }),
+      Type.Object({ type: Type.Literal('image_url'), image_url: Type.Object({ url: mediaUrl }) }),
     ]),
     { minItems: 1, maxItems: 100 },
   ),

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { aspectRatios, backgrounds, imageFormats, qualities, resolutions } from '../../domain/images.ts';
-import { anyObject, mapOf, maybe, oneOf, trace } from '../../schema/shapes.ts';
+import { anyObject, mapOf, maybe, mediaUrl, oneOf, trace } from '../../schema/shapes.ts';
 import { providerNameList, providerSort } from '../responses/schema/plugins.ts';
 import { maxIdCharacters } from '../session-header.ts';
 
@@ -17,7 +17,7 @@ const providerPreferences = Type.Object({
 
 const reference = Type.Object({
   type: Type.Literal('image_url'),
-  image_url: Type.Object({ url: Type.String({ minLength: 1 }) }),
+  image_url: Type.Object({ url: mediaUrl }),
 });
 
 /**

@@ -1,3 +1,4 @@
+import { MAX_TOOL_CALLS } from '../../domain/max-tool-calls.ts';
 import { invalidRequest } from '../../domain/errors.ts';
 import type { InputItem } from '../../domain/items.ts';
 import type { OtherSettings, ResponseRequest } from '../../domain/request.ts';
@@ -21,13 +22,6 @@ import { withoutLateTools } from './late-tools.ts';
 import { readOnline } from './online.ts';
 import { pluginFields } from './schema/plugins.ts';
 import { knownRequestFields, type RequestBody, requestSchema } from './schema.ts';
-
-/**
- * Maximum and default of the server-tool steps of one request.
- *
- * @see docs/reference/responses.md#limits, docs/reference/responses.md#request-body
- */
-const maxToolCalls = 30;
 
 /** A request in the shape that every stage after the edge reads, with the changes that were necessary. */
 export interface ParsedRequest {
@@ -190,9 +184,9 @@ function readInput(input: RequestBody['input']): NonNullable<RequestBody['input'
 
 function clampToolCalls(body: RequestBody): string[] {
   const requested = body.max_tool_calls;
-  if (typeof requested !== 'number' || requested <= maxToolCalls) return [];
-  body.max_tool_calls = maxToolCalls;
-  return [`max_tool_calls: ${requested} is above the maximum and was lowered to ${maxToolCalls}.`];
+  if (typeof requested !== 'number' || requested <= MAX_TOOL_CALLS) return [];
+  body.max_tool_calls = MAX_TOOL_CALLS;
+  return [`max_tool_calls: ${requested} is above the maximum and was lowered to ${MAX_TOOL_CALLS}.`];
 }
 
 /**

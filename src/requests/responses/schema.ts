@@ -1,3 +1,4 @@
+import { MAX_TOOL_CALLS } from '../../domain/max-tool-calls.ts';
 import { type Static, Type } from 'typebox';
 import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { byKind } from '../../schema/by-kind.ts';
@@ -99,7 +100,13 @@ export const requestSchema = Type.Object({
   input: Type.Optional(Type.Union([Type.String(), Type.Array(inputItem)])),
   instructions: maybe(Type.String()),
   max_output_tokens: maybe(Type.Integer({ minimum: 1 })),
-  max_tool_calls: maybe(Type.Integer({ minimum: 0 })),
+  max_tool_calls: maybe(
+    Type.Integer({
+      minimum: 0,
+      description: 'A higher value is lowered to the maximum.',
+      documented: { maximum: MAX_TOOL_CALLS, default: MAX_TOOL_CALLS },
+    }),
+  ),
   metadata: Type.Optional(nullable(metadata)),
   modalities: Type.Optional(Type.Array(oneOf('text', 'image'))),
   model: Type.Optional(slug()),
@@ -116,7 +123,7 @@ export const requestSchema = Type.Object({
   prompt_cache_options: maybe(Type.Object({ mode: Type.Literal('explicit'), ttl: maybe(Type.String()) })),
   provider: maybe(providerPreferences),
   reasoning: maybe(reasoning),
-  route: Type.Optional(Type.Unknown()),
+  route: Type.Optional(Type.Unknown({ deprecated: true })),
   safety_identifier: maybe(Type.String()),
   service_tier: maybe(oneOf('auto', 'default', 'fast', 'flex', 'priority', 'scale')),
   session_id: Type.Optional(Type.String({ maxLength: maxIdCharacters })),

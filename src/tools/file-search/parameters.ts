@@ -17,14 +17,14 @@ export const fileFilter = Type.Object(
 export const fileSearchParameters = Type.Object(
   {
     file_ids: Type.Optional(Type.Array(Type.String(), { maxItems: 100 })),
-    folders: Type.Optional(Type.Array(Type.String(), { maxItems: 50 })),
+    folders: Type.Optional(Type.Array(Type.String({ documented: { pattern: '^[^/].*/$' } }), { maxItems: 50 })),
     filters: Type.Optional(fileFilter),
-    max_num_results: Type.Optional(Type.Integer()),
+    max_num_results: Type.Optional(Type.Integer({ documented: { minimum: 1, maximum: 50 } })),
     ranking_options: Type.Optional(
       Type.Object(
         {
           ranker: Type.Optional(Type.Enum(['auto', 'default-2024-11-15'])),
-          score_threshold: Type.Optional(Type.Number()),
+          score_threshold: Type.Optional(Type.Number({ documented: { minimum: 0, maximum: 1 } })),
         },
         { additionalProperties: false },
       ),

@@ -5,9 +5,11 @@ import { innerReasoning } from '../inner-model.ts';
 
 /** The models, the budget and the preset of a panel: of the tool, and of the plugin. */
 export const fusionLimits = {
-  analysis_models: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 8 })),
+  analysis_models: Type.Optional(
+    Type.Array(Type.String({ documented: { pattern: '\\S' } }), { minItems: 1, maxItems: 8 }),
+  ),
   max_tool_calls: Type.Optional(Type.Integer({ minimum: 1, maximum: 16 })),
-  model: Type.Optional(Type.String()),
+  model: Type.Optional(Type.String({ documented: { pattern: '\\S' } })),
   preset: Type.Optional(oneOf(...fusionPresets)),
 };
 
@@ -16,9 +18,9 @@ export const fusionParameters = Type.Object(
   {
     ...fusionLimits,
     cache_control: Type.Optional(cacheControl),
-    max_completion_tokens: Type.Optional(Type.Integer()),
+    max_completion_tokens: Type.Optional(Type.Integer({ documented: { minimum: 1 } })),
     reasoning: Type.Optional(innerReasoning),
-    temperature: Type.Optional(Type.Number()),
+    temperature: Type.Optional(Type.Number({ documented: { minimum: 0, maximum: 2 } })),
     tools: Type.Optional(
       Type.Array(Type.Object({ type: Type.String(), parameters: Type.Optional(anyObject()) }), { maxItems: 8 }),
     ),

@@ -3,7 +3,10 @@ import { Type } from 'typebox';
 const closed = { additionalProperties: false };
 
 /** `parameters` of `router:tool_search`. */
-export const toolSearchParameters = Type.Object({ max_results: Type.Optional(Type.Integer()) }, closed);
+export const toolSearchParameters = Type.Object(
+  { max_results: Type.Optional(Type.Integer({ documented: { minimum: 1 } })) },
+  closed,
+);
 
 /** The arguments of its calls. */
 export const toolSearchArguments = Type.Object(

@@ -9,8 +9,8 @@ export const webFetchParameters = Type.Object(
     allowed_domains: Type.Optional(strings()),
     blocked_domains: Type.Optional(strings()),
     engine: Type.Optional(oneOf('auto', 'native', 'router', 'exa', 'parallel', 'firecrawl')),
-    max_content_tokens: Type.Optional(Type.Integer()),
-    max_uses: Type.Optional(Type.Integer()),
+    max_content_tokens: Type.Optional(Type.Integer({ documented: { minimum: 1 } })),
+    max_uses: Type.Optional(Type.Integer({ documented: { minimum: 0 } })),
   },
   closed,
 );

@@ -38,14 +38,17 @@ const handles = () => Type.Optional(Type.Array(Type.String(), { maxItems: 20 }))
 
 /** The native search of one vendor only. @see docs/reference/tools.md#hosted-tools */
 export const xSearch = Type.Refine(
-  Type.Object({
-    allowed_x_handles: handles(),
-    excluded_x_handles: handles(),
-    from_date: Type.Optional(Type.String()),
-    to_date: Type.Optional(Type.String()),
-    enable_image_understanding: Type.Optional(Type.Boolean()),
-    enable_video_understanding: Type.Optional(Type.Boolean()),
-  }),
+  Type.Object(
+    {
+      allowed_x_handles: handles(),
+      excluded_x_handles: handles(),
+      from_date: Type.Optional(Type.String()),
+      to_date: Type.Optional(Type.String()),
+      enable_image_understanding: Type.Optional(Type.Boolean()),
+      enable_video_understanding: Type.Optional(Type.Boolean()),
+    },
+    { documented: { not: { required: ['allowed_x_handles', 'excluded_x_handles'] } } },
+  ),
   (search) => search.allowed_x_handles === undefined || search.excluded_x_handles === undefined,
   () => 'takes `allowed_x_handles` or `excluded_x_handles`, not both',
 );

@@ -7,7 +7,7 @@ import { explainCron, isTimeZone, MAX_CRON } from './due-time.ts';
 export const MAX_RUN_INPUT = 32_000;
 
 const input = Type.Refine(
-  Type.String(),
+  Type.String({ documented: { maxLength: MAX_RUN_INPUT } }),
   (text) => text.isWellFormed() && characterCount(text) <= MAX_RUN_INPUT,
   () => `must be a text of at most ${MAX_RUN_INPUT} characters, without half surrogate pairs`,
 );

@@ -5,6 +5,10 @@ import { cacheControl, maybe, nullable, oneOf, unknownKind } from '../../../sche
 
 const isText = (value: unknown) => typeof value === 'string';
 
+/** For the OpenAPI document: at least one of the fields is a text. */
+const namesOneOf = (...fields: string[]) =>
+  fields.map((field) => ({ required: [field], properties: { [field]: { type: 'string' } } }));
+
 /** @see docs/reference/items.md#content-parts */
 export const inputText = Type.Object({
   type: Type.Literal('input_text'),
@@ -15,27 +19,33 @@ export const inputText = Type.Object({
 
 /** `detail` may be missing (= `auto`): docs/reference/items.md#messages. */
 export const inputImage = Type.Refine(
-  Type.Object({
-    type: Type.Literal('input_image'),
-    detail: Type.Optional(oneOf('auto', 'high', 'low', 'original')),
-    image_url: maybe(Type.String()),
-    file_id: maybe(Type.String()),
-    cache_control: Type.Optional(cacheControl),
-  }),
+  Type.Object(
+    {
+      type: Type.Literal('input_image'),
+      detail: Type.Optional(oneOf('auto', 'high', 'low', 'original')),
+      image_url: maybe(Type.String()),
+      file_id: maybe(Type.String()),
+      cache_control: Type.Optional(cacheControl),
+    },
+    { documented: { anyOf: namesOneOf('image_url', 'file_id') } },
+  ),
   (part) => isText(part.image_url) || isText(part.file_id),
   () => 'needs a source: one of `image_url`, `file_id`',
 );
 
 /** @see docs/reference/items.md#content-parts */
 export const inputFile = Type.Refine(
-  Type.Object({
-    type: Type.Literal('input_file'),
-    file_data: Type.Optional(Type.String()),
-    file_url: Type.Optional(Type.String()),
-    file_id: maybe(Type.String()),
-    filename: Type.Optional(Type.String()),
-    cache_control: Type.Optional(cacheControl),
-  }),
+  Type.Object(
+    {
+      type: Type.Literal('input_file'),
+      file_data: Type.Optional(Type.String()),
+      file_url: Type.Optional(Type.String()),
+      file_id: maybe(Type.String()),
+      filename: Type.Optional(Type.String()),
+      cache_control: Type.Optional(cacheControl),
+    },
+    { documented: { anyOf: namesOneOf('file_data', 'file_url', 'file_id') } },
+  ),
   (part) => isText(part.file_data) || isText(part.file_url) || isText(part.file_id),
   () => 'needs a source: one of `file_data`, `file_url`, `file_id`',
 );

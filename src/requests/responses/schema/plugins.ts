@@ -26,7 +26,7 @@ const autoRouter = {
   allowed_models: patterns,
   excluded_models: patterns,
   cost_tier: Type.Optional(oneOf('low', 'medium', 'high', 'xhigh', 'max')),
-  cost_quality_tradeoff: Type.Optional(Type.Integer({ minimum: 0, maximum: 10 })),
+  cost_quality_tradeoff: Type.Optional(Type.Integer({ minimum: 0, maximum: 10, deprecated: true })),
 };
 
 const flatValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
@@ -72,7 +72,7 @@ export const pluginSetting = byKind(
     web: plugin('web', {
       engine: Type.Optional(oneOf('native', 'exa', 'firecrawl', 'parallel', 'perplexity')),
       mode: Type.Optional(searchMode),
-      max_results: Type.Optional(Type.Integer()),
+      max_results: Type.Optional(Type.Integer({ documented: { minimum: 1, maximum: 25 } })),
       max_uses: Type.Optional(Type.Integer()),
       search_prompt: Type.Optional(Type.String()),
       include_domains: Type.Optional(strings()),
@@ -81,8 +81,8 @@ export const pluginSetting = byKind(
       x_search: Type.Optional(xSearch),
     }),
     'web-fetch': plugin('web-fetch', {
-      max_uses: Type.Optional(Type.Integer()),
-      max_content_tokens: Type.Optional(Type.Integer()),
+      max_uses: Type.Optional(Type.Integer({ documented: { minimum: 0 } })),
+      max_content_tokens: Type.Optional(Type.Integer({ documented: { minimum: 1 } })),
       allowed_domains: Type.Optional(strings()),
       blocked_domains: Type.Optional(strings()),
     }),
