@@ -72,12 +72,13 @@ function leaveOutNativeTools(config: Body): string[] {
   const { tools } = config;
   if (!Array.isArray(tools)) return [];
   const left: string[] = [];
-  config['tools'] = (tools as (Body & { type: string })[]).flatMap((tool, at): Body[] => {
+  const kept = (tools as (Body & { type: string })[]).flatMap((tool, at): Body[] => {
     const path = `tools[${at}]`;
     if (!isNativePart(tool)) return [withoutNative(tool, path, left)];
     left.push(path);
     return [];
   });
+  config['tools'] = kept;
   return left;
 }
 
