@@ -89,7 +89,11 @@ describe('the OpenAPI document', () => {
     ['get', '/api/v1/containers/{container_id}/files', [400, 401, 403, 429, 500, 503]],
   ])('lists the statuses of %s %s', (method, path, statuses) => {
     const { responses } = document.paths[path]![method]!;
-    expect(Object.keys(responses).map(Number).filter((status) => status >= 400)).toEqual(statuses);
+    expect(
+      Object.keys(responses)
+        .map(Number)
+        .filter((status) => status >= 400),
+    ).toEqual(statuses);
   });
 
   it('lists the replay of a created intern, and no 503 for interns', () => {

@@ -142,7 +142,10 @@ const fileOperations: Operations = {
     path: containerId,
     query: {
       limit: integerParameter('Files of a page.', { minimum: 1, maximum: 1000, default: 100 }),
-      after: shapedParameter('`last_id` of the page before, or the id of a file.', '^(?:cfile_(?:[\\w-]{4})*[\\w-]{2,4})?$'),
+      after: shapedParameter(
+        '`last_id` of the page before, or the id of a file.',
+        '^(?:cfile_(?:[\\w-]{4})*[\\w-]{2,4})?$',
+      ),
     },
     response: { description: 'A page of files.', schema: containerFileList },
     lacks: [404, 408, 413],

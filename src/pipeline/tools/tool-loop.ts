@@ -19,7 +19,6 @@ import { findSuspendedCalls, resumeCalls } from './resume-calls.ts';
 import { findReason, measureRun } from './stop-conditions.ts';
 import { ToolStage } from './tool-stage.ts';
 
-
 /** Maximum number of calls of a request with conditions of its own. */
 const MAX_CONDITIONAL_CALLS = 256;
 
