@@ -414,7 +414,6 @@ describe('GET /models/{author}/{slug}/endpoints', () => {
         output_modalities: ['text'],
         tokenizer: null,
         instruct_type: null,
-        tokenizer: null,
       },
     });
     expect(endpoints).toHaveLength(3);

@@ -145,12 +145,13 @@ describe.each(drivers)('commands in containers of %s', (driver) => {
         return item!.output?.[0];
       };
       const note = '[The processes that earlier commands had left were killed';
-    for (let output = await ran(`echo kept > kept; ${bomb}`); !output?.stderr.includes(note); ) {
-      output = await ran('cat kept | cat');
-      expect(output).toMatchObject({ stdout: 'kept\n', outcome: { type: 'exit', exit_code: 0 } });
-    }
-    expect(await ran('cat kept | cat')).toMatchObject({ stdout: 'kept\n' });
-  });
+      for (let output = await ran(`echo kept > kept; ${bomb}`); !output?.stderr.includes(note); ) {
+        output = await ran('cat kept | cat');
+        expect(output).toMatchObject({ stdout: 'kept\n', outcome: { type: 'exit', exit_code: 0 } });
+      }
+      expect(await ran('cat kept | cat')).toMatchObject({ stdout: 'kept\n' });
+    },
+  );
 
   it.skipIf(isSkipped)('run with the arguments that the simulator chooses', async () => {
     const bash = { type: 'router:bash', parameters: { engine: 'router' } };
