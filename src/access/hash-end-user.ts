@@ -6,7 +6,7 @@ const MAX_REMEMBERED = 10_000;
 
 /**
  * Creates the function that hashes the ids of end users with a key, so that neither providers nor the store get the id.
- * The same id in two workspaces has two hashes.
+ * The same id in two workspaces has two hashes. The empty id stands for the workspace itself.
  *
  * @returns a function of workspace and id → `hg_` and 40 hex digits
  */

@@ -117,6 +117,8 @@ export function assemblePipelines(
   const everyRun = {
     routingContext,
     hashEndUser,
+    identifyAccount: (workspaceId: string) =>
+      config().server.account_identity ? hashEndUser(workspaceId, '') : undefined,
     maxAttempts: () => config().routing.max_attempts,
     retry: createRetryParts(),
     begin: ledger.begin,

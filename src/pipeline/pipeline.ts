@@ -33,5 +33,7 @@ export interface PipelineBase<R extends RunBase> {
   observe?: (run: R, entry: LedgerEntry) => void;
   /** Hashes the id of an end user with a key, so that providers and the store never get the id itself. */
   hashEndUser: (workspaceId: string, id: string) => string;
+  /** Returns the identity of a workspace for providers. Absent or undefined: they get none. */
+  identifyAccount?: (workspaceId: string) => string | undefined;
   region: () => string;
 }

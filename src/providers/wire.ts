@@ -91,6 +91,8 @@ export interface Target {
   dialect: Readonly<Record<string, unknown>>;
   /** Keyed hash of the end user's id. Absent if the caller sent none. */
   endUser?: string;
+  /** Keyed hash of the workspace, for servers that take one if there is no end user. Absent: they get none. */
+  account?: string;
   /** Set if reasoning comes back in a later turn. A provider that encrypts it only on request must then encrypt it. */
   sealsReasoning?: true;
   /** Set if the model generates images without text. */

@@ -36,6 +36,11 @@ export const serverSection = Type.Object({
     default: [],
   }),
   region: Type.String({ description: 'Region of this gateway.', default: 'local', minLength: 1 }),
+  account_identity: Type.Boolean({
+    description:
+      'Whether providers get a keyed hash of the workspace if a request for text names no end user. It tells them which requests belong together if they limit abuse.',
+    default: true,
+  }),
   body_limit: byteField('Largest request body, in bytes or as `32MiB`. A larger one is a 413.', 33_554_432, {
     restart: true,
   }),

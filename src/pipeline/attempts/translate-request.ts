@@ -69,6 +69,7 @@ function writeFitted(
       stream: run.request.stream === true,
       dialect: provider.settingsOf(wire, endpoint.rulesOf ?? upstreamModel),
       ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
+      ...(run.account === undefined ? undefined : { account: run.account }),
       ...(keepsReasoning && mayReason(endpoint, request) ? { sealsReasoning: true } : undefined),
     });
     attempt.droppedFields = changed.concat(written.dropped); // without the spare capacity of a list that grew

@@ -11,7 +11,10 @@ import type { Run, RunBase } from './run.ts';
 import type { RunInput, RunOrigin } from './run-origin.ts';
 
 /** Creates the run of an accepted request for a response. */
-export function createRun({ hashEndUser }: Pick<PipelineBase<Run>, 'hashEndUser'>, input: RunInput): Run {
+export function createRun(
+  { hashEndUser, identifyAccount }: Pick<PipelineBase<Run>, 'hashEndUser' | 'identifyAccount'>,
+  input: RunInput,
+): Run {
   const { request, source } = input;
   return {
     ...createBase(input, request.safety_identifier ?? request.user, hashEndUser),
@@ -19,6 +22,7 @@ export function createRun({ hashEndUser }: Pick<PipelineBase<Run>, 'hashEndUser'
     input: takeInput(request, source),
     steps: [],
     responseId: createId('resp_'),
+    account: identifyAccount?.(input.caller.workspaceId),
     returnsReasoning: input.returnsReasoning === true,
     builder: undefined,
     activePlugins: undefined,

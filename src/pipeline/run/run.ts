@@ -50,6 +50,8 @@ export interface Run extends RunBase {
   readonly request: RequestSettings;
   readonly input: Conversation;
   readonly responseId: string;
+  /** Keyed hash of the workspace, for providers if there is no end user. Undefined: they get none. */
+  readonly account: string | undefined;
   /** Whether the client sends reasoning back in the next turn, without a setting for it. */
   readonly returnsReasoning: boolean;
   readonly steps: ResponseStep[];

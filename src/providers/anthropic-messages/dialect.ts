@@ -52,6 +52,10 @@ export const dialectSchema = Type.Object(
       default: true,
       description: 'Drop `top_p` if there is a `temperature`. Newer models reject the two together.',
     }),
+    account_identity: Type.Boolean({
+      default: true,
+      description: 'Send a hash of the workspace as `metadata.user_id` if the request names no end user.',
+    }),
     ...facets,
   },
   { additionalProperties: false },

@@ -534,6 +534,16 @@ describe('settings', () => {
     expect(JSON.stringify(body)).not.toContain('ada@');
   });
 
+  it('name the workspace by a hash if there is no end user, but not to another gateway', () => {
+    const account = 'hg_2';
+    expect(write({}, { account }).body.metadata).toEqual({ user_id: 'hg_2' });
+    expect(write({ user: 'ada' }, { account, endUser: 'hg_1' }).body.metadata).toEqual({ user_id: 'hg_1' });
+    for (const dialect of [{ account_identity: false }, { gateway: true }]) {
+      const { body, dropped } = write({}, { account, dialect });
+      expect([body.metadata, dropped]).toEqual([undefined, []]);
+    }
+  });
+
   it('send the betas of the operator', () => {
     expect(write({}, { dialect: { betas: ['a', 'b'] } }).headers).toEqual({ 'anthropic-beta': 'a,b' });
     expect(write({})).not.toHaveProperty('headers');

@@ -67,7 +67,8 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   writeText(draft, body, request, traits);
   if (request.stop && request.stop.length > 0) body.stop_sequences = request.stop;
   if (native?.fields.speed === undefined) writeTier(draft, body, request.service_tier);
-  if (target.endUser !== undefined) body.metadata = { user_id: target.endUser };
+  const identity = target.endUser ?? (dialect.account_identity && !dialect.gateway ? target.account : undefined);
+  if (identity !== undefined) body.metadata = { user_id: identity };
   if (request.cache_control) {
     if (dialect.cache_control) body.cache_control = request.cache_control;
     else draft.dropped.push('cache_control');

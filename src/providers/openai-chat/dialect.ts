@@ -60,6 +60,10 @@ export const dialectSchema = Type.Object(
       default: [],
       description: 'Body fields that the server rejects. They are dropped and reported.',
     }),
+    account_identity: Type.Boolean({
+      default: false,
+      description: 'Send a hash of the workspace as `safety_identifier` if the request names no end user.',
+    }),
     ...facets,
   },
   { additionalProperties: false },

@@ -47,6 +47,15 @@ describe('settings', () => {
     expect(write({ user: 'ada@example.com' }, { endUser: 'h4sh' }).body).toMatchObject({ user: 'h4sh' });
   });
 
+  it('name the workspace only if there is no end user and the server takes it', () => {
+    const [account, dialect] = ['hg_2', { account_identity: true }];
+    expect(write({}, { account }).body).not.toHaveProperty('safety_identifier');
+    const named = write({}, { account, dialect }).body;
+    expect(named).toMatchObject({ safety_identifier: 'hg_2' });
+    expect(named).not.toHaveProperty('user');
+    expect(write({}, { account, dialect, endUser: 'hg_1' }).body).not.toHaveProperty('safety_identifier');
+  });
+
   it('that do no harm when they are missing are left out and named', () => {
     const { body, dropped } = write({
       metadata: { a: 'b' },

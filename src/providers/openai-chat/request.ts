@@ -87,6 +87,8 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   put(draft, body, 'prediction', request.prediction);
   put(draft, body, 'service_tier', request.service_tier);
   put(draft, body, 'user', target.endUser);
+  // `user` would also change which requests share a cache.
+  if (target.endUser === undefined && dialect.account_identity) put(draft, body, 'safety_identifier', target.account);
   putWhen(dialect.metadata, draft, body, 'metadata', request.metadata);
   putWhen(dialect.cache_control, draft, body, 'cache_control', request.cache_control);
   // Every server supports `["text"]`. Only servers that generate images support a list with images.

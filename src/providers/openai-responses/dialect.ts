@@ -102,6 +102,10 @@ export const dialectSchema = Type.Object(
       default: ['frequency_penalty', 'presence_penalty'],
       description: 'Fields that the server rejects. They are dropped and reported.',
     }),
+    account_identity: Type.Boolean({
+      default: false,
+      description: 'Send a hash of the workspace as `safety_identifier` if the request names no end user.',
+    }),
     ...facets,
   },
   { additionalProperties: false },

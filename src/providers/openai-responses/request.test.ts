@@ -113,6 +113,16 @@ describe('the body', () => {
     expect(JSON.stringify(body)).not.toContain('ada');
   });
 
+  it('sends a hash of the workspace if there is no end user and the server takes it', () => {
+    const [account, dialect] = ['hg_2', { account_identity: true }];
+    expect(write({}, { account }).body).not.toHaveProperty('safety_identifier');
+    expect(write({}, { account, dialect }).body).toMatchObject({ safety_identifier: 'hg_2' });
+    expect(write({}, { account, dialect, endUser: 'hg_1' }).body).toMatchObject({ safety_identifier: 'hg_1' });
+    const omitted = write({}, { account, dialect: { ...dialect, omit: ['safety_identifier'] } });
+    expect(omitted.body).not.toHaveProperty('safety_identifier');
+    expect(omitted.dropped).toEqual([]);
+  });
+
   it('requests the logprobs that top_logprobs counts', () => {
     expect(write({ top_logprobs: 2 }).body).toMatchObject({
       top_logprobs: 2,

@@ -86,7 +86,9 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (request.prompt) body.prompt = writePrompt(request.prompt, dialect, dropped);
   const include = listIncluded(request, target, dialect);
   if (include.length > 0) body.include = include;
-  if (target.endUser !== undefined) body.safety_identifier = target.endUser; // `user` itself is never sent
+  const takesAccount = dialect.account_identity && !dialect.omit.includes('safety_identifier');
+  const identity = target.endUser ?? (takesAccount ? target.account : undefined);
+  if (identity !== undefined) body.safety_identifier = identity; // `user` itself is never sent
   for (const field of dialect.omit) {
     if (!(field in body)) continue;
     delete body[field];

@@ -64,6 +64,7 @@ describe('a request is fitted', () => {
           endpoint: 'acme/one at Acme',
           upstreamModel: place.model,
           stream,
+          account: 'hg_account',
           dialect: resolveSettings(place, {}),
         });
       if (error) {

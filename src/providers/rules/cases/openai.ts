@@ -24,6 +24,8 @@ export const openaiCases: RuleCase[] = [
     request: { prompt_cache_retention: '24h' },
     body: { prompt_cache_retention: '24h' },
   },
+  { rules: 'openai/account-identity', request: {}, body: { safety_identifier: 'hg_account' } },
+  { rules: 'azure/account-identity', request: {}, body: { safety_identifier: 'hg_account' } },
   { rules: 'chat/names', request: { tools: [tool(long)] }, body: { tools: [{ function: { name: shortened } }] } },
   {
     rules: 'chat/schema-properties',
