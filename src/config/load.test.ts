@@ -44,6 +44,7 @@ describe('defaults', () => {
       body_limit: 33554432,
       upstream_body_limit: 33554432,
       cors_origins: [],
+      account_identity: true,
       keep_alive_comment_ms: 10000,
       shutdown_grace_ms: 30000,
       metrics: 'loopback',
