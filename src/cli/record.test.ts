@@ -116,6 +116,16 @@ describe('headgate record', () => {
     expect(response.usage).toEqual(last.response.usage);
   });
 
+  it('is replayed whatever the request preferred', async () => {
+    write(
+      'hello.json',
+      JSON.stringify({ input: 'Say hello.', provider: { only: ['acme'], max_price: { prompt: 9 } } }),
+    );
+    serve(recorded('text.stream.http'), recorded('text.whole.http'));
+    expect((await record()).code).toBe(0);
+    expect(await replay('hello.whole.http', '--json')).toMatchObject({ code: 0, stderr: '' });
+  });
+
   it('writes no secret of an MCP server', async () => {
     const secrets = { authorization: 'plain-word-of-a-server', headers: { 'x-key': 'another-plain-word' } };
     const mcp = { type: 'mcp', server_label: 'docs', server_url: 'https://mcp.example/', ...secrets };

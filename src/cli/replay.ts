@@ -30,7 +30,8 @@ export async function replayFile(terminal: Terminal, file: string, options: Repl
   const recording = explain(file, () => readRecording(resolve(cwd, file)));
   const asked = readQuestion(resolve(cwd, file), cwd, options);
   const wire = findWire(options.wire ?? asked?.wire);
-  const body = { model: 'recorded', ...(asked?.request ?? defaultBody) };
+  // The recording is the only provider, whatever the request preferred.
+  const body = { model: 'recorded', ...(asked?.request ?? defaultBody), provider: undefined };
   const request = explain('The request', () => readRequest(structuredClone(body), {}).request);
   const dialect = asked?.dialect ?? {};
   explain('The dialect', () => wire.checkDialect?.(dialect));

@@ -17,6 +17,8 @@ describe('GET /', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(await response.text()).toBe(homePage);
+    for (const format of ['OpenAI Responses', 'chat completions', 'Anthropic Messages'])
+      expect(homePage).toContain(format);
   });
 
   it('is the same page for every configuration, so that it reveals nothing of one', async () => {

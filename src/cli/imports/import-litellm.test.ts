@@ -272,6 +272,12 @@ general_settings: { master_key: sk-master-secret, database_url: "postgres://u:fi
   });
 });
 
+it('says where guardrails go', () => {
+  const { report } = read('model_list: []\nguardrails: [{ guardrail_name: pii }]\n');
+  const found = report.notCarried.find(({ path }) => path === 'guardrails');
+  expect(found?.message).toContain('guardrails.analyzer_url is for Presidio');
+});
+
 describe('wildcards and unknown providers', () => {
   const odd = `
 model_list:

@@ -48,7 +48,11 @@ export function importLitellm(
     if (report.variables.has(name)) report.variables.set(name, `the value of ${environment.place(name)}`);
     else environment.drop(name, 'the new configuration does not need it');
   }
-  file.finish({ include: 'import the included files one by one' });
+  file.finish({
+    include: 'import the included files one by one',
+    guardrails:
+      'add content filters with headgate guardrails, or to bootstrap.guardrails; guardrails.analyzer_url is for Presidio',
+  });
   const bootstrap = mergeBootstrap(
     settings['bootstrap'],
     keysText === undefined ? undefined : readKeys(parseKeys(keysText), variables, report),
