@@ -15,4 +15,7 @@ export interface AppliedPreset {
 export type PresetTable = ReadonlyMap<string, AppliedPreset>;
 
 /** The preset that a request used. */
-export type UsedPreset = Pick<AppliedPreset, 'slug' | 'version'>;
+export type UsedPreset = Pick<AppliedPreset, 'slug' | 'version'> & {
+  /** The `model` of the request, if it named the preset: `@preset/mine`. */
+  requested?: string;
+};

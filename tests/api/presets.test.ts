@@ -60,10 +60,10 @@ async function create(key: string, fields: object = {}): Promise<Json> {
 }
 
 describe('a request with a preset', () => {
-  it.each<[string, object]>([
-    ['model', { model: '@preset/mine' }],
-    ['field', { preset: 'mine' }],
-  ])('that names it in its %s gets all its fields, buffered and streamed', async (_, named) => {
+  it.each<[string, object, string]>([
+    ['model', { model: '@preset/mine' }, '@preset/mine'],
+    ['field', { preset: 'mine' }, 'acme/one'],
+  ])('that names it in its %s gets all its fields, buffered and streamed', async (_, named, requested) => {
     const key = await open();
     await create(key);
     for (const stream of [false, true]) {
@@ -75,7 +75,7 @@ describe('a request with a preset', () => {
           body: { model: 'acme/one', temperature: 0.25, instructions: 'Be brief.' },
         });
         expect(answer.body.router_metadata).toMatchObject({
-          requested: 'acme/one',
+          requested,
           params: { preset: { slug: 'mine', version: 1 } },
         });
       } else {

@@ -22,7 +22,7 @@ export function createRouterMetadata(run: RunBase, region: string): RouterMetada
     selected: endpoint === selected,
   }));
   const metadata: RouterMetadata = {
-    requested: plan.requested,
+    requested: run.preset?.requested ?? plan.requested,
     strategy: plan.strategy,
     region,
     summary: `available=${plan.endpoints.length}${selected ? `, selected=${selected.provider.name}` : ''}`,
@@ -76,7 +76,7 @@ function describeParams(run: RunBase): Record<string, unknown> {
       reason,
     }));
   }
-  if (run.preset) params['preset'] = run.preset;
+  if (run.preset) params['preset'] = { slug: run.preset.slug, version: run.preset.version };
   const defaults = describeDefaults(run);
   if (defaults) params['workspace_defaults'] = defaults;
   if (run.ignoredFields.length > 0) params['ignored_fields'] = run.ignoredFields;

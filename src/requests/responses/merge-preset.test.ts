@@ -8,7 +8,7 @@ const presetOf = (fields: object, rest: Partial<AppliedPreset> = {}): PresetTabl
 
 function merge(body: Record<string, unknown>, presets: PresetTable | undefined): Record<string, unknown> {
   const copy = structuredClone(body);
-  expect(mergePreset(copy, presets)).toEqual({ slug: 'mine', version: 3 });
+  expect(mergePreset(copy, presets)).toMatchObject({ slug: 'mine', version: 3 });
   return copy;
 }
 

@@ -27,7 +27,8 @@ export function mergePreset(body: Record<string, unknown>, presets: PresetTable 
     if (isAbsent(body[field])) body[field] = value;
     else if (field === 'tools') body[field] = uniteTools(value, body[field]);
   }
-  return { slug: preset.slug, version: preset.version };
+  const { slug, version } = preset;
+  return named.path === 'model' ? { slug, version, requested: named.given } : { slug, version };
 }
 
 /** Null means absent. @see docs/reference/http.md#null */
