@@ -36,6 +36,7 @@ const definitions = Object.fromEntries(
 const dependent = new Set([
   'cursor',
   'starting_after',
+  'after',
   'date',
   'file_id',
   'provider',

@@ -31,7 +31,7 @@ export const findVendor = (request: FastifyRequest): FileVendor | undefined => {
 /** Reads the workspace of a request that is passed on. The vendor checks the other parameters. */
 export function readVendorTarget(request: FastifyRequest): FileTarget {
   const { workspace_id: workspaceId } = request.query as { workspace_id?: unknown };
-  if (workspaceId === undefined) return { workspaceId };
+  if (workspaceId === undefined || workspaceId === '') return { workspaceId: undefined }; // empty means absent, as everywhere
   if (typeof workspaceId === 'string' && uuid.test(workspaceId)) return { workspaceId: workspaceId.toLowerCase() };
   throw invalidRequest([{ path: 'workspace_id', message: 'must be the id of one workspace: a UUID.' }]);
 }
