@@ -44,8 +44,8 @@ const MAX_RELIEF_MS = 8000;
 const MAX_FAILED_STARTS = 2;
 /** Commands whose processes in the background can write output, which is dropped. */
 const MAX_RELEASED = 32;
-/** Runners that are tried for a command. */
-const MAX_TRIES = 3;
+/** Runners that are tried for a command: processes that are left can be killed with one. The deadline bounds all tries. */
+const MAX_TRIES = 10;
 /** Time between measurements of the home folder, and the share of time that they take at most, as a divisor. */
 const WATCH_MS = 1000;
 const WATCH_SHARE = 10;
