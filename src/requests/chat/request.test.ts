@@ -165,7 +165,7 @@ describe('settings', () => {
       presets,
     } as unknown as RequestHints);
     expect(parsed.request).toMatchObject({ model: 'a/b', temperature: 0.7, instructions: 'Be brief.' });
-    expect(parsed.preset).toEqual({ slug: 'brief', version: 3 });
+    expect(parsed.preset).toEqual({ slug: 'brief', version: 3, requested: 'a/b@preset/brief' });
   });
 });
 
