@@ -24,7 +24,7 @@ export const datetimeArguments = Type.Object(
   {
     timezone: Type.Optional(
       Type.Refine(
-        Type.String({ description: 'A time zone of the IANA database.', examples: ['UTC', 'Europe/Zurich'] }),
+        Type.String({ description: 'A time zone of the IANA database.', examples: ['Europe/Zurich'] }),
         isTimeZone,
         (name) => `must be a time zone of the IANA database such as Europe/Zurich, got ${show(name)}`,
       ),
