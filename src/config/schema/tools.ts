@@ -113,7 +113,7 @@ const sandbox = Type.Object({
   temporary: sandboxSize('Size of `/tmp`, which exists while the sandbox runs.', 67_108_864, 1_048_576),
   owner: Type.Enum(['member', 'workspace'], {
     description:
-      'Who uses a container. `member`: only the keys of the member whose key created it. `workspace`: all inference keys of the workspace, so that whoever knows or guesses its id reads its files.',
+      'Who uses a container. `member`: only the keys of the member whose key created it. `workspace`: all inference keys of the workspace, so that every caller that knows or guesses its id reads its files.',
     default: 'member',
   }),
   max_running: sandboxCount(
