@@ -229,6 +229,8 @@ export interface GatewayErrorOptions {
   incompleteReason?: 'content_filter' | undefined;
   /** The provider's own code, shown as `metadata.provider_code`. */
   providerCode?: string | number;
+  /** The tokens of an input that is too long, and the maximum, as far as the provider names them. */
+  tokens?: { input?: number; max?: number } | undefined;
   /** Replaces the message in the log if the message quotes a provider, which may quote the prompt or a key. */
   loggedMessage?: string | undefined;
   cause?: unknown;
@@ -249,6 +251,7 @@ export class GatewayError extends Error {
   readonly rateLimit: RateLimit | undefined;
   readonly isRegional: boolean;
   readonly incompleteReason: 'content_filter' | undefined;
+  readonly tokens: GatewayErrorOptions['tokens'];
   readonly loggedMessage: string | undefined;
 
   constructor(kind: ErrorKind, message: string, options: GatewayErrorOptions = {}) {
@@ -267,6 +270,7 @@ export class GatewayError extends Error {
     this.rateLimit = options.rateLimit;
     this.isRegional = options.isRegional ?? false;
     this.incompleteReason = options.incompleteReason;
+    this.tokens = options.tokens;
     this.loggedMessage = options.loggedMessage;
   }
 }

@@ -15,6 +15,7 @@ const options: Required<GatewayErrorOptions> = {
   incompleteReason: 'content_filter',
   providerCode: 'busy',
   loggedMessage: 'Too much of it.',
+  tokens: { input: 9, max: 8 },
   cause: new Error('The provider said so.'),
 };
 

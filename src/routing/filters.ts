@@ -82,20 +82,12 @@ export const filters: readonly Filter[] = [
         reason: `has a context of ${limit} tokens, less than half of the ${required} that the request needs`,
       };
     }
-    if (needs.minInputTokens <= limit) return undefined;
+    const input = needs.minInputTokens;
+    if (input < limit || (input === limit && needs.maxOutputTokens === undefined)) return undefined;
     return {
       code: 'context_length',
-      reason: `has a context of ${limit} tokens, and the input has at least ${needs.minInputTokens}`,
+      reason: `has a context of ${limit} tokens, and the input has at least ${input}`,
     };
-  },
-  function saysTooLittle(endpoint, { needs }) {
-    if (needs.maxOutputTokens === undefined) return undefined;
-    const { maxOutputTokens, contextLength } = endpoint;
-    const input = needs.shortens(endpoint) ? 0 : needs.minInputTokens;
-    const free = contextLength === undefined ? Number.POSITIVE_INFINITY : contextLength - input;
-    const limit = Math.min(maxOutputTokens ?? Number.POSITIVE_INFINITY, free);
-    if (needs.maxOutputTokens <= limit) return undefined;
-    return { code: 'max_output_tokens', reason: `has room for ${limit} output tokens` };
   },
   function cannotRead({ capabilities: { input } }, { needs }) {
     if (!input || input.length > 4 || needs.modalities.size === 0) return undefined;
@@ -200,5 +192,22 @@ export function preferCapable<E extends EndpointFacts>(
   for (const special of needs.specials) {
     prefer(`the ${special.what} ${special.type}`, ({ carries }) => carries?.(special) !== false);
   }
+  const { maxOutputTokens } = needs;
+  if (maxOutputTokens !== undefined) {
+    prefer(`${maxOutputTokens} output tokens`, (endpoint) => outputRoomOf(endpoint, needs) >= maxOutputTokens);
+  }
   return left;
+}
+
+/**
+ * Returns how many output tokens an endpoint has room for: its maximum, and what the input leaves of the context. A
+ * larger limit of a request is lowered to it, if no other endpoint has the room.
+ *
+ * @returns infinity if neither is known
+ */
+export function outputRoomOf(endpoint: EndpointFacts, needs: Pick<Needs, 'shortens' | 'minInputTokens'>): number {
+  const { maxOutputTokens = Number.POSITIVE_INFINITY, contextLength } = endpoint;
+  if (contextLength === undefined) return maxOutputTokens;
+  const input = needs.shortens(endpoint) ? 0 : needs.minInputTokens;
+  return Math.min(maxOutputTokens, contextLength - input);
 }

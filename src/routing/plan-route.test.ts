@@ -338,15 +338,19 @@ describe('what a request needs', () => {
     });
   });
 
-  it('more output than an endpoint supports excludes it, and is a 400 if none is left', () => {
+  it('more output than an endpoint supports excludes it, unless none has the room', () => {
     const brief = endpoint('m@brief', { usd: 1, maxOutputTokens: 10 });
     const body = { model: 'm', max_output_tokens: 11 };
     expect(names({ endpoints: [brief, endpoint('m@more', { usd: 9, maxOutputTokens: 11 })] }, body)).toEqual([
       'm@more',
     ]);
-    expect(refusal(() => names({ endpoints: [brief] }, body))).toMatchObject({
-      status: 400,
-      errorType: 'max_tokens_exceeded',
+    expect(names({ endpoints: [brief] }, body)).toEqual(['m@brief']);
+    const full = endpoint('m@full', { usd: 1, contextLength: 100 });
+    const fills = { model: 'm', input: [{ type: 'message', role: 'user', content: 'x'.repeat(500) }] };
+    expect(names({ endpoints: [full] }, fills)).toEqual(['m@full']);
+    expect(refusal(() => names({ endpoints: [full] }, { ...fills, max_output_tokens: 1 }))).toMatchObject({
+      kind: 'context_length_exceeded',
+      tokens: { input: 100, max: 100 },
     });
   });
 });

@@ -1,7 +1,7 @@
 import { docsUrl } from '../domain/docs-url.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { type AvailabilityCode, GatewayError, createAvailability, shortenSlug } from '../domain/errors.ts';
-import type { Exclusion } from './filters.ts';
+import { contextOf, type Exclusion } from './filters.ts';
 import type { Needs } from './needs.ts';
 
 /** The slug is unknown. @param nearest a similar known slug */
@@ -100,11 +100,10 @@ export function allExcluded(
     return new GatewayError(
       'context_length_exceeded',
       `The input is too long for every endpoint of ${model}: ${shown}. ${needs.tooLongAdvice}`,
+      {
+        tokens: { input: needs.minInputTokens, max: Math.max(...excluded.map(({ endpoint }) => contextOf(endpoint))) },
+      },
     );
-  }
-  if (codes.length === 1 && codes[0] === 'max_output_tokens') {
-    const message = `max_output_tokens: ${needs.maxOutputTokens} exceeds the maximum of every endpoint of ${model}: ${shown}.`;
-    return new GatewayError('invalid_request', message, { errorType: 'max_tokens_exceeded' });
   }
   const isPrivacy = codes.length > 0 && codes.every((code) => code.startsWith('data_policy:'));
   const known = codes.filter((code) => wireCodes.has(code));

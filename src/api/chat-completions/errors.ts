@@ -2,6 +2,7 @@ import { asGatewayError, type GatewayError, type Issue } from '../../domain/erro
 import type { ResponseObject } from '../../domain/response.ts';
 import type { ErrorDialect } from '../../http/error-dialect.ts';
 import { writeErrorEnvelope } from '../../http/error-envelope.ts';
+import { sayMaximumContext } from '../overflow-words.ts';
 import { renameError } from '../serve-text.ts';
 import type { ChatFacts } from './chat-facts.ts';
 
@@ -14,7 +15,10 @@ import type { ChatFacts } from './chat-facts.ts';
 export const writeChatError: ErrorDialect = (thrown, routerMetadata) => {
   const error = asGatewayError(thrown);
   const response = writeErrorEnvelope(error, routerMetadata);
-  const { code, message, ...rest } = response.body.error;
+  const { code: status, message: said, ...rest } = response.body.error;
+  const isTooLong = error.kind === 'context_length_exceeded';
+  const message = isTooLong ? sayMaximumContext(said, error.tokens) : said;
+  const code = isTooLong ? error.errorType : status; // clients compare it with this word
   return {
     ...response,
     body: { ...response.body, error: { message, type: error.errorType, param: findParam(error), code, ...rest } },

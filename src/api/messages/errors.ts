@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../../domain/errors.ts';
 import type { ErrorDialect } from '../../http/error-dialect.ts';
 import { writeErrorEnvelope } from '../../http/error-envelope.ts';
+import { sayPromptTooLong } from '../overflow-words.ts';
 
 /** The words of the format by status. @see docs/reference/messages.md#errors */
 const typesByStatus: ReadonlyMap<number, string> = new Map([
@@ -40,7 +42,9 @@ export const errorTypeOf = (errorType: string): string => typesByWord.get(errorT
 /** Writes errors in the envelope of the Messages API, with the additions of the gateway. */
 export const writeMessagesError: ErrorDialect = (thrown, routerMetadata, requestId) => {
   const { status, headers, body } = writeErrorEnvelope(thrown, routerMetadata);
-  const { message, metadata: all, availability } = body.error;
+  const { message: said, metadata: all, availability } = body.error;
+  const isTooLong = thrown instanceof GatewayError && thrown.kind === 'context_length_exceeded';
+  const message = isTooLong ? sayPromptTooLong(said, thrown.tokens) : said;
   const { error_type: errorType, details, ...metadata } = all;
   return {
     status,

@@ -9,6 +9,7 @@ import { renameMetadata } from '../../requests/rename-fields.ts';
 import { claudeFormat } from '../../requests/messages/seal.ts';
 import { BlockOrder } from './block-order.ts';
 import { writeCitation } from './citations.ts';
+import { sayPromptTooLong } from '../overflow-words.ts';
 import { errorTypeOf } from './errors.ts';
 import { writeServerBlocks } from './server-blocks.ts';
 import { findStopReason } from './stop-reason.ts';
@@ -286,11 +287,12 @@ export class MessageEvents {
 
   /** The last event of a failed run. The message has no regular end. */
   private fail({ error, error_type: code = 'server', router_metadata: metadata }: ResponseObject): void {
+    const message = this.facts.rename(error?.message ?? 'The response failed.');
     this.out.push({
       type: 'error',
       error: {
         type: errorTypeOf(code),
-        message: this.facts.rename(error?.message ?? 'The response failed.'),
+        message: code === 'context_length_exceeded' ? sayPromptTooLong(message) : message,
         error_type: code,
       },
       request_id: this.facts.requestId,

@@ -105,6 +105,25 @@ describe('parameters that an endpoint does not support', () => {
   });
 });
 
+describe('the limit of the output', () => {
+  const input = [{ type: 'message', role: 'user', content: 'x'.repeat(400) }];
+  it.each([
+    ['above the maximum of the model', { maxOutputTokens: 4096 }, 32_000, 4096],
+    ['above what the input leaves of the context', { contextLength: 2000 }, 2000, 1952],
+    ['above both', { contextLength: 2000, maxOutputTokens: 1000 }, 2000, 1000],
+    ['of an input that may fill the context', { contextLength: 50 }, 50, 16],
+  ] as const)('%s is lowered and named', (_, facts, asked, limit) => {
+    const { request, changed } = settle({ input, max_output_tokens: asked } as Body, facts);
+    expect(request.max_output_tokens).toBe(limit);
+    expect(changed).toEqual([`max_output_tokens (${asked} → ${limit})`]);
+  });
+
+  it.each([{ maxOutputTokens: 4096 }, { contextLength: 20_000 }, {}])('stays where %j has the room', (facts) => {
+    expect(settle({ input, max_output_tokens: 4096 } as Body, facts).changed).toEqual([]);
+    expect(settle({ input } as Body, facts).changed).toEqual([]);
+  });
+});
+
 describe('the tier', () => {
   it.each<[Body['service_tier'], 'flex' | 'priority' | 'default' | undefined, unknown, string[]]>([
     [undefined, 'flex', 'flex', []],

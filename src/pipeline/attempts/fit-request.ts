@@ -3,7 +3,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { efforts, isEffort } from '../../domain/items.ts';
 import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
 import { nearestEffort } from '../../providers/kit/effort.ts';
-import { supports } from '../../routing/needs.ts';
+import { Needs, supports } from '../../routing/needs.ts';
 
 /** Fields that an endpoint may not support, by their names in the catalog. */
 const removable = {
@@ -29,8 +29,8 @@ const removable = {
 const removableFields = Object.entries(removable) as [keyof typeof removable, string][]; // the record's own entries
 
 /**
- * Fits a request to an endpoint: removes the parameters that it is known not to accept, and sets its tier and an effort
- * that its model supports.
+ * Fits a request to an endpoint: removes the parameters that it is known not to accept, lowers the limit of the output to
+ * its room, and sets its tier and an effort that its model supports.
  *
  * @param isAlias whether an alias named the model: reasoning that cannot be turned off then gets the lowest effort
  * @returns `request` itself if nothing changed, and the names of the omitted and changed fields
@@ -46,7 +46,8 @@ export function fitRequest(
   const { parameters, tier, reasoning, capabilities } = endpoint;
   const { tools, structuredOutputs, reasoning: thinks } = capabilities;
   const isLimited = parameters !== undefined || tools === false || structuredOutputs === false || thinks === false;
-  if (!isLimited && tier === undefined && !reasoning) return { request, changed: [] };
+  const limit = findLowerLimit(request, endpoint);
+  if (!isLimited && tier === undefined && !reasoning && limit === undefined) return { request, changed: [] };
   const changed: string[] = [];
   let fitted = request;
   const change = (fields: Partial<ResponseRequest>, name: string): void => {
@@ -70,6 +71,9 @@ export function fitRequest(
       change({ text: { ...fitted.text, format: { type: 'text' } } }, 'text.format');
     }
   }
+  if (limit !== undefined) {
+    change({ max_output_tokens: limit }, `max_output_tokens (${request.max_output_tokens!} → ${limit})`);
+  }
   const asked = request.service_tier;
   if (tier === 'flex' || tier === 'priority') {
     if (asked !== tier) fitted = { ...fitted, service_tier: tier };
@@ -82,6 +86,25 @@ export function fitRequest(
   }
   return { request: fitted, changed };
 }
+
+/**
+ * Returns the limit of the output that the model and the rest of its context have room for, if the request has a larger
+ * one. A client that wants more means as much as there is.
+ */
+function findLowerLimit(request: ResponseRequest, endpoint: EndpointFacts): number | undefined {
+  const { max_output_tokens: asked } = request;
+  const { maxOutputTokens = Number.POSITIVE_INFINITY, contextLength } = endpoint;
+  if (!asked) return undefined;
+  let room = maxOutputTokens;
+  if (contextLength !== undefined) {
+    const input = new Needs({ ...request, max_output_tokens: null }).requiredTokens;
+    room = Math.min(room, Math.max(contextLength - input, MIN_OUTPUT));
+  }
+  return asked > room ? room : undefined;
+}
+
+/** Tokens. The smallest limit of the output that all providers accept. The count of the input is an estimate. */
+const MIN_OUTPUT = 16;
 
 const isSent = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0) && value !== 'auto';

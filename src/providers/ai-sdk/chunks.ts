@@ -5,7 +5,7 @@ import { DroppedNames } from '../kit/dropped-names.ts';
 import { parseUpstream } from '../kit/invalid-data.ts';
 import { OpenCall } from '../kit/open-call.ts';
 import type { Frame, Reader } from '../wire.ts';
-import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
+import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import { readPackageError } from './errors.ts';
 import type { Metadata, StreamPart } from './model.ts';
 import type { ReaderContext } from './request.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 import { parseJson } from '../../domain/parse-json.ts';
-import { readUpstreamError } from '../kit/upstream-error.ts';
+import { readUpstreamError } from '../errors/upstream-error.ts';
 
 /** The fields of the SDK's `APICallError`. Other errors have fewer. */
 interface PackageError {

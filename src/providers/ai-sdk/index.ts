@@ -1,7 +1,7 @@
 import { defineTextWire, type TextWire } from '../text-wire.ts';
 import type { Wire } from '../wire.ts';
 import type { ProviderEntry } from '../provider.ts';
-import { readUpstreamError } from '../kit/upstream-error.ts';
+import { readUpstreamError } from '../errors/upstream-error.ts';
 import { createPackageCaller } from './call-package.ts';
 import { createReader, readWhole } from './chunks.ts';
 import { findPackage } from './load-package.ts';

@@ -4,7 +4,8 @@ import { DroppedNames } from '../kit/dropped-names.ts';
 import { DeltaFrames } from '../kit/frame-template.ts';
 import type { Frame, Reader } from '../wire.ts';
 import { parseEvent, invalidUpstreamData } from '../kit/invalid-data.ts';
-import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
+import { findError } from '../errors/complaint.ts';
+import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import { BlockReader } from './blocks.ts';
 import { NativeEnding, restOf } from './native-ending.ts';
 import { type Counts, readServiceTier, readStopDetails, readStopReason, readUsage } from './usage.ts';
@@ -16,7 +17,8 @@ export const createReader = (readerContext: ReaderContext): Reader => new Messag
 /** Reads a buffered message. Each block is one delta. */
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   const message = asObject(body, 'The provider answered with something other than a JSON object.') as ResponseMessage;
-  if (message.type === 'error' || message.error) throw readUpstreamErrorObject(message.error ?? message, 200);
+  const failure = findError(message, 'content') ?? (message.type === 'error' ? message : undefined);
+  if (failure) throw readUpstreamErrorObject(failure, 200);
   if (!Array.isArray(message.content)) throw invalidUpstreamData('The provider answered without content.');
   const reader = new MessageReader(readerContext);
   const chunks = reader.start(message);
@@ -159,7 +161,7 @@ class MessageReader implements Reader {
       case 'ping':
         break;
       default:
-        if (event.error) throw readUpstreamErrorObject(event.error, 200); // without a type: proxies send it this way
+        if (findError(event, 'type')) throw readUpstreamErrorObject(findError(event, 'type'), 200); // of a proxy
         this.dropped.add(`event ${String(event.type)}`);
     }
   }

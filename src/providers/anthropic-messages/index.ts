@@ -1,7 +1,7 @@
 import { searchTypes } from '../../domain/items.ts';
 import { defineTextWire } from '../text-wire.ts';
 import type { Wire } from '../wire.ts';
-import { readUpstreamError } from '../kit/upstream-error.ts';
+import { readUpstreamError } from '../errors/upstream-error.ts';
 import { createReader, readWhole } from './chunks.ts';
 import { messagesCount } from './count.ts';
 import { readDialect } from './dialect.ts';

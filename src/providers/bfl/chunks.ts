@@ -2,7 +2,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { ImageChunk, ImageFinishChunk } from '../../domain/images.ts';
 import { usage } from '../../domain/usage.ts';
 import type { Poll } from '../image-wire.ts';
-import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
+import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import type { ReaderContext } from './request.ts';
 import { readResponseBody, type BflResponse } from './wire.ts';
 

@@ -1,6 +1,6 @@
 import { defineImageWire } from '../image-wire.ts';
 import { pollDialectReader } from '../kit/poll-dialect.ts';
-import { readUpstreamError } from '../kit/upstream-error.ts';
+import { readUpstreamError } from '../errors/upstream-error.ts';
 import { readWholeImage } from './chunks.ts';
 import { findFamily, newestFamily } from './families.ts';
 import { type ReaderContext, writeImageRequest } from './request.ts';

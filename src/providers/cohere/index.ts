@@ -1,5 +1,5 @@
 import { readRerankBody } from '../kit/read-rerank.ts';
-import { readUpstreamError } from '../kit/upstream-error.ts';
+import { readUpstreamError } from '../errors/upstream-error.ts';
 import { defineEmbeddingWire, defineRerankWire } from '../whole-wire.ts';
 import type { Wire } from '../wire.ts';
 import { type ReaderContext, writeEmbed, writeRerank } from './request.ts';

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../domain/errors.ts';
 import type { UpstreamErrorResponse } from '../wire.ts';
-import { readUpstreamError, readUpstreamErrorObject } from '../kit/upstream-error.ts';
+import { readUpstreamError, readUpstreamErrorObject } from '../errors/upstream-error.ts';
 
 /**
  * Reads an error. A model returns a list in `detail` whose items have a `type`. The queue returns `{detail,

@@ -5,7 +5,8 @@ import { DeltaFrames } from '../kit/frame-template.ts';
 import type { Frame, Reader } from '../wire.ts';
 import { invalidUpstreamData, parseUpstream } from '../kit/invalid-data.ts';
 import { refuseBlocked } from './blocked.ts';
-import { readErrorObject } from './errors.ts';
+import { findError } from '../errors/complaint.ts';
+import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import { countQueries, readGrounding } from './grounding.ts';
 import { PartReader } from './part-reader.ts';
 import { readFinishReason, readTier, readUsage } from './usage.ts';
@@ -103,7 +104,8 @@ class AnswerReader implements Reader {
       throw invalidUpstreamData('The provider sent an event that is not an object.');
     const answer = value as GeminiResponse;
     if (answer.usageMetadata) this.usage = answer.usageMetadata;
-    if (answer.error) throw readErrorObject(answer.error);
+    const failure = findError(answer, 'candidates');
+    if (failure) throw readUpstreamErrorObject(failure, 200);
     if (!this.begun) {
       this.begun = true;
       const { modelVersion: model, responseId: id } = answer;

@@ -4,7 +4,7 @@ import type { Wire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { geminiEmbedding } from './embeddings/index.ts';
-import { readError } from './errors.ts';
+import { readUpstreamError as readError } from '../errors/upstream-error.ts';
 import { geminiImages } from './images/index.ts';
 import { writeRequest } from './request.ts';
 

@@ -4,7 +4,7 @@ import type { EmbeddingCall, EmbeddingFinish } from '../../domain/embeddings.ts'
 import { usage } from '../../domain/usage.ts';
 import { refuseBecause } from '../kit/draft.ts';
 import { readVector } from '../kit/lift-vectors.ts';
-import { readUpstreamError } from '../kit/upstream-error.ts';
+import { readUpstreamError } from '../errors/upstream-error.ts';
 import { defineEmbeddingWire } from '../whole-wire.ts';
 import type { Target, UpstreamRequest, Wire } from '../wire.ts';
 

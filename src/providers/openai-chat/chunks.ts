@@ -4,7 +4,8 @@ import { DroppedNames } from '../kit/dropped-names.ts';
 import { DeltaFrames } from '../kit/frame-template.ts';
 import { invalidUpstreamData, parseEvent } from '../kit/invalid-data.ts';
 import { isLengthError } from '../kit/length-error.ts';
-import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
+import { findError } from '../errors/complaint.ts';
+import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import type { Frame, Reader } from '../wire.ts';
 import { MessageReader } from './message.ts';
 import { readFinishReason, readServiceTier, readUsage } from './usage.ts';
@@ -77,7 +78,8 @@ class ChatReader implements Reader {
   take(response: ChatResponse, key: 'delta' | 'message'): Chunk[] {
     if (this.ended) return [];
     if (response.usage) this.usage = response.usage; // some servers send it in every chunk; the last one applies
-    if (response.error) return this.fail(response.error); // more precise than the finish reason in the same chunk
+    const failure = findError(response, 'choices');
+    if (failure) return this.fail(failure); // more precise than the finish reason in the same chunk
     const chunks: Chunk[] = [];
     if (!this.begun) {
       this.begun = true;

@@ -2,7 +2,7 @@ import { defineTextWire } from '../text-wire.ts';
 import type { Wire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
-import { readError } from './errors.ts';
+import { readUpstreamError as readError } from '../errors/upstream-error.ts';
 import { chatImages } from './images/index.ts';
 import { writeRequest } from './request.ts';
 

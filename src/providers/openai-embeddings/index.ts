@@ -1,6 +1,6 @@
 import type { EmbeddingFacts } from '../../domain/embeddings.ts';
 import { readRerankBody } from '../kit/read-rerank.ts';
-import { readUpstreamError } from '../kit/upstream-error.ts';
+import { readUpstreamError } from '../errors/upstream-error.ts';
 import { defineEmbeddingWire, defineRerankWire, type EmbeddingWire, type RerankWire } from '../whole-wire.ts';
 import type { Wire } from '../wire.ts';
 import { type Dialect, optionalFields, readDialect } from './dialect.ts';

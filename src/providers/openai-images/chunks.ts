@@ -2,7 +2,7 @@ import type { ImageChunk, ImageFinishChunk } from '../../domain/images.ts';
 import { special, type Usage, usage } from '../../domain/usage.ts';
 import { decodeImage } from '../kit/image-text.ts';
 import type { Frame, Reader } from '../wire.ts';
-import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
+import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import type { ReaderContext } from './request.ts';
 import { isUsage, readEvent, readWholeBody, type ImagesApiUsage } from './wire.ts';
 

@@ -1,6 +1,6 @@
 import type { ImageFacts } from '../../domain/images.ts';
 import { defineImageWire, type ImageWire } from '../image-wire.ts';
-import { readUpstreamError } from '../kit/upstream-error.ts';
+import { readUpstreamError } from '../errors/upstream-error.ts';
 import { createImageReader, readWholeImage } from './chunks.ts';
 import { type Dialect, readDialect } from './dialect.ts';
 import { type ReaderContext, writeImageRequest } from './request.ts';

@@ -4,7 +4,8 @@ import type { Usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
 import { FrameTemplate, type Placeholder } from '../kit/frame-template.ts';
 import { isLengthError } from '../kit/length-error.ts';
-import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
+import { findError } from '../errors/complaint.ts';
+import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import type { Frame, Reader } from '../wire.ts';
 import type { ReaderContext } from './request.ts';
 import {
@@ -41,7 +42,8 @@ export function createReader(readerContext: ReaderContext): Reader {
 export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] {
   if (!isRecord(body)) throw unexpectedUpstreamData('a body that is not a JSON object');
   if (!Array.isArray(body.output)) {
-    if (body.error) throw readUpstreamErrorObject(body.error, 200);
+    const failure = findError(body, 'output');
+    if (failure) throw readUpstreamErrorObject(failure, 200);
     throw unexpectedUpstreamData('a response without output');
   }
   if (body.status === 'in_progress' || body.status === 'queued')

@@ -3,7 +3,7 @@ import { defineTextWire } from '../text-wire.ts';
 import type { Wire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
-import { readError } from './errors.ts';
+import { readUpstreamError as readError } from '../errors/upstream-error.ts';
 import { writeRequest } from './request.ts';
 import { listAbilities, listLacking } from './tools.ts';
 

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../domain/errors.ts';
 import type { UpstreamErrorResponse } from '../wire.ts';
-import { readUpstreamError } from '../kit/upstream-error.ts';
+import { readUpstreamError } from '../errors/upstream-error.ts';
 
 const accountWords = /\b(?:credits?|balance|api units?)\b/i;
 const contentWords = /moderat|nsfw|prohibited content|content polic|violates/i;

@@ -2,7 +2,7 @@ import type { Chunk } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { usage } from '../../domain/usage.ts';
 import type { Frame, Reader } from '../wire.ts';
-import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
+import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import type { Message } from './wire.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { UpstreamErrorResponse } from '../wire.ts';
 
 /** Reads the errors of the simulator, which have the most common format of providers. */
-export { readUpstreamError as readError } from '../kit/upstream-error.ts';
+export { readUpstreamError as readError } from '../errors/upstream-error.ts';
 
 /** Creates the error response instead of a stream, like a provider behind HTTP. */
 export function createErrorResponse(

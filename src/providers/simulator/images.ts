@@ -15,7 +15,7 @@ import { special, usage } from '../../domain/usage.ts';
 import { defineImageWire, type ImageUpstreamRequest } from '../image-wire.ts';
 import { decodeImage } from '../kit/image-text.ts';
 import type { Frame, Target } from '../wire.ts';
-import { readUpstreamErrorObject } from '../kit/upstream-error.ts';
+import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import { countTokens } from './conversation.ts';
 import { type Drawing, drawSvg } from './draw-svg.ts';
 import { readError, createErrorResponse } from './errors.ts';

@@ -6,7 +6,7 @@ import { decodeImage } from '../../kit/image-text.ts';
 import { withImageTokens } from '../../kit/image-tokens.ts';
 import type { Frame, Reader } from '../../wire.ts';
 import { refuseBlocked } from '../blocked.ts';
-import { readErrorObject } from '../errors.ts';
+import { readUpstreamErrorObject } from '../../errors/upstream-error.ts';
 import { readFinishReason, readUsage } from '../usage.ts';
 import type { GeminiResponse, Candidate } from '../wire.ts';
 import type { ReaderContext } from './request.ts';
@@ -50,7 +50,7 @@ class AnswerReader implements Reader<ImageChunk> {
     if (typeof value !== 'object' || value === null) throw new TypeError('The response is not an object.');
     const answer = value as GeminiResponse;
     if (answer.usageMetadata) this.usage = answer.usageMetadata;
-    if (answer.error) throw readErrorObject(answer.error);
+    if (answer.error) throw readUpstreamErrorObject(answer.error, 200);
     if (!this.begun) {
       this.begun = true;
       const { modelVersion: model } = answer;

@@ -5,7 +5,7 @@ import { parseUpstream } from '../../kit/invalid-data.ts';
 import { decodeImage } from '../../kit/image-text.ts';
 import { withImageTokens } from '../../kit/image-tokens.ts';
 import type { Frame, Reader } from '../../wire.ts';
-import { readUpstreamErrorObject } from '../../kit/upstream-error.ts';
+import { readUpstreamErrorObject } from '../../errors/upstream-error.ts';
 import { readFinishReason, readUsage } from '../usage.ts';
 import type { ChatResponse, ChatChoice, ChatDelta } from '../wire.ts';
 import type { ReaderContext } from './request.ts';

@@ -1,0 +1,69 @@
+import type { UpstreamErrorResponse } from '../wire.ts';
+
+type Headers = UpstreamErrorResponse['headers'];
+
+/**
+ * Reads whole seconds, rounded up, from the header that the provider uses; undefined if there is none.
+ *
+ * @param nowMs the current time, for a `retry-after` that is a date
+ */
+export function readRetryAfter(headers: Headers, nowMs: number): number | undefined {
+  const exactMs = Number.parseFloat(single(headers['retry-after-ms']));
+  if (exactMs >= 0) return Math.ceil(exactMs / 1000);
+  const after = single(headers['retry-after']);
+  if (after !== '') {
+    const seconds = readDuration(after) ?? (Date.parse(after) - nowMs) / 1000;
+    if (!Number.isNaN(seconds)) return Math.max(0, Math.ceil(seconds));
+  }
+  const waits: number[] = [];
+  const spent: number[] = [];
+  for (const name in headers) {
+    if (!name.startsWith('x-ratelimit-reset')) continue;
+    const seconds = readReset(single(headers[name]), nowMs);
+    if (seconds === undefined) continue;
+    waits.push(seconds);
+    if (single(headers[name.replace('reset', 'remaining')]) === '0') spent.push(seconds);
+  }
+  // The exhausted limits count. If none is marked as exhausted, the longest wait is safe.
+  const longest = Math.max(...(spent.length > 0 ? spent : waits));
+  return Number.isFinite(longest) ? Math.max(0, Math.ceil(longest)) : undefined;
+}
+
+const single = (header: string | string[] | undefined): string => (Array.isArray(header) ? header[0] : header) ?? '';
+
+/** Reads the reset of a limit: a duration or a time (epoch in seconds or milliseconds, or a date). */
+function readReset(text: string, nowMs: number): number | undefined {
+  const seconds = readDuration(text);
+  if (seconds === undefined) {
+    const at = Date.parse(text);
+    return Number.isNaN(at) ? undefined : (at - nowMs) / 1000;
+  }
+  if (seconds > 1e12) return (seconds - nowMs) / 1000;
+  return seconds > 1e9 ? seconds - nowMs / 1000 : seconds;
+}
+
+const units: Record<string, number> = { d: 86_400, h: 3600, m: 60, s: 1, ms: 0.001 };
+
+/** `20`, `1.5s`, `6m0s`, `120ms` → seconds. */
+export function readDuration(text: string): number | undefined {
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|[dhms]))+$/.test(text)) return undefined;
+  let seconds = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|[dhms])/g))
+    seconds += Number(amount) * units[unit!]!;
+  return seconds;
+}
+
+/**
+ * `try again in 1m2.5s` of OpenAI and Groq, `retry in 29.1s` of Google, `retry after 26 seconds` of Azure, `wait 42 seconds`
+ * of GitHub.
+ */
+const spokenWait =
+  /(?:try again|retry|wait)(?: in| after| for)? (?:(\d+(?:\.\d+)?) (second|minute|hour)s?|((?:\d+(?:\.\d+)?(?:ms|[dhms]))+))\b/i;
+
+/** Reads a wait from a message, in whole seconds. Inside a stream there is no header. */
+export function readSpokenWait(message: string): number | undefined {
+  const [, amount, unit, spoken] = spokenWait.exec(message) ?? [];
+  const seconds = amount === undefined ? spoken && readDuration(spoken) : Number(amount) * units[unit![0]!]!;
+  return seconds === undefined || seconds === '' ? undefined : Math.ceil(seconds);
+}
