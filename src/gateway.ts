@@ -18,6 +18,7 @@ import { openFileIndex } from './compose/open-file-index.ts';
 import { createGatewayOutbound } from './compose/create-gateway-outbound.ts';
 import { openFiles } from './compose/open-files.ts';
 import { openBus } from './compose/open-bus.ts';
+import { openOutageReports } from './compose/open-outage-reports.ts';
 import { type InternTimes, openInterns } from './compose/open-interns.ts';
 import { openContainers } from './compose/open-containers.ts';
 import { hashHost } from './api/interns/host-proof.ts';
@@ -32,7 +33,7 @@ import { createInternVaults } from './vault/intern-vaults.ts';
 import { loadTools } from './compose/load-tools.ts';
 import { isSharedStore, openStorage } from './compose/open-storage.ts';
 import { runBootstrap } from './compose/run-bootstrap.ts';
-import { FLUSH_MS, SHUTDOWN_GRACE_MS, longestRequestMs } from './compose/time-limits.ts';
+import { FLUSH_MS, PING_MS, SHUTDOWN_GRACE_MS, longestRequestMs } from './compose/time-limits.ts';
 import { optimizeEarly } from './compose/tune-engine.ts';
 import { listSecrets } from './config/list-secrets.ts';
 import type { Config } from './config/schema.ts';
@@ -51,6 +52,7 @@ import type { Storage } from './platform/storage/storage.ts';
 import type { MetricFamily } from './platform/telemetry/exposition.ts';
 import { isPretty, loadLogFormat } from './platform/telemetry/log-format.ts';
 import type { WriteLog } from './platform/telemetry/log-messages.ts';
+import { joinOutages } from './platform/telemetry/join-outages.ts';
 import { openLog } from './platform/telemetry/open-log.ts';
 import { openTelemetry } from './platform/telemetry/telemetry.ts';
 import { withTimeout } from './platform/with-timeout.ts';
@@ -162,11 +164,8 @@ async function assemble(
     fields: slot && { worker: slot.slot },
     format: await loadLogFormat(live.log.format),
   });
-  const { write: log, mask } = lines;
-  const warn = (detail: string): void => log('catalog file skipped', { detail });
-  const logOrphanedKeys = (detail: string | undefined): void =>
-    void (detail && log('bootstrap keys orphaned', { detail }));
-  const modules = await openPluginModules({ modules: live.plugins.modules, log }, resources);
+  const { mask } = lines;
+  const modules = await openPluginModules({ modules: live.plugins.modules, log: lines.write }, resources);
   const journal = join(dataDir, 'journal', slot?.journal ?? '');
   // The folder of a worker is unique, so the lock succeeds.
   resources.defer(slot ? lockFolder(journal)! : lockDataFolder(dataDir));
@@ -176,9 +175,19 @@ async function assemble(
     primary: slot?.primary,
     poolSize: slot && POOL_OF_A_WORKER,
   });
+  const { write: log, close: endOutages } = joinOutages({
+    log: lines.write,
+    reports: openOutageReports(lines.write, slot?.primary),
+    ping: () => withTimeout(PING_MS, storage.ping()),
+    hasCounters: live.counters.url === '' && isSharedStore(live.storage.url),
+  });
+  const warn = (detail: string): void => log('catalog file skipped', { detail });
+  const logOrphanedKeys = (detail: string | undefined): void =>
+    void (detail && log('bootstrap keys orphaned', { detail }));
   resources.defer(() =>
     withTimeout(SHUTDOWN_GRACE_MS, storage.close()).catch((error) => log('store close failed', { err: error })),
   );
+  resources.defer(endOutages);
   const clock = await openClock({ storage, url: live.storage.url, log }, resources);
   if (!slot) {
     await storage.migrate();

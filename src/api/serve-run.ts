@@ -6,7 +6,6 @@ import { asGatewayError, type GatewayError } from '../domain/errors.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { RequestSettings } from '../domain/request.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
-import { describeRequest, type FailedRequest } from '../http/failed-request.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
 import type { ResponseHeaders } from '../http/sse.ts';
 import { ClientWatch, type Deadline } from '../http/watch-client.ts';
@@ -27,8 +26,6 @@ export interface ServeRunParts {
   /** Where runs are registered, so that a shutdown can end them. */
   open: OpenRequests;
   describeRun: (run: RunBase) => RouterMetadata | undefined;
-  /** Called with the failure of a response that had begun. The server reports all others. */
-  onFailure: (error: GatewayError, request: FailedRequest) => void;
   /** Called for each served request of which some fields had no effect. */
   onDroppedFields: (served: PartlyServed) => void;
 }
@@ -128,6 +125,7 @@ function openRun<R extends RunBase>(
     caller: request.caller!, // the route needs a key
     origin: {
       requestId: request.id,
+      route: request.routeSetting.path ?? '',
       receivedAt: request.receivedAt,
       handledAt,
       traceparent: headers['traceparent'] as string | undefined, // Node joins repeated headers
@@ -164,7 +162,6 @@ async function finishRun<R extends RunBase>(
     const failure = asGatewayError(error);
     if (!stream?.hasBegun()) {
       request.routerMetadata = parts.describeRun(run);
-      noteEndpoint(request, run);
       throw failure;
     }
     stream.fail(failure);
@@ -174,10 +171,7 @@ async function finishRun<R extends RunBase>(
     end();
     ticket?.end(run.usage?.totalTokens ?? 0, isOverLimit(run));
   }
-  if (run.error && run.error.status >= 500) {
-    noteEndpoint(request, run);
-    parts.onFailure(run.error, describeRequest(request));
-  }
+  if (run.error && run.error.status >= 500) request.failure = run.error;
   return reply.hijack();
 }
 
@@ -205,10 +199,4 @@ function reportDroppedFields(
     provider: endpoint.provider.name,
     fields,
   });
-}
-
-/** Records the endpoint of the last attempt, for the log. */
-function noteEndpoint(request: FastifyRequest, run: RunBase): void {
-  const last = lastAttemptOf(run)?.endpoint;
-  if (last) request.lastEndpoint = { model: last.model, provider: last.provider.name };
 }

@@ -46,10 +46,8 @@ import type { FileParts } from '../management/files/parts.ts';
 import type { ManagementParts } from '../management/parts.ts';
 import type { ModelRoutingContext } from '../management/workspaces/find-unknown-models.ts';
 import type { Config } from '../config/schema.ts';
-import type { GatewayError } from '../domain/errors.ts';
 import type { InputFilterParts } from '../guardrails/inspect-run.ts';
 import { defaultBodyMemory } from '../http/body-budget.ts';
-import type { FailedRequest } from '../http/failed-request.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
 import { listRoutes } from '../http/routes.ts';
 import { createServer } from '../http/server.ts';
@@ -59,7 +57,6 @@ import { createRouterMetadata } from '../pipeline/run/router-metadata.ts';
 import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { Remote } from '../platform/cluster/peer.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import { describeFailure } from '../platform/telemetry/describe-failure.ts';
 import { DroppedFieldsLog, type PartlyServed } from '../platform/telemetry/dropped-fields-log.ts';
 import { isLoopback } from '../platform/telemetry/is-loopback.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
@@ -134,12 +131,6 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     return find();
   }
   const canRecord = () => ledger.accepting;
-  const onFailure = (error: GatewayError, request: FailedRequest): void => {
-    // The line `provider key rejected` reports a rejected key once.
-    const isReported = error.kind === 'upstream_key_rejected';
-    const level = error.kind === 'internal' ? 'error' : isReported ? 'debug' : 'warn';
-    parts.log('request failed', { ...request, ...describeFailure(error) }, level);
-  };
   const droppedFieldsLog = new DroppedFieldsLog(parts.log);
   // Requests of agents have the key of their intern, whatever they send.
   const identify = (authorization: string | undefined, connection: object) => {
@@ -167,7 +158,6 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     open,
     admit,
     canRecord,
-    onFailure,
     onDroppedFields: (served: PartlyServed) => droppedFieldsLog.note(served),
     keepAliveMs: () => config().server.keep_alive_comment_ms,
   };
@@ -289,6 +279,5 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     receivedAt: telemetry.receivedAt,
     watchRoute: telemetry.watchRoute,
     findDialect,
-    onFailure,
   });
 }

@@ -2,6 +2,8 @@
 export interface Origin {
   /** `X-Request-Id`. */
   readonly requestId: string;
+  /** Path of the route table. */
+  readonly route: string;
   /** Arrival time, as observed by this process. */
   readonly receivedAt: number;
   /** Start time of its handler. */

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller, KeyKind } from '../domain/caller.ts';
+import type { GatewayError } from '../domain/errors.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { ErrorDialect } from './error-dialect.ts';
 import type { BodyShare } from './read-body.ts';
@@ -21,8 +22,8 @@ declare module 'fastify' {
     receivedAt: number;
     /** Whether it became a run, which logs itself. */
     hasRun: boolean;
-    /** Slug and display name of the last endpoint of a failed run. */
-    lastEndpoint: { model: string; provider: string } | undefined;
+    /** A failure of the gateway or a provider, for the log. Never a caller's mistake. */
+    failure: GatewayError | undefined;
     /** For the error envelope. Undefined until there is a route. */
     routerMetadata: RouterMetadata | undefined;
   }
@@ -48,6 +49,8 @@ export type WatchResponse = (request: FastifyRequest, raw: ServerResponse) => vo
 
 /** The settings of a route in the table of Fastify, and of unknown paths. */
 export interface RouteSetting {
+  /** Of the route table. Absent: the path is unknown. */
+  path?: string;
   permission?: Permission;
   bodyIsOptional?: boolean;
   readsBody?: boolean;

@@ -48,7 +48,6 @@ async function serve(
     receiveMs: 1000,
     regionalHosts: () => [],
     corsOrigins: [],
-    onFailure: () => {},
     receivedAt: () => 0,
     watchRoute: () => () => {},
   });

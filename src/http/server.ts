@@ -12,7 +12,6 @@ import { BodyBudget } from './body-budget.ts';
 import type { ErrorDialect } from './error-dialect.ts';
 import { readEdgeError, writeErrorEnvelope } from './error-envelope.ts';
 import { checkExpectation, isAwaitingContinue, routeExpectations } from './expect.ts';
-import { describeRequest, type FailedRequest } from './failed-request.ts';
 import { createPathFinder, findErrorsBelow } from './find-path.ts';
 import { drainBody, isBodyDrained } from './drain-body.ts';
 import { internRoutes } from './intern-routes.ts';
@@ -59,8 +58,6 @@ export interface EdgeOptions {
   corsOrigins: readonly string[];
   /** Finds how errors are written on routes and paths without a dialect. Undefined: as the error envelope. */
   findDialect?: (request: Pick<IncomingMessage, 'headers'>) => ErrorDialect | undefined;
-  /** Called for every failure of the gateway or a provider, never for a caller's mistake. */
-  onFailure: (error: GatewayError, request: FailedRequest) => void;
   /** @returns the time of arrival, in performance.now(), of a request that is seen now */
   receivedAt: () => number;
   /** Called once for each route and for unknown paths. @returns a function called for every response that has ended */
@@ -131,7 +128,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.decorateRequest('receivedAt', 0);
   app.decorateRequest('hasRun', false);
   app.decorateRequest('routerMetadata', undefined);
-  app.decorateRequest('lastEndpoint', undefined);
+  app.decorateRequest('failure', undefined);
   app.decorateRequest('bodyShare', undefined);
 
   const bodies = new BodyBudget(options.bodyMemory);
@@ -243,6 +240,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       method: route.method,
       url: route.path,
       config: {
+        path: route.path,
         permission: route.permission,
         bodyIsOptional: route.bodyIsOptional ?? false,
         readsBody: route.readsBody ?? false,
@@ -371,9 +369,8 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   const errors = request.routeSetting.errors ?? options.findDialect?.(request.raw) ?? writeErrorEnvelope;
   const response = errors(readEdgeError(thrown), request.routerMetadata, request.id);
   if (response.status >= 500) {
-    const error =
+    request.failure =
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
-    options.onFailure(error, describeRequest(request));
   }
   if (isAwaitingContinue(request.raw))
     reply.header('connection', 'close'); // the next bytes may be its body or a request

@@ -11,6 +11,7 @@ import { openClock } from '../compose/open-clock.ts';
 import { openObjects } from '../compose/open-objects.ts';
 import { areSharedCounters } from '../compose/open-counters.ts';
 import { isSharedStore, openStorage } from '../compose/open-storage.ts';
+import { PING_MS } from '../compose/time-limits.ts';
 import { listSecrets } from '../config/list-secrets.ts';
 import type { Config } from '../config/schema.ts';
 import { createId } from '../domain/ids.ts';
@@ -39,6 +40,8 @@ import { storageService } from '../platform/storage/remote/open.ts';
 import { serveStorage } from '../platform/storage/remote/serve.ts';
 import { LoopProbe } from '../platform/telemetry/loop-probe.ts';
 import { describeProcess } from '../platform/telemetry/metrics.ts';
+import { joinOutages } from '../platform/telemetry/join-outages.ts';
+import { OutageLog } from '../platform/telemetry/outage-log.ts';
 import { loadLogFormat } from '../platform/telemetry/log-format.ts';
 import { openLog } from '../platform/telemetry/open-log.ts';
 import { saveCompiledCode } from '../platform/compiled-code.ts';
@@ -111,12 +114,19 @@ async function assemble(
     secrets: listSecrets(config),
     format: await loadLogFormat(config.log.format),
   });
-  const { write: log } = lines;
   resources.defer(lockDataFolder(dataDir));
   readMasterKeys(config, dataDir); // one process creates it, before others read it
   const { url } = config.storage;
   const storage = await openStorage({ url, dataDir, poolSize: POOL_SIZE });
+  const outages = new OutageLog(lines.write);
+  const { write: log, close: endOutages } = joinOutages({
+    log: lines.write,
+    reports: outages.observe(),
+    ping: () => withTimeout(PING_MS, storage.ping()),
+    hasCounters: false,
+  });
   resources.defer(() => storage.close().catch((error) => log('store close failed', { err: error })));
+  resources.defer(endOutages);
   await openClock({ storage, url, log }, resources);
   await storage.migrate();
   if (!isSharedStore(url)) {
@@ -204,6 +214,7 @@ async function assemble(
     },
   };
   hub.provide(serviceNames.primary, () => service);
+  hub.provide(serviceNames.outages, ({ gone }) => outages.observe(gone));
   if (!areSharedCounters(config)) {
     const counters = new MemoryCounters();
     hub.provide(countersService, (worker) => serveCounters(counters, worker));

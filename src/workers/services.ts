@@ -59,4 +59,10 @@ export interface MetricsService {
 }
 
 /** The names of the services at both ends. */
-export const serviceNames = { worker: 'gateway', primary: 'primary', dispatcher: 'door', numbers: 'numbers' } as const;
+export const serviceNames = {
+  worker: 'gateway',
+  primary: 'primary',
+  dispatcher: 'door',
+  numbers: 'numbers',
+  outages: 'outages',
+} as const;

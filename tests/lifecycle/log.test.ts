@@ -217,8 +217,8 @@ describe('a failure of a provider', () => {
     ]);
   });
 
-  it('that ends a request is one line with the last endpoint; each earlier endpoint has its own line', async () => {
-    await start({});
+  it('that ends a request is one line with its cause, the last endpoint and the earlier ones', async () => {
+    await start({ requests: true });
     upstream.always(echo(500, (message) => ({ error: { message } })));
     await post({ model: 'chat/m', models: ['anthropic/m'] });
     upstream.always(sse([{ choices: [{ delta: { content: secrets.answer } }] }], { done: false }));
@@ -227,10 +227,22 @@ describe('a failure of a provider', () => {
     const failed = { level: 40, kind: 'upstream_failed', status: 502 };
     const ids = { generation_id: expect.stringMatching(/^gen-/), request_id: expect.any(String) };
     expect(lines()).toMatchObject([
-      { ...failed, model: 'chat/m', provider: 'chat', rescued: false },
-      { ...failed, ...ids, model: 'anthropic/m', provider: 'anthropic', method: 'POST', route: '/api/v1/responses' },
-      { ...failed, ...ids, model: 'chat/m', provider: 'chat' },
+      {
+        ...failed,
+        ...ids,
+        msg: 'request failed',
+        model: 'anthropic/m',
+        provider: 'anthropic',
+        method: 'POST',
+        route: '/api/v1/responses',
+        requested_model: 'chat/m',
+        error: expect.stringContaining('500'),
+        failed_attempts: [{ model: 'chat/m', provider: 'chat', status: 502, error: expect.stringContaining('500') }],
+        duration_ms: expect.any(Number),
+      },
+      { ...failed, ...ids, msg: 'request failed', model: 'chat/m', provider: 'chat', streamed: true },
     ]);
+    expect(read().filter(({ msg }) => msg === 'request')).toEqual([]);
     for (const secret of [secrets.prompt, secrets.answer, secrets.providerKey]) {
       expect(gateway.running.stderr).not.toContain(secret);
     }
@@ -340,7 +352,7 @@ describe('a finished request', () => {
       ),
     );
     expect(lines).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d {2}200 {2}GET \/api\/v1\/models {2}\d+ ms$/));
-    expect(lines).toContainEqual(expect.stringMatching(/^\[\d\d:\d\d:\d\d\] WARN: .*"rescued":true/));
+    expect(gateway.running.stderr).not.toContain('WARN');
     expect(read()).toEqual([]);
     for (const secret of Object.values(secrets)) expect(gateway.running.stderr).not.toContain(secret);
   });

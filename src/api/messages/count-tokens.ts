@@ -40,7 +40,7 @@ export const createCountTokensHandler =
 /** @returns undefined if no provider can count it */
 async function count(
   parts: TextParts,
-  { id, caller, generationId, receivedAt }: FastifyRequest,
+  { id, caller, generationId, receivedAt, routeSetting }: FastifyRequest,
   { raw }: FastifyReply,
   read: ParsedRequest,
 ): Promise<number | undefined> {
@@ -52,7 +52,13 @@ async function count(
     const run = createRun(parts.pipeline, {
       request: read.request,
       caller: caller!,
-      origin: { requestId: id, receivedAt, handledAt: receivedAt, traceparent: undefined },
+      origin: {
+        requestId: id,
+        route: routeSetting.path ?? '',
+        receivedAt,
+        handledAt: receivedAt,
+        traceparent: undefined,
+      },
       generationId,
       cancellation,
       metadata: false,

@@ -60,6 +60,8 @@ export interface CounterOutage {
  * older copy.
  */
 export interface SharedCounters extends Omit<Counters, 'reserve' | 'release'> {
+  /** Why the connection failed. Absent: there is one, or the calls name the cause. */
+  readonly connectionError?: Error | undefined;
   /** As `Counters.reserve`. If it is not ready, nothing is reserved. */
   reserve(reservation: Reservation): MaybePromise<BudgetRefusal | Unready | undefined>;
   release(ids: readonly string[], claims: readonly Claim[]): MaybePromise<void>;

@@ -407,7 +407,8 @@ export class GuardedCounters implements Counters {
     if (this.brokenSince !== undefined) return;
     this.brokenSince = this.now();
     const { onFailure, graceMs } = this.parts.settings();
-    this.parts.log('counters unavailable', { err: error, on_failure: onFailure, grace_ms: graceMs });
+    const err = this.parts.store.connectionError ?? error;
+    this.parts.log('counters unavailable', { err, on_failure: onFailure, grace_ms: graceMs });
     this.schedule(0); // possibly only a connection was lost
   }
 

@@ -4,18 +4,25 @@ import { listAttempts, type ObservedAttempt, type ObservedRun } from './observed
 import type { RejectedKeyLog } from './rejected-key-log.ts';
 
 /**
- * Writes a line for each failed attempt that no other line reports. In that case, the caller received the response of
- * another endpoint and did not notice the failure. The failure that ended a run is logged with the response, unless the
- * gateway itself made the request. A rejected key has a line of its own, which is not repeated.
+ * Writes a line for each failed attempt, at `debug` if the line of the request lists it. The failure that ended a run is
+ * logged with the response, unless the gateway itself made the request. A rejected key has a line of its own, which is
+ * not repeated.
+ *
+ * @param isListed whether the log has a line of the request, with its failed attempts
  */
-export function logFailedAttempts(log: WriteLog, rejectedKeys: RejectedKeyLog, run: ObservedRun): void {
+export function logFailedAttempts(
+  log: WriteLog,
+  rejectedKeys: RejectedKeyLog,
+  run: ObservedRun,
+  isListed: boolean,
+): void {
   const { error, origin } = run;
   const attempts = listAttempts(run);
   const end = error && origin ? attempts.length - 1 : attempts.length;
   for (const [at, attempt] of attempts.entries()) {
     if (!attempt.error) continue;
-    const level = rejectedKeys.noteAttempt(attempt) ? 'debug' : attempt.status >= 500 ? 'warn' : 'info';
-    if (at < end) writeAttempt(log, run, attempt, level);
+    const isReported = rejectedKeys.noteAttempt(attempt) || isListed;
+    if (at < end) writeAttempt(log, run, attempt, isReported ? 'debug' : attempt.status >= 500 ? 'warn' : 'info');
   }
 }
 

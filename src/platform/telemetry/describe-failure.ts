@@ -2,7 +2,10 @@ import type { GatewayError } from '../../domain/errors.ts';
 import type { LogFields } from './log-messages.ts';
 
 /** The fields that lines about failures share. */
-type FailureFields = LogFields<'request failed'> & LogFields<'attempt failed'>;
+type FailureFields = Pick<
+  LogFields<'attempt failed'>,
+  'kind' | 'status' | 'error_type' | 'provider_code' | 'cause' | 'err' | 'error'
+>;
 
 /** The form of a code: `insufficient_quota`, 1234. A longer text, or one with spaces, is not a code. */
 const codeShape = /^[\w.:-]{1,64}$/;

@@ -43,6 +43,7 @@ const entry = (parts: Partial<LedgerEntry> = {}) =>
   }) as LedgerEntry; // all that is counted
 const origin = (receivedAt: number, handledAt = receivedAt) => ({
   requestId: 'r',
+  route: '/api/v1/responses',
   receivedAt,
   handledAt,
   traceparent: undefined,

@@ -51,3 +51,24 @@ it.runIf(existsSync('/dev/full'))('does not end the process if the disk of the l
   closeSync(full);
   expect(String(stdout)).toBe('ended with 0');
 });
+
+it('names an error, and writes its details at debug only', () => {
+  const lines: string[] = [];
+  const log = openLog({ level: 'info', secrets: [], write: (line) => lines.push(line) });
+  const err = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED', errno: -111 });
+  const read = () => lines.splice(0).map((line) => JSON.parse(line));
+  log.write('bus disconnected', { err });
+  log.write('request failed', { err }, 'error');
+  expect(read().map((line) => line.err)).toEqual([
+    { type: 'Error', message: 'no connection', code: 'ECONNREFUSED' },
+    { type: 'Error', message: 'no connection', code: 'ECONNREFUSED' },
+  ]);
+  log.write('request failed', { err: new TypeError('a defect') }, 'error');
+  expect(read()).toMatchObject([{ err: { message: 'a defect', stack: expect.stringContaining('open-log.test') } }]);
+  log.setLevel('debug');
+  log.write('bus disconnected', { err });
+  expect(read()).toMatchObject([
+    { level: 40, err: { message: 'no connection' } },
+    { level: 20, msg: 'error details', of: 'bus disconnected', err: { errno: -111, stack: expect.any(String) } },
+  ]);
+});

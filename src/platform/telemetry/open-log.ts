@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
-import { pino } from 'pino';
-import { type LogLevel, logMessages, type WriteLog } from './log-messages.ts';
+import { pino, stdSerializers } from 'pino';
+import { type LogLevel, type LogMessage, logMessages, type WriteLog } from './log-messages.ts';
 
 export interface Log {
   write: WriteLog;
@@ -32,14 +32,24 @@ export function openLog({ level, secrets, fields = {}, format, write }: LogOptio
   const print = write ?? writeToStandardError;
   const out = format ? (line: string) => print(format(line)) : print;
   let hidden: string[] = [];
-  const logger = pino({ level }, { write: (line: string) => out(mask(line, hidden)) }).child(fields);
+  const logger = pino(
+    { level, serializers: { err: (err: unknown) => err } },
+    { write: (line: string) => out(mask(line, hidden)) },
+  ).child(fields);
   const addSecrets = (more: readonly string[]): void => {
     // The longest first, because one secret may contain another.
     hidden = [...new Set([...hidden, ...more.flatMap(writtenForms)])].sort((a, b) => b.length - a.length);
   };
   addSecrets(secrets);
   return {
-    write: (message, values, level) => logger[level ?? logMessages[message].levels[0]](values ?? {}, message as string),
+    write(message, values, level) {
+      const { err } = (values ?? {}) as { err?: unknown };
+      const shown = err instanceof Error ? { ...values, err: summarize(err, defects.has(message)) } : values;
+      logger[level ?? logMessages[message].levels[0]](shown ?? {}, message as string);
+      if (err instanceof Error && logger.isLevelEnabled('debug')) {
+        logger.debug({ of: message, err: stdSerializers.err(err) }, 'error details');
+      }
+    },
     isEnabled: (at) => logger.isLevelEnabled(at),
     setLevel(next) {
       logger.level = next;
@@ -52,6 +62,22 @@ export function openLog({ level, secrets, fields = {}, format, write }: LogOptio
       },
     },
   };
+}
+
+/** Messages about errors that may be defects of code. A report of one needs the stack. */
+const defects: ReadonlySet<LogMessage> = new Set([
+  'request failed',
+  'attempt failed',
+  'plugin failed',
+  'plugin promise rejected',
+  'tool failed',
+]);
+
+/** Names an error. An error with a code, such as `ECONNREFUSED`, is no defect of code. */
+function summarize(error: Error & { code?: unknown }, mayBeDefect: boolean): object {
+  const { type, message, stack } = stdSerializers.err(error);
+  const code = typeof error.code === 'string' ? error.code : undefined;
+  return { type, message, ...(code === undefined ? mayBeDefect && { stack } : { code }) };
 }
 
 const MAX_RETRIES = 50;

@@ -51,7 +51,7 @@ it('shows what failed, without tokens and costs that there are not', () => {
   expect(write({ worker: 1 })).toMatch(/ {2}worker 1\n$/);
 });
 
-it('writes other answers with their route, and other lines as pino-pretty does', () => {
+it('writes other answers with their route, and other lines with their values', () => {
   const answer = {
     level: 30,
     time,
@@ -63,8 +63,49 @@ it('writes other answers with their route, and other lines as pino-pretty does',
   };
   expect(plain(JSON.stringify(answer))).toBe('10:14:02  200  GET /api/v1/models  3 ms\n');
   expect(plain(JSON.stringify({ level: 40, time, pid: 1, hostname: 'h', msg: 'store closed', times: 2 }))).toBe(
-    '[10:14:02] WARN: store closed {"times":2}\n',
+    '[10:14:02] WARN: store closed: times 2\n',
   );
+});
+
+it('writes a failure as one line with its cause and its id', () => {
+  const attempt = { model: 'a/b', provider: 'openai', status: 529 };
+  const failed = {
+    level: 40,
+    msg: 'request failed',
+    status: 502,
+    error_type: 'provider_unavailable',
+    error: 'groq cannot be reached (ECONNREFUSED).',
+    failed_attempts: [attempt, attempt, { ...attempt, status: 500 }],
+    input_tokens: 0,
+    output_tokens: 0,
+    cost_usd: 0,
+    model: null,
+  };
+  expect(write(failed)).toBe(
+    '10:14:02  502  openai/gpt-5-mini -> groq  (after openai 529 x2, openai 500)  groq cannot be reached (ECONNREFUSED)  812 ms  gen-1\n',
+  );
+  const err = { type: 'TypeError', message: 'x is\nno function', stack: 'TypeError: x\n    at f (a.ts:1:2)\n    at g' };
+  expect(write({ ...failed, failed_attempts: undefined, error: 'unexpected', err })).toContain(
+    '  x is no function (at f (a.ts:1:2))  812 ms',
+  );
+});
+
+it('writes an error as one line, and its details at debug', () => {
+  const err = { type: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:1', code: 'ECONNREFUSED' };
+  const line = { level: 50, time, pid: 1, hostname: 'h', msg: 'ledger write failed', err, queued: 1 };
+  expect(plain(JSON.stringify(line))).toBe(
+    '[10:14:02] ERROR: ledger write failed: connect ECONNREFUSED 127.0.0.1:1, queued 1\n',
+  );
+  const back = { level: 30, time, msg: 'store recovered', outage_ms: 17_527 };
+  expect(plain(JSON.stringify(back))).toBe('[10:14:02] INFO: store recovered: outage 17,527 ms\n');
+  const details = {
+    ...line,
+    level: 20,
+    msg: 'error details',
+    of: line.msg,
+    err: { ...err, stack: 'Error: no\n    at f' },
+  };
+  expect(plain(JSON.stringify(details))).toContain('DEBUG: error details of "ledger write failed": Error: no\n');
 });
 
 it('shows control characters of names instead of obeying them', () => {

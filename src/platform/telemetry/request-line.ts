@@ -8,6 +8,8 @@ import { formatUsd } from '../../domain/format-usd.ts';
  */
 export interface RequestLine {
   time: number;
+  /** Only of a failure. */
+  generation_id?: string;
   status: number;
   worker?: number;
   cancelled?: boolean;
@@ -18,6 +20,10 @@ export interface RequestLine {
   provider?: string | null;
   outcome?: string;
   error_type?: string | null;
+  /** The cause of a failure. */
+  error?: string;
+  /** The cause of a failure of the gateway. */
+  err?: LoggedError;
   failed_attempts?: { model: string; provider: string; status: number }[];
   input_tokens?: number;
   output_tokens?: number;
@@ -40,11 +46,12 @@ export function formatRequestLine(line: RequestLine, { hasColors }: { hasColors:
     paint(status < 400 ? 'green' : status < 500 ? 'yellow' : 'red', String(status)),
     line.requested_model === undefined ? `${line.method} ${line.route}` : formatRoute(line),
     paint('yellow', formatFallback(line)),
-    paint('red', line.error_type ?? ''),
+    paint('red', formatError(line)),
     line.cancelled || line.outcome === 'cancelled' ? paint('yellow', 'cancelled') : '',
     durationMs === undefined ? '' : `${count(durationMs)} ms`,
     input + output === 0 ? '' : `${count(input)}+${count(output)} tokens`,
     paint('dim', formatCost(line)),
+    status < 500 ? '' : paint('dim', line.generation_id ?? ''),
     worker === undefined ? '' : paint('dim', `worker ${worker}`),
   ];
   return parts.filter((part) => part !== '').join('  ');
@@ -58,14 +65,42 @@ export function formatRoute({ requested_model: requested = '', model, provider }
 
 function formatFallback({ failed_attempts: failed = [] }: RequestLine): string {
   if (failed.length === 0) return '';
-  const [first, ...others] = failed.map(({ provider, status }) => `${provider} ${status}`);
+  const counts = new Map<string, number>();
+  for (const { provider, status } of failed) {
+    const name = `${provider} ${status}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const [first, ...others] = [...counts].map(([name, times]) => (times === 1 ? name : `${name} x${times}`));
   const more = others.length > 2 ? [...others.slice(0, 2), `${others.length - 2} more`] : others;
   return `(after ${[first, ...more].join(', ')})`;
 }
 
-/** Writes the cost. A run without a response costs nothing, so it has no text. */
-function formatCost({ cost_usd: cost, estimated, model }: RequestLine): string {
-  if (cost === undefined || !model) return '';
+const MAX_ERROR_LENGTH = 300;
+
+/** Writes the cause of a failure if the log knows it, otherwise its type. */
+function formatError({ error, err, error_type: type }: RequestLine): string {
+  const cause = err === undefined ? error : describeErr(err);
+  const text = cause?.replaceAll(/\s+/g, ' ').replace(/\.$/, '') ?? type ?? '';
+  return text.length > MAX_ERROR_LENGTH ? `${text.slice(0, MAX_ERROR_LENGTH)}…` : text;
+}
+
+/** An error in a line of the log. */
+export interface LoggedError {
+  type?: string;
+  message?: string;
+  stack?: string;
+}
+
+/** Writes an error as one line: its message, and for a defect of code the place of the defect. */
+export function describeErr({ type, message = '', stack }: LoggedError): string {
+  const at = stack?.split('\n').find((line) => line.trimStart().startsWith('at '));
+  const text = message === '' ? (type ?? '') : message;
+  return `${text.replaceAll(/\s+/g, ' ')}${at === undefined ? '' : ` (${at.trim()})`}`;
+}
+
+/** Writes the cost. A failed run usually costs nothing, so it has no text. */
+function formatCost({ cost_usd: cost, estimated, model, status }: RequestLine): string {
+  if (cost === undefined || !model || (status >= 400 && !cost)) return '';
   if (cost === null) return 'no price';
   return `${estimated ? '~' : ''}${formatUsd(cost)}`;
 }

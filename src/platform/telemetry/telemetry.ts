@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { GatewayError } from '../../domain/errors.ts';
 import { logFailedAttempts } from './attempt-log.ts';
 import type { MetricFamily } from './exposition.ts';
 import { keepCounters } from './join-families.ts';
@@ -8,7 +9,7 @@ import { type MetricSources, Metrics } from './metrics.ts';
 import type { Observe } from './observed.ts';
 import type { Log } from './open-log.ts';
 import { RejectedKeyLog } from './rejected-key-log.ts';
-import { createRequestLog } from './request-log.ts';
+import { createRequestLog, findFailure } from './request-log.ts';
 import type { InternNumbers } from './intern-numbers.ts';
 import type { SandboxNumbers } from './sandbox-numbers.ts';
 import type { TracingSettings } from './tracing/open-tracing.ts';
@@ -29,6 +30,7 @@ interface Answered {
   readonly method: string;
   readonly receivedAt: number;
   readonly hasRun: boolean;
+  readonly failure: GatewayError | undefined;
   readonly raw: IncomingMessage;
 }
 
@@ -63,12 +65,16 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
   const tracer = tracing && (await openTracer(tracing, log));
   const probe = new LoopProbe();
   const rejectedKeys = new RejectedKeyLog(log.write);
+  /** Failures of runs, which their lines report. */
+  const reported = new WeakSet<GatewayError>();
 
   return {
     observe(run, entry) {
       metrics.observe(run, entry);
       requests.writeRun(run, entry);
-      logFailedAttempts(log.write, rejectedKeys, run);
+      const failure = findFailure(run);
+      if (failure) reported.add(failure);
+      logFailedAttempts(log.write, rejectedKeys, run, failure !== undefined || logsRequests());
       tracer?.observe(run, entry);
     },
     receivedAt() {
@@ -80,8 +86,9 @@ export async function openTelemetry({ log, logsRequests, sources, tracing }: Tel
       return (request, raw) => {
         const { statusCode: status, writableFinished: isComplete } = raw;
         count(status, isComplete);
-        if (request.hasRun) return;
-        requests.writeResponse(() => {
+        const { failure } = request;
+        if (failure ? reported.has(failure) : request.hasRun) return;
+        requests.writeResponse(failure, () => {
           const { id: requestId, generationId, receivedAt } = request;
           return { requestId, generationId, method: request.method, route, status, isComplete, receivedAt };
         });

@@ -54,7 +54,14 @@ export function openRedisCounters(url: string, connectMs: number): RedisCounters
     autoResendUnfulfilledCommands: false, // their outcome is unknown
     retryStrategy: (times) => Math.min(times * 50, LONGEST_PAUSE_MS),
   });
-  client.on('error', () => {}); // every call also rejects with it
+  /** Why there is no connection. Calls reject with a text that does not name the cause. */
+  let connectionError: Error | undefined;
+  client.on('error', (error: Error) => {
+    connectionError = error;
+  });
+  client.on('ready', () => {
+    connectionError = undefined;
+  });
   const known = new KnownEpochs();
   client.defineCommand('headgateAdmit', { lua: admitScript });
   client.defineCommand('headgateLeave', { lua: leaveScript });
@@ -64,6 +71,9 @@ export function openRedisCounters(url: string, connectMs: number): RedisCounters
   const scripts = client as unknown as Scripts; // the commands are defined above
 
   return {
+    get connectionError() {
+      return connectionError;
+    },
     async admit(admission): Promise<RateRefusal | undefined> {
       const { id, scopes, isStream, leaseMs } = admission;
       const limits = scopes.flatMap((scope) => rateLimitNames.map((name) => scope.limits[name]));
