@@ -59,7 +59,7 @@ const rules: Rules = {
       tokenizers: '',
     },
   },
-  strangers: { providers: ['kit', 'rules'], plugins: [], guardrails: ['regex'], tools: ['container-calls'] },
+  strangers: { providers: ['kit', 'rules', 'errors'], plugins: [], guardrails: ['regex'], tools: ['container-calls'] },
   adapterUsers: ['cli', 'compose', 'testing', 'workers'],
 };
 
