@@ -17,8 +17,9 @@ export function fitTurns(draft: MessagesDraft, body: WireBody, rules: NonNullabl
   const adapt = (what: string): void => void draft.adapted.add(what);
   if (rules.blank === false) dropBlank(body, adapt);
   if (rules.results) fitResults(body, adapt);
-  if (rules.user_needed && body.messages.length === 0 && body.system !== undefined) {
-    body.messages = [{ role: 'user', content: asBlocks(body.system) }];
+  if (rules.alternate) joinTurns(body, adapt);
+  if (rules.user_needed && body.messages.length === 0) {
+    body.messages = [{ role: 'user', content: body.system === undefined ? [CONTINUE] : asBlocks(body.system) }];
     delete body.system;
     adapt('roles');
   }
@@ -74,8 +75,12 @@ function fitResults(body: WireBody, adapt: (what: string) => void): void {
     ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: NO_RESULT, is_error: true }));
   for (const turn of body.messages) {
     const content = Array.isArray(turn.content) ? turn.content : [];
-    const results = new Set(content.flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : [])));
-    const missing = waiting.filter((id) => !results.has(id));
+    const results = content.flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : []));
+    const missing = waiting.filter((id) => {
+      const at = results.indexOf(id); // two calls with one id have two results
+      if (at !== -1) results.splice(at, 1);
+      return at === -1;
+    });
     const known = new Set(waiting);
     waiting = content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
     let fitted = turn;
@@ -96,6 +101,19 @@ function fitResults(body: WireBody, adapt: (what: string) => void): void {
   if (waiting.length > 0) {
     adapt('calls without a result');
     turns.push({ role: 'user', content: answer(waiting) });
+  }
+  body.messages = turns;
+}
+
+/** Joins neighbors of one role. */
+function joinTurns(body: WireBody, adapt: (what: string) => void): void {
+  const turns: Turn[] = [];
+  for (const turn of body.messages) {
+    const before = turns.at(-1);
+    if (before?.role === turn.role && Array.isArray(before.content) && Array.isArray(turn.content)) {
+      turns[turns.length - 1] = { ...before, content: [...before.content, ...turn.content] };
+      adapt('neighbors of one role');
+    } else turns.push(turn);
   }
   body.messages = turns;
 }

@@ -29,7 +29,7 @@ interface MessagesTool {
 }
 
 /**
- * Fits a body to the rules of its endpoint, in a fixed order: turns, ids, tools, format, single fields, stops, limits,
+ * Fits a body to the rules of its endpoint, in a fixed order: turns, ids, tools, choice, format, single fields, stops, limits,
  * images, marks.
  *
  * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
@@ -40,6 +40,7 @@ export function fitBody(draft: MessagesDraft, body: WireBody, box: ToolBox): voi
   if (dialect.turns) fitTurns(draft, body, dialect.turns);
   if (dialect.ids) fitIds(draft, body);
   if (dialect.tools || dialect.schemas) fitTools(draft, body, box);
+  if (dialect.tool_choice) fitChoice(draft, body);
   if (dialect.format || dialect.schemas) fitFormat(draft, body);
   if (dialect.fields)
     fitFields(body, dialect.fields, situationOf(draft, body), draft, (field) => names[field] ?? field);
@@ -183,6 +184,16 @@ function fitTools(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
     });
   }
   if (rules.keep_for_calls && body.tools === undefined) addCalledTools(draft, body);
+}
+
+/** Turns the reasoning off for a choice that is not combined with it. */
+function fitChoice(draft: MessagesDraft, body: WireBody): void {
+  const { while_thinking: values } = draft.dialect.tool_choice!;
+  const { forced, thinking } = situationOf(draft, body);
+  if (!values || !thinking || !forced) return;
+  if (values.includes(body.tool_choice!.type === 'any' ? 'required' : 'named')) return;
+  delete body.thinking;
+  draft.dropped.push('reasoning (not supported with a forced tool call)');
 }
 
 /** Servers that need tools for the calls of the conversation get one for each name, without a description. */

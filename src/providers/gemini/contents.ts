@@ -14,15 +14,10 @@ import { readGeneratedImage } from '../../domain/generated-image.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import { settleLateOutputs } from '../kit/late-outputs.ts';
 import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../kit/replay.ts';
+import { noSignature, signatureFormat } from '../kit/thought-signature.ts';
 import { upstreamName } from '../kit/tool-box.ts';
 import { type GeminiDraft, writeParts } from './parts.ts';
 import type { GeminiContent, Part } from './wire.ts';
-
-/** The format of reasoning items whose opaque fields are sent back to this provider. */
-export const reasoningFormat = 'google-gemini-v1';
-
-/** Replaces the signature of a call that another model made. Newer models reject a call without one. */
-const noSignature = 'skip_thought_signature_validator';
 
 /** The conversation of `instructions` and `input`: the system text, turns and the effects of control items. */
 export class WireConversation implements Control {
@@ -152,7 +147,7 @@ function writeReasoning(
   item: ReasoningItem,
   place: () => string,
 ): void {
-  if (item.format === reasoningFormat || isLikelyOurs(item)) {
+  if (item.format === signatureFormat || isLikelyOurs(item)) {
     if (item.encrypted_content) conversation.addSignature(item.encrypted_content);
     else if (item.encrypted_content === '') conversation.settle(); // unsigned call: see `part-reader.ts`
     return;

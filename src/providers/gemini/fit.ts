@@ -154,9 +154,13 @@ function fitResults(draft: GeminiDraft, body: WireBody): void {
     const next = body.contents[index + 1];
     const results =
       next?.role === 'user' ? next.parts.flatMap(({ functionResponse: result }) => (result ? [result] : [])) : [];
-    const missing = calls.filter((call, at) =>
-      call.id === undefined ? at >= results.length : !results.some(({ id }) => id === call.id),
-    );
+    const open = results.map(({ id }) => id);
+    const missing = calls.filter((call, at) => {
+      if (call.id === undefined) return at >= results.length;
+      const found = open.indexOf(call.id); // two calls with one id have two results
+      if (found !== -1) open.splice(found, 1);
+      return found === -1;
+    });
     if (missing.length === 0) continue;
     draft.adapted.add('calls without a result');
     const added = missing.map(

@@ -3,7 +3,7 @@ import { GrowingText } from '../../domain/growing-text.ts';
 import { createId } from '../../domain/ids.ts';
 import { OpenCall, takeCallId } from '../kit/open-call.ts';
 import { invalidUpstreamData } from '../kit/invalid-data.ts';
-import { reasoningFormat } from './contents.ts';
+import { signatureFormat } from '../kit/thought-signature.ts';
 import type { ReaderContext } from './wire.ts';
 
 type Fields = Record<string, unknown>;
@@ -93,7 +93,7 @@ export class PartReader {
   /** Adds the seal of any other part after it. The message stays open, because more of its text may arrive. */
   private seal(signature: string, chunks: Chunk[]): void {
     this.isSealOpen = true;
-    chunks.push({ type: 'reasoning_seal', format: reasoningFormat, encryptedContent: signature });
+    chunks.push({ type: 'reasoning_seal', format: signatureFormat, encryptedContent: signature });
   }
 
   private readText(delta: string, isThought: boolean, chunks: Chunk[]): void {

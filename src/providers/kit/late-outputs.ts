@@ -88,8 +88,8 @@ class LateOutputs {
   private readonly said: Placed<InputItem>[] = [];
   /** Calls with a provisional output, by id. */
   private readonly late = new Map<string, Call>();
-  /** The place of the last output of a call. Created at the first need: most outputs are in time. */
-  private lastOutputs: Map<string, number> | undefined;
+  /** Place of a call → place of its last output. Created at the first need: most outputs are in time. */
+  private lastOutputs: Map<number, number> | undefined;
 
   constructor(input: readonly InputItem[]) {
     this.input = input;
@@ -136,7 +136,7 @@ class LateOutputs {
   private endTurn(index: number): void {
     for (const { item: call, place } of this.open.values()) {
       const { type, call_id } = call;
-      if (call.async !== true && (this.findLastOutput(call_id) ?? -1) <= index) continue;
+      if (call.async !== true && (this.findLastOutput(place) ?? -1) <= index) continue;
       this.late.set(call_id, call);
       this.isChanged = true;
       this.settled.add({ type: `${type}_output`, call_id, output: PENDING } as InputItem, place); // of its kind
@@ -146,10 +146,27 @@ class LateOutputs {
     this.settled.addAll(this.said);
   }
 
-  private findLastOutput(callId: string): number | undefined {
-    this.lastOutputs ??= new Map(this.input.flatMap((item, at) => (isOutput(item) ? [[item.call_id, at]] : [])));
-    return this.lastOutputs.get(callId);
+  /** Finds the last output of a call. An output after a later call with the same id belongs to that one. */
+  private findLastOutput(place: number): number | undefined {
+    this.lastOutputs ??= listLastOutputs(this.input);
+    return this.lastOutputs.get(place);
   }
+}
+
+function listLastOutputs(input: readonly InputItem[]): Map<number, number> {
+  const found = new Map<number, number>();
+  const last = new Map<string, number>(); // call id → the last output before the next call with this id
+  for (let place = input.length - 1; place >= 0; place--) {
+    const item = input[place]!;
+    if (isOutput(item)) {
+      if (!last.has(item.call_id)) last.set(item.call_id, place);
+    } else if (isCall(item)) {
+      const output = last.get(item.call_id);
+      if (output !== undefined) found.set(place, output);
+      last.delete(item.call_id);
+    }
+  }
+  return found;
 }
 
 function writeLate({ name }: Call, { output }: Output): InputItem {

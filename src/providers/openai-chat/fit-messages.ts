@@ -63,7 +63,7 @@ function fitSystem(
   const toUser = (message: ChatMessage): ChatMessage => withText({ ...message, role: 'user' }, INSTRUCTION);
   if (rule === 'not_last') {
     const last = messages.at(-1);
-    if (!last || !isSystem(last.role) || start === -1) return messages;
+    if (!last || !isSystem(last.role)) return messages;
     adapt('roles');
     return [...messages.slice(0, -1), toUser(last)];
   }

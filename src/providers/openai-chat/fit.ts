@@ -15,7 +15,7 @@ import type { ChatMessage, ChatTool } from './wire.ts';
 export type WireBody = Record<string, unknown> & { messages: ChatMessage[]; tools?: ChatTool[] };
 
 /**
- * Fits a body to the rules of its endpoint, in a fixed order: messages, parts, ids, tools, choice, format, reasoning,
+ * Fits a body to the rules of its endpoint, in a fixed order: parts, messages, ids, tools, choice, format, reasoning,
  * single fields, limits. A rule that changes nothing costs one comparison.
  *
  * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
@@ -23,7 +23,6 @@ export type WireBody = Record<string, unknown> & { messages: ChatMessage[]; tool
  */
 export function fitBody(draft: ChatDraft, body: WireBody, box: ToolBox): void {
   const { dialect } = draft;
-  if (dialect.turns) body.messages = fitMessages(body.messages, dialect.turns, draft);
   if (dialect.parts) {
     body.messages = fitParts(body.messages, dialect.parts, draft, (filename) =>
       refuseBecause(
@@ -32,6 +31,7 @@ export function fitBody(draft: ChatDraft, body: WireBody, box: ToolBox): void {
       ),
     );
   }
+  if (dialect.turns) body.messages = fitMessages(body.messages, dialect.turns, draft);
   if (dialect.ids) fitIds(draft, body);
   if (dialect.tools || dialect.schemas) fitTools(draft, body, box);
   if (dialect.tool_choice) fitChoice(draft, body);

@@ -13,11 +13,12 @@ import { dropUnknown, refuse } from '../kit/draft.ts';
 import { generatedImageHeading, readGeneratedImage } from '../../domain/generated-image.ts';
 import { settleLateOutputs } from '../kit/late-outputs.ts';
 import { agentHeading, type Control, itemFields, writeOtherItem } from '../kit/replay.ts';
+import { noSignature, signatureFormat } from '../kit/thought-signature.ts';
 import { upstreamName } from '../kit/tool-box.ts';
 import type { ChatDraft } from './draft.ts';
 import { writeMessageContent } from './parts.ts';
 import { writeReasoningDetails } from '../../domain/reasoning-details.ts';
-import type { ChatMessage, ChatPart } from './wire.ts';
+import type { ChatMessage, ChatPart, ChatToolCall } from './wire.ts';
 
 /** The translated `input`: messages, and the changes of its control items to other fields of the request. */
 export interface WireConversation extends Control {
@@ -44,6 +45,8 @@ export function writeMessages(
   const place = () => `input[${current}]`;
   const contentPlace = () => `input[${current}].content`;
   const outputPlace = () => `input[${current}].output`;
+  const isSigned = draft.dialect.reasoning_rules?.signatures === true;
+  let signature: string | undefined; // of the next call
 
   for (let index = 0; index < input.length; index++) {
     const item = input[index]!;
@@ -59,12 +62,18 @@ export function writeMessages(
         }
         break;
       case 'reasoning':
+        if (isSigned && item['format'] === signatureFormat && typeof item['encrypted_content'] === 'string') {
+          signature = item['encrypted_content'];
+          break;
+        }
         turn = addReasoning(draft, messages, turn, { item: item as ReasoningItem, next: input[index + 1] }, place);
         break;
       case 'function_call':
       case 'custom_tool_call':
         dropUnknown(draft, item, itemFields.call, place);
         turn = addCall(messages, turn, item as FunctionCallItem | CustomToolCallItem);
+        if (isSigned) signCall(turn, signature);
+        signature = undefined;
         break;
       case 'function_call_output':
       case 'custom_tool_call_output': {
@@ -153,14 +162,20 @@ function addCall(
   const message = openTurn(messages, turn);
   // Some servers parse the arguments of earlier calls and reject an empty text.
   const text = item.type === 'function_call' ? item.arguments || '{}' : JSON.stringify({ input: item.input });
-  const call = {
+  const call: ChatToolCall = {
     id: item.call_id,
-    type: 'function' as const,
+    type: 'function',
     function: { name: upstreamName(item.name, item.namespace), arguments: text },
   };
   if (message.tool_calls === undefined) message.tool_calls = [call];
   else message.tool_calls.push(call);
   return message;
+}
+
+/** Adds the signature to the last call of a message. Only the first call of a turn needs one. */
+function signCall({ tool_calls: calls }: ChatMessage, signature: string | undefined): void {
+  const sent = signature || (calls!.length === 1 ? noSignature : undefined);
+  if (sent !== undefined) calls!.at(-1)!.extra_content = { google: { thought_signature: sent } };
 }
 
 interface ReasoningPlace {

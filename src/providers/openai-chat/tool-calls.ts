@@ -2,6 +2,7 @@ import type { Chunk } from '../../domain/chunks.ts';
 import { GrowingText } from '../../domain/growing-text.ts';
 import { createId } from '../../domain/ids.ts';
 import { OpenCall, takeCallId } from '../kit/open-call.ts';
+import { signatureFormat } from '../kit/thought-signature.ts';
 import type { ChatToolCallPiece, ReaderContext } from './wire.ts';
 
 interface Call {
@@ -51,6 +52,11 @@ export class CallReader {
     }
     for (const key in piece) {
       if (key === 'id' || key === 'index' || key === 'type' || key === 'function') continue;
+      const signature = key === 'extra_content' ? readSignature(piece[key]) : undefined;
+      if (signature !== undefined && !call.open) {
+        chunks.push({ type: 'reasoning_seal', format: signatureFormat, encryptedContent: signature });
+        continue;
+      }
       if (piece[key] !== null) this.dropped.add(`message.tool_calls[].${key}`);
     }
     const { name, arguments: text } = piece.function ?? {};
@@ -121,4 +127,11 @@ export class CallReader {
       this.keptLength += text.length;
     }
   }
+}
+
+/** Returns the signature of a call of Gemini, which Vertex has under its own name. */
+function readSignature(extra: unknown): string | undefined {
+  const { google, vertex } = (extra ?? {}) as Record<string, { thought_signature?: unknown } | undefined>;
+  const signature = (google ?? vertex)?.thought_signature;
+  return typeof signature === 'string' && signature !== '' ? signature : undefined;
 }

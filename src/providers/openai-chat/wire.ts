@@ -29,6 +29,8 @@ export interface ChatToolCall {
   id: string;
   type: 'function';
   function: { name: string; arguments: string };
+  /** Gemini: the signature of the model. */
+  extra_content?: { google: { thought_signature: string } };
 }
 
 export interface ChatTool {

@@ -1,4 +1,4 @@
-import type { InputItem, ReasoningEffort, Tool } from '../../domain/items.ts';
+import type { InputItem, ReasoningEffort, Tool, ToolOutputPart } from '../../domain/items.ts';
 import { type Draft, refuseBecause } from '../kit/draft.ts';
 import { createIdFitter } from '../rules/fit/call-ids.ts';
 import { addFields, fitFields, type Situation } from '../rules/fit/fields.ts';
@@ -28,7 +28,7 @@ interface ResponsesFormat {
 }
 
 /**
- * Fits a body to the rules of its endpoint, in a fixed order: ids, tools, format, reasoning, single fields, limits.
+ * Fits a body to the rules of its endpoint, in a fixed order: results, ids, tools, format, reasoning, single fields, limits.
  * Items of the client are copied before they change.
  *
  * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
@@ -36,6 +36,7 @@ interface ResponsesFormat {
  */
 export function fitBody(draft: ResponsesDraft, body: WireBody): void {
   const { dialect } = draft;
+  if (dialect.turns?.results) fitResults(draft, body);
   if (dialect.ids) fitIds(draft, body);
   if (dialect.tools || dialect.schemas) fitTools(draft, body);
   if (dialect.format) fitFormat(draft, body, dialect.format, place);
@@ -56,6 +57,36 @@ function situationOf({ target }: ResponsesDraft, body: WireBody): Situation {
     format: body.text?.format !== undefined && body.text.format.type !== 'text',
     effort,
   };
+}
+
+/** The result of a call that was interrupted. */
+const NO_RESULT = 'The call was interrupted and has no result.';
+const outputTypes: ReadonlyMap<string, string> = new Map([
+  ['function_call', 'function_call_output'],
+  ['custom_tool_call', 'custom_tool_call_output'],
+]);
+const outputKinds: ReadonlySet<string> = new Set(outputTypes.values());
+
+/** Gives every call a result. A result without a call becomes a message of the user. */
+function fitResults(draft: ResponsesDraft, body: WireBody): void {
+  const idOf = (item: InputItem): string => String((item as { call_id?: unknown }).call_id);
+  const called = new Set(body.input.flatMap((item) => (outputTypes.has(item.type) ? [idOf(item)] : [])));
+  const answered = new Set(body.input.flatMap((item) => (outputKinds.has(item.type) ? [idOf(item)] : [])));
+  if (called.size === answered.size && [...called].every((id) => answered.has(id))) return;
+  body.input = body.input.flatMap((item): InputItem[] => {
+    const type = outputTypes.get(item.type);
+    if (type !== undefined && !answered.has(idOf(item))) {
+      draft.adapted.add('calls without a result');
+      return [item, { type, call_id: idOf(item), output: NO_RESULT } as InputItem]; // of the kind of its call
+    }
+    if (!outputKinds.has(item.type) || called.has(idOf(item))) return [item];
+    draft.adapted.add('results without a call');
+    const { output } = item as { output?: string | ToolOutputPart[] };
+    const content = typeof output === 'string' ? [{ type: 'input_text' as const, text: output }] : (output ?? []);
+    return [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Result of a tool:' }, ...content] },
+    ];
+  });
 }
 
 function fitIds(draft: ResponsesDraft, body: WireBody): void {

@@ -237,6 +237,7 @@ export const facets = {
         }),
       ),
       by_default: bool('Whether the model reasons unless the request turns it off.'),
+      signatures: bool('Whether calls have the signature of the model in `extra_content`, and need it back.'),
     },
     'Reasoning.',
   ),

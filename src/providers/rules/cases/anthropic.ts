@@ -21,6 +21,11 @@ const format = (schema: Record<string, unknown>): Pick<ResponseRequest, 'text'> 
 const png =
   'data:image/jpeg;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
+/** A request whose client has the format of the wire. */
+const native = (fields: Record<string, unknown>): Pick<ResponseRequest, 'native'> => ({
+  native: { format: 'anthropic-messages', fields, betas: [], replaces: {}, tools: {}, version: undefined },
+});
+
 export const anthropicCases: RuleCase[] = [
   {
     rules: 'messages/call-ids',
@@ -149,4 +154,43 @@ export const anthropicCases: RuleCase[] = [
   { rules: 'claude-haiku-4-5/output', request: { max_output_tokens: 200_000 }, body: { max_tokens: 64_000 } },
   { rules: 'claude-3-5/output', request: { max_output_tokens: 32_000 }, body: { max_tokens: 8192 } },
   { rules: 'claude-3/output', request: { max_output_tokens: 32_000 }, body: { max_tokens: 4096 } },
+  {
+    rules: 'messages/forced-thinking',
+    request: {
+      ...native({ thinking: { type: 'enabled', budget_tokens: 1024 } }),
+      tools: tool({ type: 'object' }),
+      tool_choice: 'required',
+    },
+    without: ['thinking'],
+    dropped: ['reasoning'],
+  },
+  {
+    rules: 'messages/thinking-sampling',
+    request: {
+      ...native({ thinking: { type: 'enabled', budget_tokens: 1024 } }),
+      max_output_tokens: 4000,
+      temperature: 0.5,
+      top_p: 0.5,
+      top_k: 4,
+    },
+    body: { thinking: { type: 'enabled' }, top_p: 0.95 },
+    without: ['temperature', 'top_k'],
+    dropped: ['temperature', 'top_k', 'top_p'],
+  },
+  { rules: 'claude-4/output', request: { max_output_tokens: 200_000 }, body: { max_tokens: 64_000 } },
+  { rules: 'claude-opus-4/output', request: { max_output_tokens: 200_000 }, body: { max_tokens: 32_000 } },
+  { rules: 'claude-opus-4-6/output', request: { max_output_tokens: 200_000 }, body: { max_tokens: 128_000 } },
+  { rules: 'bedrock/tools', request: { input: [user, call('a'), output('a')] }, body: { tools: [{ name: 'f' }] } },
+  {
+    rules: 'bedrock/alternate',
+    request: { input: [user, call('a'), said('So.'), call('a'), output('a')] },
+    body: { messages: [{}, { role: 'assistant' }, { role: 'user' }] },
+  },
+  { rules: 'claude-clouds/marks', request: { cache_control: { type: 'ephemeral' } }, without: ['cache_control'] },
+  {
+    rules: 'vertex/mark-ttl',
+    request: { input: [marked('1h')] },
+    body: { messages: [{ content: [{ cache_control: { type: 'ephemeral' } }] }] },
+    dropped: ['cache_control.ttl'],
+  },
 ];

@@ -60,4 +60,45 @@ export const geminiCases: RuleCase[] = [
     without: ['systemInstruction'],
   },
   { rules: 'gemma/functions', request: { tools: [tool('f')] }, error: /has no functions/ },
+  {
+    rules: 'gemini-chat/fields',
+    request: { frequency_penalty: 1, seed: 1, prompt_cache_key: 'k', text: { verbosity: 'low' } },
+    without: ['frequency_penalty', 'seed', 'prompt_cache_key', 'verbosity'],
+  },
+  {
+    rules: 'gemini-chat/names',
+    request: { tools: [{ type: 'function', name: '1st', parameters: { type: 'object', properties: {} } }] },
+    body: { tools: [{ function: { name: expect.stringMatching(/^[a-z]\w+$/) } }] },
+  },
+  {
+    rules: 'gemini-chat/signatures',
+    request: {
+      input: [
+        { type: 'message', role: 'user', content: 'Hi' },
+        {
+          type: 'reasoning',
+          id: 'rs_1',
+          summary: [],
+          encrypted_content: 'c2lnbg==',
+          format: 'google-gemini-v1',
+        } as never,
+        { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'a', output: 'x' },
+      ],
+    },
+    body: { messages: [{}, { tool_calls: [{ extra_content: { google: { thought_signature: 'c2lnbg==' } } }] }, {}] },
+  },
+  {
+    rules: 'gemini-chat/files',
+    request: {
+      input: [
+        {
+          type: 'message',
+          role: 'user',
+          content: [{ type: 'input_file', filename: 'a.txt', file_data: 'data:text/plain;base64,SGk=' }],
+        },
+      ],
+    },
+    body: { messages: [{ content: 'File a.txt:\nHi' }] },
+  },
 ];

@@ -171,4 +171,5 @@ export const hostedCases: RuleCase[] = [
     request: { tools: [tool({ parameters: { type: 'object', properties: { a: { type: 'string', pattern: 'b' } } } })] },
     body: { tools: [{ function: { parameters: { properties: { a: { pattern: '^.*b.*$' } } } } }] },
   },
+  { rules: 'grok-4-responses/effort', request: { reasoning: { effort: 'low' } }, without: ['reasoning'] },
 ];

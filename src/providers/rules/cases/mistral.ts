@@ -33,4 +33,5 @@ export const mistralCases: RuleCase[] = [
     without: ['logprobs', 'top_logprobs', 'logit_bias'],
     dropped: ['logprobs', 'logit_bias'],
   },
+  { rules: 'mistral/temperature', request: { temperature: 2 }, body: { temperature: 1.5 } },
 ];

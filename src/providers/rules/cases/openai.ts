@@ -17,6 +17,8 @@ const json: Pick<ResponseRequest, 'text'> = { text: { format: { type: 'json_obje
 const many = Array.from({ length: 129 }, (_, index) => tool(`f${index}`));
 const stop = ['a', 'b', 'c', 'd', 'e'];
 
+const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' } as const;
+
 export const openaiCases: RuleCase[] = [
   { rules: 'chat/cache-retention', request: { prompt_cache_retention: '24h' }, without: ['prompt_cache_retention'] },
   {
@@ -108,4 +110,20 @@ export const openaiCases: RuleCase[] = [
   { rules: 'gpt-4o/output', request: { max_output_tokens: 32_000 }, limit: 16_384 },
   { rules: 'gpt-4-1/output', request: { max_output_tokens: 64_000 }, limit: 32_768 },
   { rules: 'gpt-3-5/output', request: { max_output_tokens: 64_000 }, limit: 4096 },
+  {
+    rules: 'chat/result-images',
+    request: { input: [user, call, { ...output, output: [image] }] },
+    body: { messages: [{}, {}, { role: 'tool' }, { role: 'user', content: [{ type: 'image_url' }] }] },
+  },
+  {
+    rules: 'chat/results',
+    request: { input: [user, call, user] },
+    body: { messages: [{}, {}, { role: 'tool', tool_call_id: 'c'.repeat(70) }, {}] },
+  },
+  {
+    rules: 'responses/results',
+    request: { input: [user, call, { ...output, call_id: 'other' }] },
+    body: { input: [{}, {}, { type: 'function_call_output' }, { role: 'user', content: [{}, { text: 'x' }] }] },
+  },
+  { rules: 'github/cache-retention', request: { prompt_cache_retention: '24h' }, without: ['prompt_cache_retention'] },
 ];
