@@ -4,3 +4,4 @@ export * from './replay.ts';
 export * from './scripted-upstream.ts';
 export * from './serve-recordings.ts';
 export * from './test-gateway.ts';
+export * from './strict/index.ts';

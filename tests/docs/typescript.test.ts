@@ -23,6 +23,7 @@ const packages: Record<string, string> = {
   'headgate/types/anthropic': 'types/anthropic.ts',
   'headgate/wire': 'providers/wire.ts',
   'headgate/plugin': 'plugins/plugin.ts',
+  'headgate/testing': 'testing/strict/index.ts', // without the test gateway, which imports everything
 };
 
 /** The project of a user: strict, with the packages of this repository and this `headgate`. */

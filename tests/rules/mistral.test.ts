@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mistral } from '../../src/testing/strict/mistral.ts';
+import { mistral } from '../../src/testing/strict/providers/mistral.ts';
 import { openStrictLab, type StrictLab } from './strict-lab.ts';
 
 let lab: StrictLab;

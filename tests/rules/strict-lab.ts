@@ -10,7 +10,7 @@ import { providerKey } from '../api/lab.ts';
 /** An inbound API of the gateway, in the words of these tests. */
 export type InboundApi = 'responses' | 'chat' | 'messages';
 
-const paths = { responses: '/responses', chat: '/chat/completions', messages: '/messages' };
+export const paths = { responses: '/responses', chat: '/chat/completions', messages: '/messages' };
 
 export interface StrictLab {
   readonly gateway: TestGateway;
@@ -33,21 +33,10 @@ export interface SentResult {
 }
 
 /** Starts a strict fake and a gateway whose provider of the same id is at the fake. */
-export async function openStrictLab<Body>(strict: StrictProvider<Body>, more: object = {}): Promise<StrictLab> {
+export async function openStrictLab(strict: StrictProvider, more: object = {}): Promise<StrictLab> {
   const fake = await startStrictProvider(strict);
   const model = `${strict.id}/${strict.model}`;
-  const gateway = await testGateway({
-    providers: [
-      {
-        id: strict.id,
-        ...(knownProviders.some(({ id }) => id === strict.id) ? undefined : { wire: strict.wire }),
-        base_url: fake.url,
-        api_key: providerKey,
-        models: [{ model: `${strict.id}/*`, upstream_model: '*' }],
-        ...more,
-      },
-    ],
-  });
+  const gateway = await testGateway({ providers: [{ ...entryOf(strict, fake.url), ...more }] });
   return {
     gateway,
     fake,
@@ -71,3 +60,13 @@ export async function openStrictLab<Body>(strict: StrictProvider<Body>, more: ob
     },
   };
 }
+
+/** The entry of the configuration for a fake: an account of its known provider, or a server of its own. */
+export const entryOf = ({ id, provider = id, wire, model }: StrictProvider, url: string) => ({
+  id,
+  ...(provider !== id && knownProviders.some((known) => known.id === provider) && { same_as: provider }),
+  wire,
+  base_url: url,
+  api_key: providerKey,
+  models: [{ model: `${id}/*`, upstream_model: '*', rules_of: model }],
+});

@@ -1,6 +1,26 @@
-import { mistral } from './mistral.ts';
+import { claudeProviders } from './providers/anthropic.ts';
+import { geminiProviders } from './providers/gemini.ts';
+import { mistral } from './providers/mistral.ts';
+import { openaiProviders } from './providers/openai.ts';
+import type { StrictProvider } from './strict-provider.ts';
 
-export { type RunningStrictProvider, startStrictProvider, type StrictProvider } from './strict-provider.ts';
+export { type ChatShape, type ChatDescription, strictChat } from './chat.ts';
+export { type GeminiDescription, strictGemini } from './gemini.ts';
+export { type MessagesShape, type MessagesDescription, strictMessages } from './messages.ts';
+export { type ResponsesDescription, strictResponses } from './responses.ts';
+export type { StrictRules } from './rules.ts';
+export {
+  type ResponseParts,
+  type RunningStrictProvider,
+  startStrictProvider,
+  type StrictProvider,
+} from './strict-provider.ts';
+export { type Envelope, envelopes, type Refusal, type Words } from './words.ts';
 
-/** The strict providers, by id. */
-export const strictProviders = [mistral] as const;
+/** All strict providers. */
+export const strictProviders: readonly StrictProvider[] = [
+  ...openaiProviders,
+  ...claudeProviders,
+  ...geminiProviders,
+  mistral,
+];

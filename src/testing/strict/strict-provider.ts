@@ -1,34 +1,27 @@
 import type { ScriptedResponse } from '../scripted-responses.ts';
-import { json, sse } from '../scripted-responses.ts';
+import { json } from '../scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../scripted-upstream.ts';
-
-/** A refusal of a request, in the words of the real server. */
-export interface Refusal {
-  status: number;
-  body: unknown;
-}
-
-/** Returns the refusal of a body that the real server refuses. */
-export type Check<Body> = (body: Body) => Refusal | undefined;
+import type { Refusal } from './words.ts';
 
 /** A server that refuses what the real one refuses. Written from the sources, not from the rules of the gateway. */
-export interface StrictProvider<Body = never> {
-  /** The id of the known provider, or a name for a kind of server: `mistral`, `llama-cpp`. */
+export interface StrictProvider {
+  /** The id of the fake: `mistral`, `llama-cpp`, `deepseek-messages`. */
   readonly id: string;
+  /** The id of the known provider whose rules hold. Absent: the id of the fake. */
+  readonly provider?: string;
   readonly wire: 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini';
-  /** A model of the server that obeys all checks. */
+  /** A model of the server that obeys all rules. */
   readonly model: string;
-  readonly checks: readonly Check<Body>[];
-  /** Returns the id that the server gives to its call with this number. */
-  readonly callId: (index: number) => string;
+  /** Returns the refusal of a body, or undefined if the server takes it. */
+  readonly check: (body: unknown, path: string) => Refusal | undefined;
   /** Answers a body that was accepted. */
-  readonly answer: (body: Body, parts: ResponseParts) => ScriptedResponse;
+  readonly answer: (body: unknown, parts: ResponseParts) => ScriptedResponse;
 }
 
 export interface ResponseParts {
-  callId: (index: number) => string;
   /** Counts the calls of this server, so that ids differ. */
   nextCall: () => number;
+  /** The path of the request: `/v1/models/gemini-3-pro:streamGenerateContent?alt=sse`. */
   path: string;
 }
 
@@ -43,21 +36,17 @@ export interface RunningStrictProvider {
 }
 
 /** Starts a strict provider on a free port of 127.0.0.1. Close it when the test ends. */
-export async function startStrictProvider<Body>(provider: StrictProvider<Body>): Promise<RunningStrictProvider> {
+export async function startStrictProvider(provider: StrictProvider): Promise<RunningStrictProvider> {
   const upstream = await startUpstream();
   const refusals: { refusal: Refusal; body: unknown }[] = [];
   let calls = 0;
-  upstream.always((request: ScriptedRequest) => {
-    const body = request.body as Body; // each fake has checks for the bodies of its wire
-    for (const check of provider.checks) {
-      const refusal = check(body);
-      if (!refusal) continue;
+  upstream.always(({ body, path }: ScriptedRequest) => {
+    const refusal = provider.check(body, path);
+    if (refusal) {
       refusals.push({ refusal, body });
       return json(refusal.body, { status: refusal.status });
     }
-    return provider.answer(body, { callId: provider.callId, nextCall: () => calls++, path: request.path });
+    return provider.answer(body, { nextCall: () => calls++, path });
   });
   return { url: upstream.url, upstream, refusals, close: () => upstream.close() };
 }
-
-export { json, sse };

@@ -1,0 +1,42 @@
+import { isFields, type Schema, type Seen } from './seen.ts';
+
+/** What a fake says, before its format writes it. */
+export interface PlannedOutput {
+  text: string;
+  /** The text in front of the output, if the request lets the model reason. */
+  thoughts: string;
+  calls: { id: string; name: string; input: Record<string, string> }[];
+}
+
+/** The text and the thoughts of every fake. */
+export const responseText = 'Hello there.';
+export const responseThoughts = 'Let me think.';
+
+/**
+ * Answers as a model does: calls the first two tools if the last message has no result and the request permits it, or
+ * forces it. Otherwise writes a text, or an object if the request has a format.
+ */
+export function planOutput(seen: Seen, nextId: (name: string) => string): PlannedOutput {
+  const { tools = [], choice, chosen, format, settings } = seen;
+  const isAnswered = (seen.messages.at(-1)?.results.length ?? 0) > 0;
+  const isForced = choice === 'required' || choice === 'named';
+  const calls = tools.length > 0 && choice !== 'none' && (isForced || !isAnswered);
+  const isSingle = choice === 'named' || settings['parallel_tool_calls'] === false;
+  const called = choice === 'named' ? tools.filter(({ name }) => name === chosen) : tools;
+  return {
+    text: calls ? '' : format ? JSON.stringify({ answer: responseText }) : responseText,
+    thoughts: responseThoughts,
+    calls: calls
+      ? called
+          .slice(0, isSingle ? 1 : 2)
+          .map(({ name, parameters }) => ({ id: nextId(name), name, input: fillProperties(parameters) }))
+      : [],
+  };
+}
+
+/** Gives every property of an object a text. */
+function fillProperties(schema: Schema | undefined): Record<string, string> {
+  const properties = schema?.['properties'];
+  if (!isFields(properties)) return {};
+  return Object.fromEntries(Object.keys(properties).map((name, index) => [name, `value ${index}`]));
+}
