@@ -82,6 +82,10 @@ export const rows: readonly Row[] = [
     name: 'structured output (`json_schema`)',
     request: { text: { format: { type: 'json_schema', name: 'n', schema: { type: 'object' } } } },
   },
+  {
+    name: '`strict` of a JSON schema',
+    request: { text: { format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true } } },
+  },
   { name: '`json_object`', request: { text: { format: { type: 'json_object' } } } },
   { name: '`text.verbosity`', request: { text: { verbosity: 'low' } } },
   { name: 'image by data URL', request: part({ type: 'input_image', image_url: image }) },
@@ -92,6 +96,15 @@ export const rows: readonly Row[] = [
     request: part({ type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBE' }),
   },
   { name: 'file by URL', request: part({ type: 'input_file', file_url: 'https://a.example/b.pdf' }) },
+  {
+    name: 'file by data URL, with a URL and a file id beside it',
+    request: part({
+      type: 'input_file',
+      file_data: 'data:application/pdf;base64,JVBE',
+      file_url: 'https://a.example/b.pdf',
+      file_id: 'file-1',
+    }),
+  },
   { name: 'audio', request: part({ type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }) },
   { name: 'video', request: part({ type: 'input_video', video_url: 'https://a.example/b.mp4' }) },
   {
@@ -172,6 +185,10 @@ export const rows: readonly Row[] = [
   {
     name: 'cache breakpoints of parts',
     request: part({ type: 'input_text', text: 'x', cache_control: { type: 'ephemeral' } }),
+  },
+  {
+    name: 'lifetime (`ttl`) of cache breakpoints',
+    request: part({ type: 'input_text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }),
   },
   { name: '`prompt_cache_key`', request: { prompt_cache_key: 'k' } },
   { name: '`metadata`', request: { metadata: { a: 'b' } } },

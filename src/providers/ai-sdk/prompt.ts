@@ -15,7 +15,7 @@ import {
 } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { isDataUrl, readDataUrl } from '../../domain/data-url.ts';
-import { type Draft, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
+import { type Draft, dropOtherSources, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import { readGeneratedImage } from '../../domain/generated-image.ts';
 import { settleLateOutputs } from '../kit/late-outputs.ts';
 import {
@@ -154,8 +154,8 @@ const partFields: Readonly<Record<string, ReadonlySet<string>>> = {
   input_text: new Set(['type', 'text']),
   output_text: new Set(['type', 'text']),
   refusal: new Set(['type', 'refusal']),
-  input_image: new Set(['type', 'image_url']),
-  input_file: new Set(['type', 'file_data', 'file_url', 'filename']),
+  input_image: new Set(['type', 'image_url', 'file_id']),
+  input_file: new Set(['type', 'file_data', 'file_url', 'file_id', 'filename']),
   input_audio: new Set(['type', 'input_audio']),
   input_video: new Set(['type', 'video_url']),
   encrypted_content: new Set(['type', 'encrypted_content']),
@@ -198,10 +198,12 @@ function writePart(draft: Draft, part: MessagePart | EncryptedContentPart, place
       return { type: 'text', text: part.refusal };
     case 'input_image':
       if (!part.image_url) throw refuse(draft, `${place}.file_id`, 'An image given by file id');
+      dropOtherSources(draft, part, 'image_url', () => place);
       return writeFile(draft, part.image_url, 'image/*', undefined, place);
     case 'input_file': {
-      const data = part.file_data ?? part.file_url;
+      const data = part.file_data || part.file_url;
       if (!data) throw refuse(draft, `${place}.file_id`, 'A file given by file id');
+      dropOtherSources(draft, part, part.file_data ? 'file_data' : 'file_url', () => place);
       return writeFile(draft, data, 'application/pdf', part.filename, place);
     }
     case 'input_audio':

@@ -1,7 +1,7 @@
 import { efforts, type ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { type Draft, dropRest, isSet, refuse } from '../kit/draft.ts';
-import { planEffort } from '../kit/effort.ts';
+import { noteEffort, planEffort } from '../kit/effort.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { addTools, type OfferedTools, planTools, ToolBox, type ToolPlan } from '../kit/tool-box.ts';
 import { writePrompt } from './prompt.ts';
@@ -88,7 +88,7 @@ function readEffort(
   const effort = planEffort(reasoning, update, limit, efforts);
   for (const field of ['summary', 'context', 'mode'] as const)
     if (reasoning?.[field]) dropped.push(`reasoning.${field}`);
-  if (isSet(reasoning?.max_tokens)) dropped.push(`reasoning.max_tokens (→ effort ${effort})`);
+  noteEffort(dropped, reasoning, update, effort);
   return effort;
 }
 
@@ -97,6 +97,7 @@ function writeFormat({ dropped }: Draft, text: ResponseRequest['text']): object 
   const format = text?.format;
   if (format?.type === 'json_object') return { type: 'json' };
   if (format?.type !== 'json_schema') return undefined;
-  const { name, description, schema } = format;
+  const { name, description, schema, strict } = format;
+  if (strict) dropped.push('text.format.strict');
   return { type: 'json', schema, name, ...(description === undefined ? undefined : { description }) };
 }

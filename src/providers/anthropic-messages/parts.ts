@@ -1,7 +1,7 @@
 import { type CacheControl, type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
 import { isDataUrl, readDataUrl, typeOfName } from '../../domain/data-url.ts';
-import { isNativePart, type NativePart, readNative } from '../../domain/native.ts';
-import { type Draft, dropUnknown, refuse, refuseBecause, refuseKind } from '../kit/draft.ts';
+import { isNativePart, type NativePart, readNative, UNTITLED_DOCUMENT } from '../../domain/native.ts';
+import { type Draft, dropOtherSources, dropUnknown, refuse, refuseBecause, refuseKind } from '../kit/draft.ts';
 import { CompoundBlocks } from './compound-blocks.ts';
 import type { Dialect } from './dialect.ts';
 import type { Block, CacheMark, Source } from './wire.ts';
@@ -69,12 +69,13 @@ function writePart(draft: MessagesDraft, part: Part, place: () => string): Block
     case 'refusal':
       return part.refusal === '' ? undefined : { type: 'text', text: part.refusal };
     case 'input_image':
+      dropOtherSources(draft, part, part.image_url ? 'image_url' : 'file_id', place);
       if (part.image_url) return { type: 'image', source: readUrl(draft, part.image_url, `${place()}.image_url`) };
       if (part.file_id) return { type: 'image', source: readFileId(draft, part.file_id) };
       throw refuse(draft, place(), 'An image without URL and file id');
     case 'input_file': {
       const { file_data: data, file_url: url, file_id: id, filename } = part;
-      if (data && url) draft.dropped.push(`${place()}.file_url`);
+      dropOtherSources(draft, part, data ? 'file_data' : url ? 'file_url' : 'file_id', place);
       const source = data
         ? readFileData(draft, data, filename, `${place()}.file_data`)
         : url
@@ -83,7 +84,10 @@ function writePart(draft: MessagesDraft, part: Part, place: () => string): Block
             ? readFileId(draft, id)
             : undefined;
       if (source === undefined) throw refuse(draft, place(), 'A file without content');
-      if (source.type === 'base64' && source.media_type.startsWith('image/')) return { type: 'image', source };
+      if (source.type === 'base64' && source.media_type.startsWith('image/')) {
+        if (filename && filename !== UNTITLED_DOCUMENT) draft.dropped.push(`${place()}.filename`);
+        return { type: 'image', source };
+      }
       return filename ? { type: 'document', source, title: filename } : { type: 'document', source };
     }
     case 'encrypted_content':

@@ -2,6 +2,7 @@ import { findEffort, type ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
 import { effortShare, planEffort } from '../kit/effort.ts';
+import { writeFormatSchema } from '../kit/format-schema.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { readDialect, readTraits } from './dialect.ts';
 import { fitBody, type WireBody } from './fit.ts';
@@ -30,6 +31,8 @@ const writtenFields = new Set([
   'modalities',
   'native',
   'stop',
+  'user',
+  'safety_identifier',
 ]);
 
 type Body = Record<string, unknown>;
@@ -204,7 +207,7 @@ function writeText(draft: MessagesDraft, body: Body, { text }: ResponseRequest, 
   if (format?.type === 'json_schema') {
     body.output_config = {
       ...(body.output_config as object | undefined),
-      format: { type: 'json_schema', schema: format.schema },
+      format: { type: 'json_schema', schema: writeFormatSchema(draft, format) },
     };
     draft.betas.add('structured-outputs-2025-11-13');
   }

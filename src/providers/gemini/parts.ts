@@ -1,7 +1,7 @@
 import { type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
 import { isDataUrl, readDataUrl, typeOfName } from '../../domain/data-url.ts';
 import { UNTITLED_DOCUMENT } from '../../domain/native.ts';
-import { type Draft, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
+import { type Draft, dropOtherSources, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import type { Dialect } from './dialect.ts';
 import type { ModelTraits } from './models.ts';
 import type { Part } from './wire.ts';
@@ -57,12 +57,13 @@ function writePart(draft: GeminiDraft, part: InputPart, place: () => string): Pa
       return part.refusal === '' ? undefined : { text: part.refusal };
     case 'input_image':
       if (part.detail && part.detail !== 'auto') draft.dropped.push(`${place()}.detail (${part.detail})`);
+      dropOtherSources(draft, part, part.image_url ? 'image_url' : 'file_id', place);
       if (part.image_url) return writeMedia(draft, part.image_url, 'image/jpeg', place);
       if (part.file_id) return writeFileId(draft, part.file_id, place);
       throw refuse(draft, place(), 'An image without URL and file id');
     case 'input_file': {
       const { file_data: data, file_url: url, file_id: id, filename } = part;
-      if (data && url) draft.dropped.push(`${place()}.file_url`);
+      dropOtherSources(draft, part, data ? 'file_data' : url ? 'file_url' : 'file_id', place);
       if (filename && filename !== UNTITLED_DOCUMENT) draft.dropped.push(`${place()}.filename`);
       const type = typeOfName(filename ?? '') ?? 'application/pdf';
       if (data && !isDataUrl(data) && !/^https?:/.test(data)) return { inlineData: { mimeType: type, data } };

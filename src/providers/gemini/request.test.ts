@@ -95,7 +95,7 @@ describe('settings', () => {
     const named = { ...format, schema: { type: 'object', description: 'nearer', properties: { a: { not: {} } } } };
     expect(configOf({ text: { format: named } }, { dialect: { schema: 'openapi' } })).toMatchObject({
       responseSchema: { description: 'nearer' },
-      dropped: ['text.format.schema (not)'],
+      dropped: ['text.format.description', 'text.format.schema (not)'],
     });
   });
 

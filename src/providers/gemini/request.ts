@@ -1,5 +1,6 @@
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
+import { dropInclude, dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
+import { writeFormatSchema } from '../kit/format-schema.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { writeContents } from './contents.ts';
 import { readDialect } from './dialect.ts';
@@ -68,7 +69,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   writeImageConfig(draft, config, request.image_config);
   if (Object.keys(config).length > 0) body.generationConfig = config;
   writeTier(draft, body, request.service_tier);
-  dropInclude(draft, request.include);
+  dropInclude(draft, request, included);
   dropRest(draft, request, writtenFields);
   fitBody(draft, body as WireBody, readerContext); // written above
 
@@ -102,10 +103,6 @@ function writeTier({ dialect, dropped }: GeminiDraft, body: Body, tier: Response
 /** Values of `include` that a response always contains. */
 const included = new Set<string>(['reasoning.encrypted_content', 'web_search_call.action.sources']);
 
-function dropInclude({ dropped }: GeminiDraft, include: ResponseRequest['include']): void {
-  for (const name of include ?? []) if (!included.has(name)) dropped.push(`include (${name})`);
-}
-
 function writeSampling({ dropped }: GeminiDraft, config: Body, request: ResponseRequest): void {
   const put = (name: string, value: unknown): void => {
     if (isSet(value)) config[name] = value;
@@ -128,8 +125,7 @@ function writeText(draft: GeminiDraft, config: Body, { text }: ResponseRequest):
   const format = text?.format;
   if (format?.type === 'json_object' || format?.type === 'json_schema') config.responseMimeType = 'application/json';
   if (format?.type === 'json_schema') {
-    const { description } = format;
-    const schema = description ? { description, ...format.schema } : format.schema;
+    const schema = writeFormatSchema(draft, format);
     if (draft.dialect.schema === 'json') config.responseJsonSchema = schema;
     else config.responseSchema = writeSubset(draft, schema, 'text.format.schema');
   }

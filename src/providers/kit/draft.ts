@@ -2,6 +2,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import { itemTypes, partTypes, toolTypes } from '../../domain/items.ts';
 import { NATIVE_FIELD, nameKind } from '../../domain/native.ts';
 import { findNearestName } from '../../domain/nearest-name.ts';
+import type { ResponseRequest } from '../../domain/request.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 
 /** The state that the functions writing one request share. */
@@ -98,13 +99,11 @@ const gatewayFields: ReadonlySet<string> = new Set([
   'prompt',
   'provider',
   'route',
-  'safety_identifier',
   'session_id',
   'stop_server_tools_when',
   'store',
   'stream',
   'trace',
-  'user',
 ]);
 
 /**
@@ -127,6 +126,24 @@ export function listAdaptations({ adapted, appliedStops: stops, properties, name
     ...(adapted.size > 0 && { adapted: [...adapted] }),
     ...(Object.keys(restore).length > 0 && { restore }),
   } satisfies Partial<UpstreamRequest>;
+}
+
+/** Adds the values of `include` that have no effect to `dropped`. */
+export function dropInclude({ dropped }: Draft, { include }: ResponseRequest, supported: ReadonlySet<string>): void {
+  for (const name of include ?? []) if (!supported.has(name)) dropped.push(`include (${name})`);
+}
+
+/** The fields of a part that can contain an image or a file, or its place. */
+const sourceFields = ['file_data', 'image_url', 'file_url', 'file_id'];
+
+/**
+ * Adds the sources of a part that are not sent to `dropped`.
+ *
+ * @param sent the field of the source that is sent
+ */
+export function dropOtherSources({ dropped }: Draft, part: object, sent: string, place: () => string): void {
+  for (const field of sourceFields)
+    if (field !== sent && (part as Record<string, unknown>)[field]) dropped.push(`${place()}.${field}`);
 }
 
 export const isSet = (value: unknown): boolean => value !== undefined && value !== null;

@@ -43,6 +43,19 @@ export function planEffort(
   return reasoning.enabled === true ? nearestEffort('medium', known) : undefined;
 }
 
+/** Adds the settings that an effort cannot express to `dropped`: another effort, and a budget. */
+export function noteEffort(
+  dropped: string[],
+  reasoning: ReasoningSetting | null | undefined,
+  update: string | undefined,
+  sent: string | undefined,
+): void {
+  const asked = update ?? (reasoning?.enabled === false ? 'none' : reasoning?.effort);
+  if (asked && asked !== sent) dropped.push(`reasoning.effort (${asked} → ${sent})`);
+  if (update !== undefined || typeof reasoning?.max_tokens !== 'number') return;
+  dropped.push(asked ? 'reasoning.max_tokens' : `reasoning.max_tokens (→ effort ${sent})`);
+}
+
 /** Returns the nearest known level by rank. A tie goes to the lower level. */
 export function nearestEffort(effort: ReasoningEffort, known: readonly ReasoningEffort[]): ReasoningEffort {
   if (known.includes(effort)) return effort;

@@ -8,6 +8,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../domain/items.ts';
+import { findToolPath } from '../../domain/late-tools.ts';
 import { readNative } from '../../domain/native.ts';
 import { type Draft, dropUnknown, refuse, refuseBecause, refuseKind } from './draft.ts';
 
@@ -102,7 +103,7 @@ export function addTools(draft: Draft, box: ToolBox, list: ToolList): void {
   const { tools, path } = list;
   for (let index = 0; index < tools.length; index++) {
     const tool = tools[index]!;
-    const place = () => `${path}[${index}]`;
+    const place = () => (path === 'tools' ? findToolPath(tool, index) : `${path}[${index}]`);
     switch (tool.type) {
       case 'function':
       case 'custom':

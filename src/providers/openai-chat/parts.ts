@@ -1,6 +1,6 @@
 import { type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
 import { isNativePart, type NativePart } from '../../domain/native.ts';
-import { dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
+import { dropOtherSources, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import type { ChatDraft } from './draft.ts';
 import type { ChatPart } from './wire.ts';
 
@@ -96,7 +96,7 @@ function writePart(draft: ChatDraft, part: CarriedPart, place: () => string): Ch
     }
     case 'input_image': {
       if (!part.image_url) throw refuse(draft, `${place()}.file_id`, 'An image given by file id');
-      if (part.file_id) draft.dropped.push(`${place()}.file_id`);
+      dropOtherSources(draft, part, 'image_url', place);
       return { type: 'image_url', image_url: writeImage(draft, part.image_url, part.detail, place) };
     }
     case 'input_file': {

@@ -1,7 +1,7 @@
 import { isEffort, type ReasoningEffort, type Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
-import { planEffort } from '../kit/effort.ts';
+import { noteEffort, planEffort } from '../kit/effort.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { addTools, planTools, ToolBox } from '../kit/tool-box.ts';
 import { type Dialect, readDialect } from './dialect.ts';
@@ -44,6 +44,8 @@ const writtenFields = new Set([
   'stop',
   'top_a',
   'native',
+  'user',
+  'safety_identifier',
 ]);
 
 /** Translates a request into the body of `POST /chat/completions`. @see docs/reference/wires.md */
@@ -177,10 +179,9 @@ function writeReasoning(
     return;
   }
   const effort = isNew ? wanted : planEffort(reasoning, update, request.max_output_tokens, dialect.efforts);
-  if (wanted && effort !== wanted) dropped.push(`reasoning.effort (${wanted} → ${effort})`);
   // If both are set, effort takes precedence, because servers of this format support it
   // (docs/reference/responses.md#reasoning).
-  if (isSet(budget) && wanted) dropped.push('reasoning.max_tokens');
+  if (wanted || dialect.reasoning === 'reasoning_effort') noteEffort(dropped, reasoning, update, effort);
   if (dialect.reasoning === 'reasoning_effort') {
     if (effort !== undefined) body.reasoning_effort = effort;
     return;

@@ -6,7 +6,7 @@ import { writeReasoning } from './effort.ts';
 const all: ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
 const effortOf = (setting: ReasoningSetting, known = all, maxOutputTokens: number | null = 10_000) =>
-  writeReasoning(setting, undefined, maxOutputTokens, known)?.effort;
+  writeReasoning(setting, undefined, maxOutputTokens, known, [])?.effort;
 
 describe('reasoning', () => {
   it.each([
@@ -41,15 +41,15 @@ describe('reasoning', () => {
   });
 
   it('is that of the last configuration_update', () => {
-    expect(writeReasoning({ effort: 'low' }, 'high', null, all)).toEqual({ effort: 'high' });
+    expect(writeReasoning({ effort: 'low' }, 'high', null, all, [])).toEqual({ effort: 'high' });
   });
 
   it('keeps summary, context and mode, and is left out when nothing is left', () => {
-    expect(writeReasoning({ summary: 'auto', context: 'all_turns', mode: 'pro' }, undefined, null, all)).toEqual({
+    expect(writeReasoning({ summary: 'auto', context: 'all_turns', mode: 'pro' }, undefined, null, all, [])).toEqual({
       summary: 'auto',
       context: 'all_turns',
       mode: 'pro',
     });
-    expect(writeReasoning({ effort: null, context: 'auto', summary: null }, undefined, null, all)).toBeUndefined();
+    expect(writeReasoning({ effort: null, context: 'auto', summary: null }, undefined, null, all, [])).toBeUndefined();
   });
 });

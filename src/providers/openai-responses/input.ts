@@ -218,6 +218,8 @@ export function writePart<Part extends object>(part: Part, dialect: Dialect, dro
     if (!dropped.includes('cache_control')) dropped.push('cache_control');
     return bare as unknown as Part; // both fields are optional in every part
   }
+  const isTimed = typeof mark === 'object' && mark !== null && 'ttl' in mark;
+  if (isTimed && !dropped.includes('cache_control.ttl')) dropped.push('cache_control.ttl');
   const marked = mark ? { prompt_cache_breakpoint: { mode: 'explicit' }, ...rest } : rest;
   return marked as unknown as Part; // see above
 }

@@ -204,7 +204,7 @@ describe('items', () => {
         { type: 'message', role: 'user', content: [breakpoint, plain] },
         { type: 'function_call_output', call_id: 'call_1', output: [plain, breakpoint] },
       ],
-      dropped: [],
+      dropped: ['cache_control.ttl'],
     });
     expect(writeItems(items, { cache_control: false })).toMatchObject({
       input: [{ content: [{ type: 'input_text', text: 'long' }, plain] }, {}],

@@ -80,7 +80,13 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (choice !== undefined) body.tool_choice = choice;
   }
   if (request.reasoning || effort !== undefined) {
-    const reasoning = writeReasoning(request.reasoning ?? {}, effort, request.max_output_tokens, dialect.efforts);
+    const reasoning = writeReasoning(
+      request.reasoning ?? {},
+      effort,
+      request.max_output_tokens,
+      dialect.efforts,
+      dropped,
+    );
     if (reasoning) body.reasoning = reasoning;
   }
   if (request.prompt) body.prompt = writePrompt(request.prompt, dialect, dropped);

@@ -1,4 +1,5 @@
 import { isServerTool, searchTypes, type Tool, type ToolChoice } from '../../domain/items.ts';
+import { findToolPath } from '../../domain/late-tools.ts';
 import type { Dialect } from './dialect.ts';
 
 /** Settings of the web-search kinds of the gateway or another vendor. Routing has already applied `engine`. */
@@ -56,7 +57,7 @@ export function writeTools(tools: Tool[], lacking: ReadonlySet<string>, dropped:
   for (let index = 0; index < tools.length; index++) {
     const tool = tools[index]!;
     const isLacking = lacking.has(tool.type);
-    if (isLacking) dropped.push(`tools[${index}] (${tool.type})`);
+    if (isLacking) dropped.push(`${findToolPath(tool, index)} (${tool.type})`);
     const after = isLacking || isServerTool(tool) ? undefined : writeTool(tool, index, dropped);
     if (after !== tool && !changed) {
       changed = true;
@@ -90,7 +91,7 @@ function writeTool(tool: Tool, index: number, dropped: string[]): Tool {
       const bare = { ...tool };
       for (const setting of ours) {
         delete bare[setting];
-        if (setting !== 'engine') dropped.push(`tools[${index}].${setting}`);
+        if (setting !== 'engine') dropped.push(`${findToolPath(tool, index)}.${setting}`);
       }
       return bare;
     }

@@ -9,34 +9,30 @@ import {
   type Tool,
   toolTypes,
 } from '../../domain/items.ts';
+import { findToolPath } from '../../domain/late-tools.ts';
 import type { ReasoningSetting, ResponseRequest } from '../../domain/request.ts';
-import { type Draft, refuseKind, sendTheItem, shellTools } from '../kit/draft.ts';
+import { type Draft, dropInclude, dropRest, refuseKind, sendTheItem, shellTools } from '../kit/draft.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import type { SimulatorRequest } from './wire.ts';
 
-/** Fields for sampling, caching or billing, none of which the simulator does. */
-const harmless = [
-  'cache_control',
-  'frequency_penalty',
-  'image_config',
-  'logit_bias',
-  'min_p',
-  'prediction',
-  'presence_penalty',
-  'prompt_cache_key',
-  'prompt_cache_options',
-  'prompt_cache_retention',
-  'repetition_penalty',
-  'safety_identifier',
-  'seed',
-  'service_tier',
-  'stop',
-  'temperature',
-  'top_a',
-  'top_k',
-  'top_p',
-  'truncation',
-] as const satisfies (keyof ResponseRequest)[];
+/** Fields that are written below. Every other field that reaches the wire is added to `dropped`. */
+const writtenFields = new Set([
+  'include',
+  'input',
+  'instructions',
+  'logprobs',
+  'max_output_tokens',
+  'modalities',
+  'parallel_tool_calls',
+  'reasoning',
+  'text',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+]);
+
+/** Values of `include` with an effect, or that a response always contains. */
+const included = new Set<string>(['message.output_text.logprobs', 'reasoning.encrypted_content']);
 
 /**
  * Writes the request for the simulator.
@@ -45,16 +41,20 @@ const harmless = [
  */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<undefined> {
   if (request.prompt) throw refuse('prompt', 'it keeps no prompt templates', target);
-  const dropped: string[] = harmless.filter((field) => request[field] != null);
+  const dropped: string[] = [];
   const draft: Draft = { target, format: 'simulator', dropped, adapted: new Set() };
+  dropRest(draft, request, writtenFields);
+  dropInclude(draft, request, included);
+  if (request.modalities?.includes('image')) dropped.push('modalities');
   const tools = request.tools?.filter((tool, index) => {
     if (isClientTool(tool)) return true;
-    if (!toolTypes.has(tool.type)) throw refuseKind(draft, `tools[${index}]`, 'tool', tool.type);
+    const path = findToolPath(tool, index);
+    if (!toolTypes.has(tool.type)) throw refuseKind(draft, path, 'tool', tool.type);
     const others = shellTools.has(tool.type) ? ', and no sandbox of the gateway can' : '';
     const reason = `it does not run the hosted tool ${tool.type}${others}`;
-    if (!isProviderRun(tool)) throw refuse(`tools[${index}]`, reason, target);
+    if (!isProviderRun(tool)) throw refuse(path, reason, target);
     if (isForced(tool, request)) throw refuse('tool_choice', reason, target);
-    dropped.push(`tools[${index}] (${tool.type})`);
+    dropped.push(`${path} (${tool.type})`);
     return false;
   });
   const places = placesOf(request.input);
