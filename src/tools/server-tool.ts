@@ -205,6 +205,11 @@ export interface HostedForm {
 export interface HostedReplay {
   /** The types of items of calls → the type of the items with their results; undefined: the same item. */
   readonly types: ReadonlyMap<string, string | undefined>;
+  /**
+   * The fields of its items that the call and its result contain, or that no model reads: ids and states. A field of the
+   * action is `action.<name>`.
+   */
+  readonly fields: ReadonlySet<string>;
   /** Whether the gateway has run the call, so that no provider knows the item. */
   isOwn(call: OutputItem): boolean;
   /** @param output the item with the result; undefined: there is none */

@@ -58,7 +58,7 @@ export const serverToolsOf = (loop: Partial<ToolLoop> & Pick<ToolLoop, 'run'>): 
     reviser: { open: (_run, out) => ({ write: (chunks) => out.write(chunks), abandon() {} }) },
     ...loop,
   }),
-  replay: (_run, input) => [...input],
+  replay: (_run, input) => ({ input: [...input], dropped: [] }),
 });
 
 export interface PipelineLab {

@@ -26,12 +26,11 @@ const time: InputItem = {
   timezone: 'UTC',
 };
 const replay = (input: InputItem[]): InputItem[] =>
-  replayItems(
-    input,
-    new Map([[datetime.type, datetime]]),
-    () => false,
-    () => false,
-  );
+  replayItems(input, new Map([[datetime.type, datetime]]), {
+    isOurs: () => false,
+    isOffered: () => false,
+    isCarried: () => false,
+  }).input;
 
 describe.each([
   ['openai-chat', writeTo(writeChat, target)],

@@ -29,28 +29,40 @@ export function translateRequest(
   const choice = step?.plan.choiceOf(attempt.endpoint);
   const isAlias = choice?.isAlias === true;
   const built = buildRequest(run);
-  if (tools && new Needs(built).hasServerItems) built.input = tools.replay(run, built.input, endpoint);
+  const replayed = tools && new Needs(built).hasServerItems ? tools.replay(run, built.input, endpoint) : undefined;
+  if (replayed) built.input = replayed.input;
   const shown = step?.settings ? { ...built, ...step.settings } : built;
   const settled = run.toolLoop ? run.toolLoop.adapt(shown, endpoint) : shown;
   const rewritten = choice?.rewrite ? choice.rewrite(settled) : settled;
-  if (!run.activePlugins) return writeFitted(run, attempt, rewritten, isAlias, media);
+  const write = (request: ResponseRequest) =>
+    writeFitted(run, attempt, { request, isAlias, lost: replayed?.dropped ?? nothing }, media);
+  if (!run.activePlugins) return write(rewritten);
   const adapted = adaptRequest(run, run.activePlugins, rewritten, endpoint);
   const inspect = (request: ResponseRequest): MaybePromise<UpstreamRequest> => {
     const { input } = request;
-    if (input === rewritten.input) return writeFitted(run, attempt, request, isAlias, media);
+    if (input === rewritten.input) return write(request);
     return inspectNew(run, inspectors, rewritten.input, input).then((inspected) =>
-      writeFitted(run, attempt, { ...request, input: inspected }, isAlias, media),
+      write({ ...request, input: inspected }),
     );
   };
   return adapted instanceof Promise ? adapted.then(inspect) : inspect(adapted);
 }
 
+/** A request that the tools and the plugins have changed for an endpoint. */
+interface AdaptedRequest {
+  request: ResponseRequest;
+  isAlias: boolean;
+  /** Paths of what the change has lost. */
+  lost: readonly string[];
+}
+
+const nothing: readonly string[] = [];
+
 /** Fits a request to the endpoint and writes it. */
 function writeFitted(
   run: Run,
   attempt: TextAttempt,
-  given: ResponseRequest,
-  isAlias: boolean,
+  { request: given, isAlias, lost }: AdaptedRequest,
   media: () => MediaSource,
 ): MaybePromise<UpstreamRequest> {
   const { endpoint, wire } = attempt;
@@ -72,7 +84,7 @@ function writeFitted(
       ...(run.account === undefined ? undefined : { account: run.account }),
       ...(keepsReasoning && mayReason(endpoint, request) ? { sealsReasoning: true } : undefined),
     });
-    attempt.droppedFields = changed.concat(written.dropped); // without the spare capacity of a list that grew
+    attempt.droppedFields = [...lost, ...changed, ...written.dropped]; // without the spare capacity of a list that grew
     if (written.adapted) attempt.adapted = written.adapted;
     const { inputTokens, images } = new Needs(request);
     attempt.sent = { tokens: inputTokens, images };

@@ -142,6 +142,13 @@ export interface ToolLoop {
   run(step: ResponseStep, out: Sink<Chunk>): MaybePromise<NextStep | undefined>;
 }
 
+/** An input in which calls replace items. */
+export interface ReplayedInput {
+  readonly input: InputItem[];
+  /** Paths of the items and fields that the model does not see. */
+  readonly dropped: readonly string[];
+}
+
 /** Tools that the gateway runs itself between two steps of a run. */
 export interface ServerTools {
   /**
@@ -155,5 +162,5 @@ export interface ServerTools {
    * Replaces items of server tools and MCP servers by the calls and results that they show. Called only if there are such
    * items.
    */
-  replay(run: Run, input: readonly InputItem[], endpoint: EndpointFacts): InputItem[];
+  replay(run: Run, input: readonly InputItem[], endpoint: EndpointFacts): ReplayedInput;
 }

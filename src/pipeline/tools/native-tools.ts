@@ -1,7 +1,9 @@
 import type { EndpointFacts } from '../../domain/endpoint.ts';
+import { GatewayError } from '../../domain/errors.ts';
 import type { Tool, ToolChoice } from '../../domain/items.ts';
 import { isNativePart, NATIVE_FIELD } from '../../domain/native.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { copyError } from '../copy-error.ts';
 import type { OfferedServerTool } from './planned-call.ts';
 
 /**
@@ -16,12 +18,24 @@ export function useNativeTools(
   offered: ReadonlyMap<string, OfferedServerTool>,
 ): ResponseRequest {
   let adapted = request;
-  for (const [name, { tool, parameters, hosted }] of offered) {
-    const native = tool.native?.(parameters, endpoint, hosted) ?? findOfFormat(request, endpoint, tool.type);
+  for (const [name, { tool, path, parameters, hosted }] of offered) {
+    const native =
+      atPath(path, () => tool.native?.(parameters, endpoint, hosted)) ?? findOfFormat(request, endpoint, tool.type);
     if (native) adapted = replaceFunction(adapted, name, native);
     if (tool.adaptInput) adapted = { ...adapted, input: tool.adaptInput(adapted.input, native !== undefined) };
   }
   return adapted;
+}
+
+/** Calls a function. Its error gets the path of the tool. */
+function atPath<Result>(path: string, call: () => Result): Result {
+  try {
+    return call();
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { message, metadata } = error;
+    throw copyError(error, `${path}: ${message}`, { metadata: { ...metadata, issues: [{ path, message }] } });
+  }
 }
 
 /** Finds the tool of the provider that a client of the same format has named, which means this tool. */

@@ -62,12 +62,12 @@ function checkTools(
   const issues: Issue[] = [];
   const entries = new Map<ServerTool, { paths: string[]; parameters: Record<string, unknown>[] }>();
   const shares = new Map<ServerTool, SharedByEntries>();
-  const offer = (tool: ServerTool, parameters: Record<string, unknown>, hosted?: HostedTool) => {
+  const offer = (tool: ServerTool, path: string, parameters: Record<string, unknown>, hosted?: HostedTool) => {
     const shared = shares.get(tool) ?? { entries: 0, begun: 0, memory: {} };
     shares.set(tool, shared);
     const instance = shared.entries++;
     const name = nameInstance(tool.name, instance);
-    offered.set(name, { tool, name, parameters, hosted, instance, shared, deferred: deferred.list });
+    offered.set(name, { tool, path, name, parameters, hosted, instance, shared, deferred: deferred.list });
     return name;
   };
   for (const [index, entry] of named.entries()) {
@@ -84,7 +84,7 @@ function checkTools(
       issues.push({ path: `${path}.type`, message: `\`type\` repeats \`${entry.type}\`; name it once.` });
       continue;
     }
-    const name = returned.nameOf(entry) ?? offer(tool, parameters);
+    const name = returned.nameOf(entry) ?? offer(tool, path, parameters);
     if (clientNames.has(name)) {
       const message = `\`type\` clashes with your function \`${name}\`, the name under which the model sees \`${entry.type}\`; rename the function.`;
       issues.push({ path: `${path}.type`, message });
@@ -102,12 +102,12 @@ function checkTools(
       issues.push({ ...issue, path: placeEntry(issue.path, paths) });
   }
   if (issues.length > 0) throw invalidRequest(issues);
-  for (const entry of named) {
+  for (const [index, entry] of named.entries()) {
     const tool = replacing.get(entry.type);
     if (!tool?.hosted || offered.has(tool.name) || clientNames.has(tool.name)) continue; // only the provider runs it
     const hosted = entry as HostedTool; // of one of its types
     const parameters = tool.hosted.readParameters(hosted, caller);
-    if (parameters) offer(tool, parameters, hosted);
+    if (parameters) offer(tool, findToolPath(entry, index), parameters, hosted);
   }
   return offered;
 }

@@ -54,8 +54,12 @@ export function createServerTools({ tools, openMcp, ownsMcp, ...ports }: ServerT
     replay(run, input, { carries }) {
       // A provider that runs MCP reads the items of servers that it has called.
       const isNative = carries?.({ what: 'tool', type: 'mcp' }) === true;
-      const isOurs = (label: string) => !isNative || ownsMcp(label) || run.toolLoop?.callsMcp(label) === true;
-      return replayItems(input, tools, isOurs, (type) => carries?.({ what: 'item', type }) === true);
+      const isOffered = (label: string) => run.toolLoop?.callsMcp(label) === true;
+      return replayItems(input, tools, {
+        isOurs: (label) => !isNative || ownsMcp(label) || isOffered(label),
+        isOffered,
+        isCarried: (type) => carries?.({ what: 'item', type }) === true,
+      });
     },
   };
 }

@@ -12,6 +12,8 @@ import type { Run } from '../run/run.ts';
 /** A server tool as a request offers it. */
 export interface OfferedServerTool {
   readonly tool: ServerTool;
+  /** `tools[0]`: its entry in the request. */
+  readonly path: string;
   /** The function that the model sees. */
   readonly name: string;
   /** Position among the entries of the tool in the request, from 0. */

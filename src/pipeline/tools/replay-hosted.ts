@@ -7,6 +7,8 @@ export class HostedCalls {
   readonly calls = new Map<InputItem, { readonly tool: ServerTool; readonly call: WrittenCall }>();
   /** The items with their results. */
   readonly hidden = new Set<InputItem>();
+  /** Items of others → the fields that the model does not see. */
+  readonly lost = new Map<InputItem, readonly string[]>();
   /** Items with results, by type and id of their call. */
   private readonly outputs = new Map<string, OutputItem>();
 
@@ -33,6 +35,11 @@ export class HostedCalls {
       if (!call) continue;
       this.calls.set(input[index]!, { tool, call: writeReplayedCall(call, item) });
       if (output) this.hidden.add(output as InputItem);
+      if (replay.isOwn(item)) continue; // the model sees what it saw
+      for (const each of output ? [item, output] : [item]) {
+        const lost = listLost(each, replay.fields);
+        if (lost.length > 0) this.lost.set(each as InputItem, lost);
+      }
     }
   }
 
@@ -40,3 +47,21 @@ export class HostedCalls {
     return this.outputs.get(`${type} ${callId}`) ?? this.outputs.get(`${type} ${id}`);
   }
 }
+
+/** Fields of every item that only a provider with a store reads. */
+const common: ReadonlySet<string> = new Set(['type', 'id', 'call_id', 'status', 'created_by']);
+
+function listLost(item: OutputItem, known: ReadonlySet<string>): string[] {
+  const lost = listUnknown(item, (name) => common.has(name) || known.has(name));
+  const { action } = item;
+  if (!isObject(action)) return lost;
+  return lost.concat(listUnknown(action, (name) => known.has(`action.${name}`)).map((name) => `action.${name}`));
+}
+
+const listUnknown = (object: object, isKnown: (name: string) => boolean): string[] =>
+  Object.entries(object).flatMap(([name, value]) => (isKnown(name) || isEmpty(value) ? [] : [name]));
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0);

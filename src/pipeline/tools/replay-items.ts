@@ -1,36 +1,52 @@
-import { type Placed, PlacedItems } from '../../domain/input-places.ts';
+import { type Placed, PlacedItems, placesOf } from '../../domain/input-places.ts';
 import type { InputItem, OutputItem } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import type { ReplayedCall, ServerTool } from '../../tools/server-tool.ts';
+import type { ReplayedInput } from '../run/server-tools.ts';
 import { McpReplay } from './mcp/replay-mcp.ts';
 import { HostedCalls } from './replay-hosted.ts';
 import { type WrittenCall, writeReplayedCall } from './written-call.ts';
+
+/** Facts about a run and its endpoint. */
+interface ReplayFacts {
+  /** Whether the gateway calls an MCP server, so that the model sees its items as functions, too. */
+  isOurs: (label: string) => boolean;
+  /** Whether the request offers the tools of an MCP server. */
+  isOffered: (label: string) => boolean;
+  /** Whether the wire of the endpoint has items of a type. */
+  isCarried: (type: string) => boolean;
+}
 
 /**
  * Replaces the items of server tools by function calls and their outputs, as the model saw them. Calls that follow one
  * another become one turn: first all calls, then all outputs. Items without a result stay, and no wire sends them.
  *
- * @param isOurs whether the gateway calls an MCP server, so that the model sees its items as functions, too
- * @param isCarried whether the wire of the endpoint has items of a type
  * @see docs/reference/tools.md#replay
  */
 export function replayItems(
   input: readonly InputItem[],
   tools: ReadonlyMap<string, ServerTool>,
-  isOurs: (label: string) => boolean,
-  isCarried: (type: string) => boolean,
-): InputItem[] {
+  { isOurs, isOffered, isCarried }: ReplayFacts,
+): ReplayedInput {
   const replayed = new PlacedItems();
+  const dropped: string[] = [];
+  const places = placesOf(input);
   const outputs: Placed<InputItem>[] = [];
   const suspended = findSuspended(input, tools);
   const taken = listCallIds(input, suspended?.hidden);
-  const mcp = new McpReplay(input, isOurs);
+  const mcp = new McpReplay(input, isOurs, isOffered);
   const hosted = new HostedCalls(input, tools, isCarried);
   for (let index = 0; index < input.length; index++) {
     const item = input[index]!;
+    const place = () => `input[${places?.[index] ?? index}]`;
+    for (const field of hosted.lost.get(item) ?? []) dropped.push(`${place()}.${field}`);
     if (suspended?.hidden.has(item) || hosted.hidden.has(item)) continue;
     const shown = item.type.startsWith('mcp_') ? mcp.translate(item as OutputItem) : undefined; // a carried item
-    if (shown === 'nothing') continue;
+    if (typeof shown === 'string') {
+      if (shown === 'lost') dropped.push(`${place()} (${item.type})`);
+      if (shown === 'lost reason') dropped.push(`${place()}.reason`);
+      continue;
+    }
     if (shown) {
       const { name, arguments: written, result } = shown;
       const callId = nameCall({ ...(item as OutputItem), call_id: shown.callId }, index, taken);
@@ -52,7 +68,7 @@ export function replayItems(
     outputs.push({ item: writeOutput(callId, call.result), place: index });
   }
   replayed.addAll(outputs);
-  return replayed.finish(input);
+  return { input: replayed.finish(input), dropped };
 }
 
 const writeOutput = (callId: string, result: unknown): InputItem => ({

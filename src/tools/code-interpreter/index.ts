@@ -76,6 +76,7 @@ export const createCodeInterpreter = (containers: Containers): ServerTool =>
       progress: { started: ['in_progress'], completed: ['completed'] },
       replay: {
         types: new Map([['code_interpreter_call', undefined]]),
+        fields: new Set(['code', 'outputs', 'error', 'arguments', 'container_id']),
         isOwn: ({ id }) => typeof id === 'string' && ownId.test(id),
         read: replayProgram,
       },

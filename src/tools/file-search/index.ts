@@ -67,6 +67,7 @@ export const createFileSearch = (texts: FileTexts): ServerTool =>
       progress: { started: ['in_progress', 'searching'], completed: ['completed'] },
       replay: {
         types: new Map([['file_search_call', undefined]]),
+        fields: new Set(['queries', 'results', 'note', 'arguments']),
         isOwn: isOwnCall,
         read: (item) => readSearch(item) ?? readWithoutResults(item),
       },
@@ -74,12 +75,14 @@ export const createFileSearch = (texts: FileTexts): ServerTool =>
     },
   });
 
-/** Reads the search that an item shows. */
-function readSearch({ queries, results, note }: OutputItem): ReplayedCall | undefined {
+/** Reads the search that an item shows. The gateway shows a model its results without attributes. */
+function readSearch(item: OutputItem): ReplayedCall | undefined {
+  const { queries, results, note } = item;
   if (!Array.isArray(queries) || !Array.isArray(results)) return undefined;
+  const isOwn = isOwnCall(item);
   const shown = results.map((result: Record<string, unknown> | null) => {
-    const { attributes: _, ...rest } = result ?? {};
-    return rest;
+    const { attributes, ...rest } = result ?? {};
+    return isOwn || !attributes ? rest : { ...rest, attributes };
   });
   return { arguments: { queries }, result: { results: shown, ...(typeof note === 'string' && { note }) } };
 }

@@ -13,6 +13,10 @@ export const shellReplay: HostedReplay = {
     ['shell_call', 'shell_call_output'],
     ['local_shell_call', 'local_shell_call_output'],
   ]),
+  fields: new Set([
+    ...['action', 'action.type', 'action.commands', 'action.command', 'action.timeout_ms', 'action.max_output_length'],
+    ...['arguments', 'output', 'error', 'container_id'],
+  ]),
   isOwn: ({ id }) => typeof id === 'string' && ownId.test(id),
   read(call, output) {
     const input = readArguments(call);
@@ -40,7 +44,8 @@ interface Open {
 }
 
 function readOutput({ output, error }: OutputItem): ReplayedCall['result'] {
-  return typeof error === 'string' ? { error } : { output };
+  if (typeof error !== 'string') return { output };
+  return Array.isArray(output) && output.length > 0 ? { error, output } : { error };
 }
 
 /** Writes the words of a command as a line for a shell. */

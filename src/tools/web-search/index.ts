@@ -98,6 +98,7 @@ export const createWebSearch = (findSearchEngine: FindSearchEngine): ServerTool 
       progress: { started: ['in_progress', 'searching'], completed: ['completed'] },
       replay: {
         types: new Map([['web_search_call', undefined]]),
+        fields: new Set(['action', 'action.type', 'action.query', 'action.sources']),
         isOwn: () => false, // a provider reads those of the gateway, too
         read: (item) => (hasSources(item) ? readSearch(item) : undefined),
       },

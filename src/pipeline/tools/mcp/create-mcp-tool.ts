@@ -109,7 +109,7 @@ const describeTool = (
 
 type Own = Pick<ServerTool, 'name' | 'timeoutMs' | 'itemPrefix' | 'hosted' | 'item' | 'execute' | 'show'>;
 
-const offer = ({ hosted }: McpEntry, name: string, own: Own): OfferedServerTool => ({
+const offer = ({ hosted, path }: McpEntry, name: string, own: Own): OfferedServerTool => ({
   tool: {
     ...own,
     type: 'router:mcp',
@@ -126,6 +126,7 @@ const offer = ({ hosted }: McpEntry, name: string, own: Own): OfferedServerTool 
     native: undefined,
     resume: undefined,
   },
+  path,
   name,
   hosted,
   instance: 0,
