@@ -123,6 +123,26 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
+/**
+ * Corrects counts that cannot be true together, and marks them as estimated: cached tokens beyond the input are beside it,
+ * and the rest of a total is output that reasoning took.
+ */
+export function reconcileCounts(reported: Usage): Usage {
+  const { inputTokens: input, outputTokens: output, totalTokens: total, cachedTokens, cacheWriteTokens = 0 } = reported;
+  const cached = cachedTokens + cacheWriteTokens;
+  const inputTokens = cached > input ? input + cached : input;
+  const rest = Math.max(0, total - inputTokens - output);
+  if (inputTokens === input && rest === 0) return reported;
+  return {
+    ...reported,
+    inputTokens,
+    outputTokens: output + rest,
+    reasoningTokens: Math.min(reported.reasoningTokens + rest, output + rest),
+    totalTokens: inputTokens + output + rest,
+    estimated: true,
+  };
+}
+
 /** More tokens than any one response can have. */
 const MAX_TOKENS = 1_000_000_000;
 

@@ -97,13 +97,13 @@ describe('the prices of a long prompt (docs/reference/models.md)', () => {
     [2000, 2, 20],
     [2001, 3, 20],
     [1e9, 3, 20],
-  ])('of %i tokens are %i and %i: the last exceeded length applies, and other prices stay', (tokens, prompt, completion) => {
+  ])('of %i tokens are %i and %i: the last exceeded length applies, parts of the prompt cost as much as the prompt', (tokens, prompt, completion) => {
     expect(pricesFor(pricing, tokens)).toMatchObject({
       promptNanoUsdPerMillion: prompt,
       completionNanoUsdPerMillion: completion,
-      cacheReadNanoUsdPerMillion: 5,
       requestNanoUsd: 7,
     });
+    expect(pricesFor(pricing, tokens).cacheReadNanoUsdPerMillion).toBe(tokens > 1000 ? undefined : 5);
   });
 
   it('are those of every prompt if there are no others', () => {

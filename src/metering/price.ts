@@ -65,11 +65,38 @@ function writeDecimal(value: number | bigint, digits: number): string {
   return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
-/** Returns the prices of a prompt of that length. */
+/** Prices that are the price of the prompt, or of the completion, where they are absent. */
+const followers = {
+  promptNanoUsdPerMillion: [
+    'cacheReadNanoUsdPerMillion',
+    'cacheWriteNanoUsdPerMillion',
+    'cacheWrite1hNanoUsdPerMillion',
+    'audioNanoUsdPerMillion',
+    'audioCacheReadNanoUsdPerMillion',
+    'imageTokenNanoUsdPerMillion',
+  ],
+  completionNanoUsdPerMillion: [
+    'reasoningNanoUsdPerMillion',
+    'audioOutputNanoUsdPerMillion',
+    'imageOutputNanoUsdPerMillion',
+  ],
+} as const;
+
+/**
+ * Returns the prices of a prompt of that length. A tier with a price of the prompt has none of the shorter one's prices
+ * for parts of it: what it does not name costs as much as the prompt.
+ */
 export function pricesFor(pricing: Pricing, promptTokens: number): Pricing {
   if (!pricing.above) return pricing;
   let prices = pricing;
-  for (const tier of pricing.above) if (promptTokens > tier.promptTokens) prices = { ...prices, ...tier };
+  for (const tier of pricing.above) {
+    if (promptTokens <= tier.promptTokens) continue;
+    const base: Pricing = { ...prices };
+    for (const leader of ['promptNanoUsdPerMillion', 'completionNanoUsdPerMillion'] as const) {
+      if (tier[leader] !== undefined) for (const follower of followers[leader]) delete base[follower];
+    }
+    prices = { ...base, ...tier };
+  }
   return prices;
 }
 

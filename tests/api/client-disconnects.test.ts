@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ScriptedResponse, stallAfter, stallBeforeHeaders } from '../../src/testing/scripted-responses.ts';
+import { type ScriptedResponse, sse, stallAfter, stallBeforeHeaders } from '../../src/testing/scripted-responses.ts';
 import type { Script } from '../../src/testing/scripted-upstream.ts';
 import { answer, type Case, cases, type Lab, openFrames, openLab, provider, stream, wires } from './lab.ts';
 import { type LedgerRow, newSession, rowsOf } from './ledger-rows.ts';
@@ -118,6 +118,29 @@ describe.each(wires)('%s, a client that disconnects from a silent stream', (wire
     const generation = await other.gateway.get(`/generation?id=${open.response.headers.get('x-generation-id')}`);
     expect(await generation.json()).toMatchObject({ data: { cancelled: true, usage_estimated: true, total_cost: 0 } });
     await other.close();
+  });
+});
+
+it('a client that disconnects before the first word is charged for what the provider has counted', async () => {
+  const counted = {
+    type: 'message_start',
+    message: {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [],
+      stop_reason: null,
+      usage: { input_tokens: 5000, output_tokens: 1 },
+    },
+  };
+  const begun = { ...sse([counted], { named: true }), end: 'silence' as const };
+  const session = await leave({ wire: 'anthropic-messages', mode: 'streamed' }, (arrived) => telling(begun, arrived));
+  expect(await rowOf(session)).toMatchObject({
+    outcome: 'cancelled',
+    input_tokens: 5000,
+    cost_nano_usd: 5000 * 1000,
+    estimated: 1,
   });
 });
 

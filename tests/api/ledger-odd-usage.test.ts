@@ -9,6 +9,7 @@ beforeAll(async () => {
   gateway = await testGateway({
     providers: [
       { id: 'up', wire: 'openai-chat', base_url: upstream.url, models: [{ model: 'up/m', pricing }] },
+      { id: 'free', wire: 'openai-chat', base_url: upstream.url, models: [{ model: 'free/m' }] },
       {
         id: 'responses',
         wire: 'openai-responses',
@@ -101,6 +102,12 @@ describe('a response that counts only its input or its output', () => {
     ['up/m', chat({ completion_tokens: 5 }), [2, 5, true]],
     ['up/m', chat({ completion_tokens: 5, total_tokens: 75 }), [70, 5, false]],
     ['up/m', chat({ prompt_tokens: 70 }, null), [70, 0, false]],
+    ['up/m', chat({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }), [2, 1, true]],
+    ['up/m', chat({ prompt_tokens: 70, completion_tokens: 0, total_tokens: 70 }), [70, 1, true]],
+    ['up/m', chat({ prompt_tokens: 100, completion_tokens: 10, total_tokens: 610 }), [100, 510, true]],
+    ['responses/m', responses({ input_tokens: 100, output_tokens: 10, total_tokens: 610 }), [100, 510, true]],
+    ['responses/m', responses({ input_tokens: 0, output_tokens: 0, total_tokens: 0 }), [2, 1, true]],
+    ['messages/m', claude({ input_tokens: 0, output_tokens: 0 }), [2, 1, true]],
     ['responses/m', responses({ input_tokens: 70 }), [70, 1, true]],
     ['responses/m', responses({ input_tokens: 70, total_tokens: 75 }), [70, 5, false]],
     ['messages/m', claude({ input_tokens: 70 }), [70, 1, true]],
@@ -120,5 +127,61 @@ describe('a response that counts only its input or its output', () => {
       isEstimated,
     ]);
     expect(data['total_cost']).toBeCloseTo(Number(input) * 0.001 + Number(output), 9);
+  });
+});
+
+describe('counts that contradict each other', () => {
+  it('price cached tokens beyond the input beside it, and are marked as an estimate', async () => {
+    upstream.respond(
+      json({
+        id: 'x',
+        object: 'chat.completion',
+        model: 'm',
+        choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+        usage: {
+          prompt_tokens: 20,
+          completion_tokens: 10,
+          total_tokens: 30,
+          prompt_tokens_details: { cached_tokens: 80 },
+        },
+      }),
+    );
+    const response = await gateway.post('/responses', { model: 'up/m', input: 'hi' });
+    expect(await response.json()).toMatchObject({
+      usage: { input_tokens: 100, input_tokens_details: { cached_tokens: 80 }, output_tokens: 10, total_tokens: 110 },
+    });
+    const id = response.headers.get('x-generation-id');
+    await expect.poll(async () => (await gateway.get(`/generation?id=${id}`)).status).toBe(200);
+    const entry = await gateway.get(`/generation?id=${id}`);
+    expect(await entry.json()).toMatchObject({ data: { usage_estimated: true } });
+  });
+});
+
+describe('the cost that a provider reports', () => {
+  const priced = (cost: unknown) =>
+    json({
+      id: 'x',
+      object: 'chat.completion',
+      model: 'm',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30, cost },
+    });
+
+  it.each([
+    [0.0123, 0.0123],
+    [0, 0],
+    [-1, null],
+    ['0.5', null],
+    [undefined, null],
+  ])('of %j is the cost %j where no price is known', async (reported, cost) => {
+    upstream.respond(priced(reported));
+    const response = await gateway.post('/responses', { model: 'free/m', input: 'hi' });
+    expect(await response.json()).toMatchObject({ usage: { cost } });
+  });
+
+  it('changes nothing where a price is known', async () => {
+    upstream.respond(priced(0.0123));
+    const response = await gateway.post('/responses', { model: 'up/m', input: 'hi' });
+    expect(await response.json()).toMatchObject({ usage: { cost: 20 * 0.001 + 10 } });
   });
 });

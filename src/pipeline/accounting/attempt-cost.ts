@@ -2,8 +2,8 @@ import { estimateTokens } from '../../domain/estimate-tokens.ts';
 import type { ImageCounts } from '../../domain/images.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { truncateName } from '../../domain/truncate-name.ts';
-import { type Cost, usage as createUsage, isCredible, type Usage } from '../../domain/usage.ts';
-import { addCost, costOf, estimateUsage } from '../../metering/cost.ts';
+import { type Cost, usage as createUsage, isCredible, reconcileCounts, type Usage } from '../../domain/usage.ts';
+import { addCost, boundCost, costOf, estimateUsage } from '../../metering/cost.ts';
 import { costOfResponse, imageLinesOf } from '../../metering/image-cost.ts';
 import { pricesOfTier } from '../../metering/price.ts';
 import type { Endpoint } from '../../providers/provider.ts';
@@ -46,13 +46,26 @@ export const usedNothing = (estimated = false): Usage => createUsage({ inputToke
 
 function measureUsage(run: Run, attempt: TextAttempt, hasPricedImages: boolean): Usage | undefined {
   const { finish, producedTokens } = attempt;
-  const reported = finish?.usage;
-  if (reported && isCredible(reported)) return reported.missing ? addMissing(run, attempt, reported) : reported;
-  const counted = finish === undefined && attempt.counted && isCredible(attempt.counted) ? attempt.counted : undefined;
+  const reported = readCounts(finish?.usage, producedTokens);
+  if (reported) return reported.missing ? addMissing(run, attempt, reported) : reported;
+  const counted = finish === undefined ? readCounts(attempt.counted, producedTokens) : undefined;
   if (counted && counted.outputTokens > 0) return counted.missing ? addMissing(run, attempt, counted) : counted;
   if (producedTokens === 0 && !hasPricedImages) return undefined;
   if (!counted || counted.missing === 'inputTokens') return guessUsage(run, attempt);
   return addMissing(run, attempt, { ...counted, missing: 'outputTokens' });
+}
+
+/**
+ * Returns counts that can be true. Output that the provider sent and did not count is missing.
+ *
+ * @returns undefined if the counts are malformed, or all 0 beside output
+ */
+function readCounts(reported: Usage | undefined, producedTokens: number): Usage | undefined {
+  if (!reported || !isCredible(reported)) return undefined;
+  const { inputTokens, outputTokens, upstreamCostNanoUsd, missing } = reported;
+  if (outputTokens > 0 || producedTokens === 0) return reconcileCounts(reported);
+  if (inputTokens === 0 && upstreamCostNanoUsd === undefined) return undefined;
+  return reconcileCounts({ ...reported, missing: missing ?? 'outputTokens' });
 }
 
 /** Estimates the count that the provider did not report. Without output there is none to count. */
@@ -92,7 +105,13 @@ export function priceAttempt(run: Run, attempt: TextAttempt, usage: Usage, image
   // Adds the input images if each one has a price, because no provider reports their number.
   const all = pricing?.imageNanoUsd && sent.images > 0 ? withImages(usage, sent.images) : usage;
   const cost = images ? costOfResponse({ image: endpoint.image, pricing }, all, images) : costOf(pricing, all);
-  return { usage: all, cost, tier, ...counted };
+  return { usage: all, cost: cost.priced ? cost : (readReportedCost(usage) ?? cost), tier, ...counted };
+}
+
+/** Returns the cost that the provider reported, which counts where no price is known. */
+function readReportedCost({ upstreamCostNanoUsd }: Usage): Cost | undefined {
+  if (upstreamCostNanoUsd === undefined) return undefined;
+  return boundCost({ inputNanoUsd: 0n, outputNanoUsd: BigInt(upstreamCostNanoUsd), priced: true });
 }
 
 /** Whether a router pays for the endpoint. */

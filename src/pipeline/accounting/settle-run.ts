@@ -1,6 +1,6 @@
 import { isIncomplete } from '../../domain/chunks.ts';
 import type { InFlightEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
-import { addUsage, type Usage } from '../../domain/usage.ts';
+import { addUsage, isCredible, type Usage } from '../../domain/usage.ts';
 import { addCost, estimateUsage } from '../../metering/cost.ts';
 import type { Attempt, TextAttempt } from '../run/attempt.ts';
 import { measureAttempt, priceAttempt, sumCosts, usedNothing, zeroCost } from './attempt-cost.ts';
@@ -20,6 +20,10 @@ export function settleRun(run: Run): void {
     if (usage) used = used ? addUsage(used, usage) : usage;
   }
   const isUnknown = last !== undefined && !last.committed && isAbandoned(run, last);
+  if (isUnknown) {
+    const counted = settleAbandoned(run, last);
+    if (counted) used = used ? addUsage(used, counted) : counted;
+  }
   run.usage = used ?? usedNothing();
   if (isUnknown) run.usage = { ...run.usage, estimated: true };
   const attempts = attemptsOf(run);
@@ -40,6 +44,15 @@ export function settleStep(run: Run, step: Step<TextAttempt>): void {
     cost: zeroCost,
     tier: committed.endpoint.tier ?? null,
   };
+}
+
+/** Settles the attempt that was open when the client disconnected, as far as the provider had counted it. */
+function settleAbandoned(run: Run, { attempts }: Step<TextAttempt>): Usage | undefined {
+  const open = attempts.at(-1);
+  if (!open?.counted || open.spent || !isCredible(open.counted)) return undefined;
+  const { missing: _, ...counted } = open.counted;
+  open.spent = priceAttempt(run, open, { ...counted, estimated: true });
+  return open.spent.usage;
 }
 
 /** Whether the client disconnected while a provider worked on the step. The provider may charge for the input. */

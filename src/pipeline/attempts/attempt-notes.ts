@@ -27,7 +27,7 @@ export class AttemptNotes implements Sink<Chunk> {
   write(chunks: Chunk[]): Promise<void> | undefined {
     const last = chunks.at(-1);
     const usage = last?.type === 'finish' ? last.usage : undefined;
-    this.isCounted = usage !== undefined && usage.missing === undefined && isCredible(usage);
+    this.isCounted = usage !== undefined && usage.missing === undefined && usage.outputTokens > 0 && isCredible(usage);
     for (const chunk of chunks) this.note(chunk);
     return this.out.write(chunks);
   }
