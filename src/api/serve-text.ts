@@ -26,6 +26,8 @@ export interface TextParts extends ServeRunParts {
   pipeline: ResponsePipeline;
   /** The operator's plugins. */
   modules: ModulePlugins;
+  /** Maximum number of server-tool steps of a request with conditions. */
+  maxSteps: () => number;
   requestMs: () => number;
   keepAliveMs: () => number;
 }
@@ -119,6 +121,7 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
         presets,
         modules: parts.modules,
         disabledTools: defaults?.disabledTools,
+        maxSteps: parts.maxSteps(),
         reach,
       });
       return accept(request, reply, accepted);

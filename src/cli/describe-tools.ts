@@ -4,25 +4,27 @@ import { isServerTool } from '../domain/items.ts';
 import { findToolPath } from '../domain/late-tools.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { StageRecord } from '../domain/router-metadata.ts';
-import { MAX_STEPS } from '../pipeline/run/server-tools.ts';
 import { explainUnknownTool } from '../pipeline/tools/explain-unknown-tool.ts';
 import { nameToolType } from '../pipeline/tools/show-server-tools.ts';
 import { MAX_TOOL_CALLS } from '../domain/max-tool-calls.ts';
 import { builtInTools } from '../tools/index.ts';
 
-/** Returns the server tools of a request and the limits of its loop; empty: it has none. */
-export function describeTools({
-  tools = [],
-  max_tool_calls: limit,
-  stop_server_tools_when: conditions,
-}: ResponseRequest): StageRecord[] {
+/**
+ * Returns the server tools of a request and the limits of its loop; empty: it has none.
+ *
+ * @param maxSteps `tools.max_steps`
+ */
+export function describeTools(
+  { tools = [], max_tool_calls: limit, stop_server_tools_when: conditions }: ResponseRequest,
+  maxSteps: number,
+): StageRecord[] {
   const types = tools.filter((tool) => isServerTool(tool) || tool.type === 'mcp').map(({ type }) => type);
   if (types.length === 0) return [];
   const ends =
     conditions === undefined
       ? { max_tool_calls: limit ?? MAX_TOOL_CALLS }
-      : { stop_when: [conditions].flat().map(({ type }) => type) };
-  return [{ type: 'server_tools', name: 'server-tools', data: { tools: types, ...ends, max_turns: MAX_STEPS } }];
+      : { stop_when: [conditions].flat().map(({ type }) => type), max_steps: maxSteps };
+  return [{ type: 'server_tools', name: 'server-tools', data: { tools: types, ...ends } }];
 }
 
 /**

@@ -230,9 +230,9 @@ describe('headgate explain', () => {
   });
 
   it.each([
-    [{}, 'max_tool_calls 30; max_turns 32'],
-    [{ max_tool_calls: 4 }, 'max_tool_calls 4; max_turns 32'],
-    [{ stop_server_tools_when: { type: 'step_count_is', step_count: 2 } }, 'stop_when step_count_is; max_turns 32'],
+    [{}, 'max_tool_calls 30'],
+    [{ max_tool_calls: 4 }, 'max_tool_calls 4'],
+    [{ stop_server_tools_when: { type: 'step_count_is', step_count: 2 } }, 'stop_when step_count_is; max_steps 100'],
   ])('shows the server tools and the limits of their loop, with %j', async (body, limits) => {
     const tools = [{ type: 'router:datetime' }, { type: 'function', name: 'own', parameters: {} }];
     const { code, stdout } = await explain({ model: 'acme/one', input: 'hi', tools, ...body });

@@ -100,9 +100,14 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     const planned = planRoute(request, asker, routingContext, {}, (partial) => {
       refused = partial;
     });
+    const { max_steps: maxSteps } = loaded.config.tools;
     const { panels } = routingContext.routers.fusion;
     const hasRoute = (model: string) => isRoutable(model, asker, routingContext);
-    const stages = [...planned.stages, ...describePanel(request, { panels, hasRoute }), ...describeTools(request)];
+    const stages = [
+      ...planned.stages,
+      ...describePanel(request, { panels, hasRoute }),
+      ...describeTools(request, maxSteps),
+    ];
     const plan = { ...planned, stages };
     const shares = countFirsts(() => planRoute(request, asker, routingContext));
     show(terminal, plan, shares, options.json, defaultModel);

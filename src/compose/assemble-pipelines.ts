@@ -193,6 +193,7 @@ export function assemblePipelines(
         resources.use(createMcp({ config, servers: () => models().mcpServers, outbound, version, log, rejectedKeys })),
       ),
       ownsMcp: (label) => models().mcpServers.has(label),
+      maxSteps: () => config().tools.max_steps,
       charge: (run, planned) => beginCharge(pipeline, run, planned),
       respond: (request, sink) => respond(pipeline, request, sink),
       createImage: (request, sink) => createInnerImage(imagePipeline, request, sink),

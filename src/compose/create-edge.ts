@@ -165,6 +165,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     ...everyRun,
     pipeline,
     modules: parts.modules,
+    maxSteps: () => config().tools.max_steps,
     requestMs: () => config().timeouts.request_ms,
   };
 

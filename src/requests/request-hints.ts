@@ -17,6 +17,8 @@ export interface RequestHints {
   presets?: PresetTable | undefined;
   /** Types of server tools that the workspace has disabled. */
   disabledTools?: readonly string[] | undefined;
+  /** Maximum number of server-tool steps of a request with conditions. Absent: no limit is applied here. */
+  maxSteps?: number | undefined;
   /** The limits of the caller, if it is an intern. */
   reach?: Reach | undefined;
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cancellation } from '../../src/domain/cancellation.ts';
 import { GatewayError } from '../../src/domain/errors.ts';
 import type { InputItem } from '../../src/domain/items.ts';
-import { MAX_STEPS, type ToolLoop } from '../../src/pipeline/run/server-tools.ts';
+import type { ToolLoop } from '../../src/pipeline/run/server-tools.ts';
 import { checkEvents } from '../api/check-events.ts';
 import { defaultCounts, type Turn } from '../clients/turn.ts';
 import { modes, openPipelineLab, type PipelineLab, serverToolsOf, wireNames } from './lab.ts';
@@ -156,16 +156,6 @@ describe.each(modes)('the end of a %s run', (mode) => {
     expect(seen).toEqual(['lookup']);
     expect(response).toMatchObject({ status: 'completed', output: [{ type: 'function_call', name: 'ask_user' }] });
     expect(lab.entries).toMatchObject([{ outcome: 'completed', costNanoUsd: turnNanoUsd }]);
-  });
-
-  it('comes after the maximum number of steps', async () => {
-    lab = await openPipelineLab(1, { tools: serverToolsOf(lookup) });
-    lab.script('openai-chat', 0, ...Array.from({ length: MAX_STEPS + 1 }, () => ({ calls: [call('lookup')] })));
-    const { response } = await lab.respond('openai-chat', mode, { tools });
-
-    expect(response).toMatchObject({ status: 'completed' });
-    expect(lab.upstreams[0]!.requests).toHaveLength(MAX_STEPS);
-    expect(lab.entries).toMatchObject([{ costNanoUsd: BigInt(MAX_STEPS) * turnNanoUsd }]);
   });
 
   it('is the reason of a cancellation while a tool works', async () => {

@@ -47,7 +47,7 @@ export const limitMessage = { error: 'Tool call limit reached. Respond with the 
 /** The last turn of every script. */
 export const lastTurn: ModelTurn = { words: 'Done.', calls: [], asksClient: false, isCut: false, fails: false };
 
-const MAX_CALLS = { ofRequest: 30, withConditions: 256 };
+const MAX_CALLS = { ofRequest: 30, withConditions: 100 };
 
 /** @returns the result, and whether the call runs */
 function resultOf({ name, input }: Call): { ran: boolean; result: object } {
@@ -101,7 +101,8 @@ export function expectedRun(script: readonly ModelTurn[], limit: ModelLimit, tur
         (type === 'max_tokens_used' && (at + 1) * turnTokens >= max_tokens!) ||
         (type === 'has_tool_call' && called.has(tool_name!)),
     );
-    const reason = condition?.type ?? (run.requested >= most ? 'max_tool_calls' : undefined);
+    const reason =
+      condition?.type ?? (run.requested >= most ? (given === undefined ? 'max_tool_calls' : 'max_steps') : undefined);
     run.reason = asksClient ? 'client_calls' : (reason ?? run.reason);
     for (const [index, each] of calls.entries()) {
       const { ran, result } = index < left ? resultOf(each) : { ran: false, result: limitMessage };

@@ -12,7 +12,7 @@ const datetime = { type: 'router:datetime' };
 const tools = [{ type: held.type }, datetime];
 let lab: ToolLab;
 beforeAll(async () => {
-  lab = await openToolLab({ tools: { modules: [held.path] } });
+  lab = await openToolLab({ tools: { modules: [held.path], max_steps: 200 } });
 });
 afterAll(async () => {
   await lab.close();

@@ -21,7 +21,7 @@ beforeAll(async () => {
   lab = await openToolLab(
     {
       server: { keep_alive_comment_ms: 20 },
-      tools: { modules: [held.path], web_search: { engines: { exa } } },
+      tools: { modules: [held.path], max_steps: 40, web_search: { engines: { exa } } },
     },
     {
       'openai-chat': { reasoning_details: true },
@@ -363,17 +363,23 @@ const rules: Record<string, (way: Way) => Promise<void>> = {
     expect(stream.done).toBe(true);
   },
 
-  'at most 32 turns are made': async ({ serve }) => {
-    const turns = Array.from({ length: 30 }, () => asking);
-    const { served, sent } = await serve(
-      { stop_server_tools_when: { type: 'step_count_is', step_count: 1000 } },
-      ...turns,
-      answering,
-    );
-    expect(sent).toHaveLength(31);
-    expect(sent.at(-1)!.choice).toBe('none');
-    expect(stageOf(served)).toMatchObject({ stop_reason: 'max_turns' });
-    expect(served.body.status).toBe('completed');
+  'a condition replaces the limit of 30, up to the maximum of the operator': async ({ serve }) => {
+    const limits: [object, number, string, string[]][] = [
+      [{ type: 'step_count_is', step_count: 35 }, 35, 'step_count_is', []],
+      [{ type: 'step_count_is', step_count: 41 }, 40, 'step_count_is', ['stop_server_tools_when.step_count: 41']],
+      [{ type: 'has_tool_call', tool_name: 'other' }, 40, 'max_steps', []],
+    ];
+    for (const [condition, turns, reason, lowered] of limits) {
+      const script = [...Array.from({ length: turns }, () => asking), answering];
+      const { served, sent } = await serve({ stop_server_tools_when: condition, max_tool_calls: 31 }, ...script);
+      expect(sent).toHaveLength(turns + 1);
+      expect(sent.map(({ choice }) => choice).slice(-2)).toEqual(['auto', 'none']);
+      expect(shownItems(served)).toHaveLength(turns + 1);
+      expect(stageOf(served)).toMatchObject({ stop_reason: reason, steps: turns });
+      const { clamped = [] } = served.body.router_metadata!.params as { clamped?: string[] };
+      expect(clamped).toEqual(lowered.map((text) => `${text} is above the maximum and was lowered to 40.`));
+      expect(served.body.status).toBe('completed');
+    }
   },
 
   'a response never ends with an unfinished call, even if the provider ignores tool_choice none': async ({ serve }) => {

@@ -199,6 +199,13 @@ export const toolsSection = Type.Object({
     maxItems: 100,
     restart: true,
   }),
+  max_steps: Type.Integer({
+    description:
+      'Maximum number of calls of server tools of a request with `stop_server_tools_when`. Requests without it have at most 30.',
+    default: 100,
+    minimum: 1,
+    maximum: 1000,
+  }),
   image_generation: Type.Object({
     model: Type.String({
       description:

@@ -10,9 +10,6 @@ import type { Run } from './run.ts';
 import type { OfferedServerTool, ToolCallRecord } from '../tools/planned-call.ts';
 import type { CallingStep, ResponseStep } from './step.ts';
 
-/** Maximum number of steps of a run, regardless of its tools. */
-export const MAX_STEPS = 32;
-
 /** The input of the next step of a run. */
 export interface NextStep {
   /** Results of the calls. They are appended to the input after the output of the step that made the calls. */

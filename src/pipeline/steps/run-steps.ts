@@ -6,7 +6,6 @@ import { planResponse } from './plan-response.ts';
 import { responseKind } from '../attempts/response-kind.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import type { Run } from '../run/run.ts';
-import { MAX_STEPS } from '../run/server-tools.ts';
 import { joinPlugins, listRevisers } from '../run/run-plugins.ts';
 import { beginTools } from '../accounting/charge-run.ts';
 import { settleStep } from '../accounting/settle-run.ts';
@@ -51,7 +50,7 @@ export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<C
     const next = running instanceof Promise ? await running : running;
     if (guard) await shown.write([{ type: 'step_end' }]);
     if (run.cancellation.reason) throw run.cancellation.reason;
-    if (!next || run.steps.length === MAX_STEPS) {
+    if (!next) {
       await sink.write([finish!]); // the step has ended with one
       return;
     }

@@ -16,10 +16,12 @@ export interface ServerToolsParts extends CallPorts {
   openMcp: OpenMcp;
   /** Whether an MCP server of the operator has this label. */
   ownsMcp(label: string): boolean;
+  /** Maximum number of steps of a request with conditions. */
+  maxSteps(): number;
 }
 
 /** Creates the server tools of a gateway. */
-export function createServerTools({ tools, openMcp, ownsMcp, ...ports }: ServerToolsParts): ServerTools {
+export function createServerTools({ tools, openMcp, ownsMcp, maxSteps, ...ports }: ServerToolsParts): ServerTools {
   const replacing = new Map(
     [...tools.values()].flatMap((tool) => [...(tool.hosted?.types ?? [])].map((type) => [type, tool])),
   );
@@ -43,6 +45,7 @@ export function createServerTools({ tools, openMcp, ownsMcp, ...ports }: ServerT
         offered,
         clientNames,
         mcp,
+        maxSteps: maxSteps(),
         settings: mcp ? () => mcp.show(visible()) : visible,
         adapt: (request, endpoint) => useNativeTools(request, endpoint, offered),
         check: isOff ? undefined : check,

@@ -4,14 +4,7 @@ import type { InputItem, ToolChoice } from '../../domain/items.ts';
 import type { RequestSettings, StopCondition } from '../../domain/request.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { Run } from '../run/run.ts';
-import {
-  type ApprovedCalls,
-  MAX_STEPS,
-  type McpPart,
-  type NextStep,
-  type Resumption,
-  type ToolLoop,
-} from '../run/server-tools.ts';
+import type { ApprovedCalls, McpPart, NextStep, Resumption, ToolLoop } from '../run/server-tools.ts';
 import type { CallingStep, ResponseStep } from '../run/step.ts';
 import { type CallParts, createRoom } from './run-call.ts';
 import { type CallResults, overLimit, runCalls } from './run-calls.ts';
@@ -19,23 +12,16 @@ import { findSuspendedCalls, resumeCalls } from './resume-calls.ts';
 import { findReason, measureRun } from './stop-conditions.ts';
 import { ToolStage } from './tool-stage.ts';
 
-/** Maximum number of calls of a request with conditions of its own. */
-const MAX_CONDITIONAL_CALLS = 256;
-
 /** Maximum number of calls that telemetry gets. A turn may contain any number that do not run. */
 const MAX_RECORDED = 512;
-
-/**
- * The last turns of a run. One without a call of a tool is enough, but a provider may ignore `tool_choice: none`. It
- * then gets another one without tools.
- */
-const LAST_TURNS = 2;
 
 export interface ToolLoopParts {
   run: Run;
   offered: CallParts['offered'];
   /** Undefined: the request has no MCP servers. */
   mcp: McpPart | undefined;
+  /** Maximum number of calls of a request with conditions. */
+  maxSteps: number;
   /** Names of the caller's own tools. */
   clientNames: ReadonlySet<string>;
   /** Returns the settings with which the model sees the tools now. */
@@ -47,7 +33,10 @@ export interface ToolLoopParts {
   ports: CallParts['ports'];
 }
 
-/** Runs the server tools of one run, and decides when its last turn comes. */
+/**
+ * Runs the server tools of one run, and decides when its last turn comes. Each turn that another one follows makes a call
+ * that counts, apart from the last two, so that the limit of calls bounds the turns.
+ */
 export class ServerToolLoop implements ToolLoop {
   readonly use: ToolLoop['use'] = { requested: 0, executed: 0 };
   readonly calls: ToolLoop['calls'][number][] = [];
@@ -57,7 +46,8 @@ export class ServerToolLoop implements ToolLoop {
   readonly prepare: ToolLoop['prepare'];
   private readonly parts: ToolLoopParts;
   private readonly conditions: readonly StopCondition[];
-  private readonly maxCalls: number;
+  /** The maximum number of calls, and the field or setting that has it. */
+  private readonly limit: { readonly name: string; readonly calls: number };
   /** Types and function names of the tools called so far. */
   private readonly called = new Set<string>();
   private readonly room = createRoom();
@@ -72,8 +62,10 @@ export class ServerToolLoop implements ToolLoop {
     this.check = parts.check;
     this.reviser = parts.reviser;
     this.conditions = conditions === undefined ? [] : Array.isArray(conditions) ? conditions : [conditions];
-    this.maxCalls =
-      conditions === undefined ? Math.min(limit ?? MAX_TOOL_CALLS, MAX_TOOL_CALLS) : MAX_CONDITIONAL_CALLS;
+    this.limit =
+      conditions === undefined
+        ? { name: 'max_tool_calls', calls: Math.min(limit ?? MAX_TOOL_CALLS, MAX_TOOL_CALLS) }
+        : { name: 'max_steps', calls: parts.maxSteps };
     const { mcp } = parts;
     this.prepare = mcp && ((...args) => mcp.prepare(this.approvedCalls, ...args));
   }
@@ -86,7 +78,7 @@ export class ServerToolLoop implements ToolLoop {
   private get approvedCalls(): ApprovedCalls {
     const { settings } = this.parts;
     return {
-      isOff: this.maxCalls === 0,
+      isOff: this.limit.calls === 0,
       get settings() {
         return settings();
       },
@@ -114,7 +106,7 @@ export class ServerToolLoop implements ToolLoop {
   private async runApproved(step: CallingStep, out: Sink<Chunk>): Promise<readonly InputItem[]> {
     this.use.requested += step.toolCalls.length;
     this.note(undefined);
-    const { items } = await this.runCalls(step, this.maxCalls, out);
+    const { items } = await this.runCalls(step, this.limit.calls, out);
     return items;
   }
 
@@ -132,7 +124,7 @@ export class ServerToolLoop implements ToolLoop {
     if (this.isLast) return this.insist(step);
     const { run } = this.parts;
     const calls = step.toolCalls;
-    const left = Math.max(0, this.maxCalls - this.use.requested);
+    const left = Math.max(0, this.limit.calls - this.use.requested);
     this.use.requested += calls.length;
     const isShared = hasClientCalls(run, step);
     const reason = this.findReason(step);
@@ -160,11 +152,14 @@ export class ServerToolLoop implements ToolLoop {
     return { run, offered, use: this.use, stage, ports, room: this.room, addSources, record };
   }
 
-  /** Drops the tools if the provider ignores `tool_choice: none` and the model has not written anything. */
+  /**
+   * Drops the tools if the provider ignores `tool_choice: none` and the model has not written anything. One more turn
+   * follows.
+   */
   private insist(step: ResponseStep): NextStep | undefined {
     const { run } = this.parts;
     const isBare = step.settings?.tools?.length === 0;
-    if (isBare || hasMessage(run, step) || hasClientCalls(run, step) || run.steps.length >= MAX_STEPS) return undefined;
+    if (isBare || hasMessage(run, step) || hasClientCalls(run, step)) return undefined;
     const items = step.toolCalls.map(({ callId }): InputItem => {
       return { type: 'function_call_output', call_id: callId, output: overLimit };
     });
@@ -186,8 +181,7 @@ export class ServerToolLoop implements ToolLoop {
       finishReason: step.committed?.finish?.reason,
     });
     if (condition) return condition.type;
-    if (this.use.requested >= this.maxCalls) return 'max_tool_calls';
-    return run.steps.length >= MAX_STEPS - LAST_TURNS ? 'max_turns' : undefined;
+    return this.use.requested >= this.limit.calls ? this.limit.name : undefined;
   }
 
   /** A choice of the request counts for the first turn. Otherwise `required` would never end. */

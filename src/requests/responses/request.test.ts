@@ -97,6 +97,23 @@ describe('aliases and clamps', () => {
     expect(read({ max_tool_calls: null }).request.max_tool_calls).toBeNull();
   });
 
+  it('lowers the step counts of conditions to the maximum of the operator, and then ignores max_tool_calls', () => {
+    const steps = (count: number) => ({ type: 'step_count_is', step_count: count });
+    const cost = { type: 'max_cost', max_cost_in_dollars: 500 };
+    const readSteps = (given: object) => {
+      const body = { model: 'a/b', input: 'hi', stop_server_tools_when: given, max_tool_calls: 31 };
+      const { request, clamped } = readRequest(body, { maxSteps: 100 });
+      return [request.stop_server_tools_when, clamped];
+    };
+    const lowered = (path: string) => `${path}: 101 is above the maximum and was lowered to 100.`;
+    expect(readSteps(steps(100))).toEqual([steps(100), []]);
+    expect(readSteps(steps(101))).toEqual([steps(100), [lowered('stop_server_tools_when.step_count')]]);
+    expect(readSteps([cost, steps(101)])).toEqual([
+      [cost, steps(100)],
+      [lowered('stop_server_tools_when[1].step_count')],
+    ]);
+  });
+
   it.each<[string, object, unknown, string[]]>([
     ['fallback is the default', { route: 'fallback' }, undefined, []],
     ['sort is the partition none', { route: 'sort' }, { sort: { partition: 'none' } }, []],

@@ -95,7 +95,7 @@ function nameModel(body: Record<string, unknown>, { presets, defaultModel }: Req
 function settleRequest(
   checked: RequestBody,
   ignored: IgnoredFields,
-  { sessionId, savedPlugins, modules, reach }: RequestHints,
+  { sessionId, savedPlugins, modules, maxSteps, reach }: RequestHints,
 ): Omit<ParsedRequest, keyof NamedModel> {
   dropUnknownSettings(checked, ignored, modules);
   settleRoute(checked, ignored);
@@ -103,7 +103,7 @@ function settleRequest(
   if (checked.session_id === undefined && sessionId !== undefined && sessionId !== '') checked.session_id = sessionId;
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
   settleTruncation(checked);
-  const clamped = clampToolCalls(checked);
+  const clamped = checked.stop_server_tools_when ? clampSteps(checked, maxSteps) : clampToolCalls(checked);
   checked.input = readInput(checked.input);
   const request = checked as ResponseRequest; // the input and the tier are normalized above
   readOnline(request);
@@ -187,8 +187,22 @@ function clampToolCalls(body: RequestBody): string[] {
   const requested = body.max_tool_calls;
   if (typeof requested !== 'number' || requested <= MAX_TOOL_CALLS) return [];
   body.max_tool_calls = MAX_TOOL_CALLS;
-  return [`max_tool_calls: ${requested} is above the maximum and was lowered to ${MAX_TOOL_CALLS}.`];
+  return [writeClamp('max_tool_calls', requested, MAX_TOOL_CALLS)];
 }
+
+/** Lowers the step counts of conditions to the maximum of the operator. `max_tool_calls` is ignored. */
+function clampSteps({ stop_server_tools_when: given }: RequestBody, maxSteps = Number.POSITIVE_INFINITY): string[] {
+  const isList = Array.isArray(given);
+  return [given ?? []].flat().flatMap((condition, index) => {
+    if (condition.type !== 'step_count_is' || condition.step_count <= maxSteps) return [];
+    const requested = condition.step_count;
+    condition.step_count = maxSteps;
+    return [writeClamp(`stop_server_tools_when${isList ? `[${index}]` : ''}.step_count`, requested, maxSteps)];
+  });
+}
+
+const writeClamp = (path: string, requested: number, maximum: number): string =>
+  `${path}: ${requested} is above the maximum and was lowered to ${maximum}.`;
 
 /**
  * Converts the deprecated `route` to `provider.sort.partition`: `fallback` to `model`, which is the default, and `sort`
