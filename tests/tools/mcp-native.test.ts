@@ -93,6 +93,28 @@ describe.each(modes)('a provider that runs MCP, %s', (mode) => {
     expect(sent.map(({ type }) => type)).toEqual(['function_call', 'function_call_output', 'message']);
   });
 
+  it.each([
+    ['alone', []],
+    ['beside a server of the operator', [{ type: 'mcp', server_label: 'reference' }]],
+  ])('gets the decisions about its own calls, also for a label of the operator, %s', async (_where, others) => {
+    for (const label of ['mine', 'docs']) {
+      for (const approve of [true, false]) {
+        const items = [
+          { type: 'mcp_list_tools', id: 'mcpl_1', server_label: label, tools: [] },
+          { type: 'mcp_approval_request', id: 'mcpr_1', server_label: label, name: 'echo', arguments: '{}' },
+          { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve },
+        ];
+        const input = [{ type: 'message', role: 'user', content: 'Go on.' }, ...items];
+        lab.script(wire, { text: 'ok' });
+        const served = await lab.respond(wire, mode, { input, tools: [{ ...mine(), server_label: label }, ...others] });
+        expect(served.body).toMatchObject({ status: 'completed', error: null });
+        const { input: sent } = bodyOf(lab.takeRequests()[0]);
+        expect(sent.slice(1)).toEqual(items);
+      }
+    }
+    expect(server.methods()).toEqual([]);
+  });
+
   it('leaves the servers of the operator to the gateway', async () => {
     lab.script(wire, { calls: [call('docs__echo', { text: 'hello' })] }, { text: 'ok' });
     const served = await lab.respond(wire, mode, { tools: [{ type: 'mcp', server_label: 'docs' }, mine()] });

@@ -231,8 +231,20 @@ describe.each(wireNames)('mcp on %s', (wire) => {
         expect(server.methods().filter((method) => method === 'tools/call')).toHaveLength(1);
       });
 
-      it('rejects responses that belong to no request', async () => {
+      it('tells the model that an approved call has not run, if its server is gone', async () => {
         const { id, input } = await ask(echo('careful'));
+        for (const tools of [undefined, [docs]]) {
+          const request = { ...(tools && { tools }), input: [...input, decide(id, true)] };
+          const { served, sent } = await respond(wire, mode, request, { text: 'It is gone.' });
+          expect(served.body).toMatchObject({ status: 'completed', error: null });
+          expect(sent[0]).toContain('The user has approved this call, but it has not run');
+          expect(sent[0]).not.toContain('rejected');
+        }
+        expect(server.methods()).not.toContain('tools/call');
+      });
+
+      it('rejects responses that belong to no request', async () => {
+        const { input } = await ask(echo('careful'));
         const unknown = await respond(wire, mode, { tools: [careful], input: [...input, decide('mcpr_none', true)] });
         expect(unknown.served).toMatchObject({
           status: 400,
@@ -240,8 +252,6 @@ describe.each(wireNames)('mcp on %s', (wire) => {
             error: { message: expect.stringContaining('input[4].approval_request_id: `approval_request_id` names no') },
           },
         });
-        const missing = await respond(wire, mode, { tools: [docs], input: [...input, decide(id, true)] });
-        expect(missing.served.body.error!.message).toContain('which `tools` does not contain');
         expect(server.methods()).not.toContain('tools/call');
       });
     });

@@ -8,6 +8,7 @@ import { hideTools, namesTool } from './named-tools.ts';
 import { offerTools } from './offer-tools.ts';
 import type { CallPorts } from './planned-call.ts';
 import { showTools } from './show-server-tools.ts';
+import { listCallerServers } from './mcp/read-entry.ts';
 import { ServerToolLoop } from './tool-loop.ts';
 
 export interface ServerToolsParts extends CallPorts {
@@ -55,11 +56,12 @@ export function createServerTools({ tools, openMcp, ownsMcp, maxSteps, ...ports 
       });
     },
     replay(run, input, { carries }) {
-      // A provider that runs MCP reads the items of servers that it has called.
+      // A provider that runs MCP reads the items of servers that it calls. Such a server may have the label of ours.
       const isNative = carries?.({ what: 'tool', type: 'mcp' }) === true;
+      const callers = isNative ? listCallerServers(run.request.tools) : undefined;
       const isOffered = (label: string) => run.toolLoop?.callsMcp(label) === true;
       return replayItems(input, tools, {
-        isOurs: (label) => !isNative || ownsMcp(label) || isOffered(label),
+        isOurs: (label) => callers === undefined || (!callers.has(label) && (ownsMcp(label) || isOffered(label))),
         isOffered,
         isCarried: (type) => carries?.({ what: 'item', type }) === true,
       });

@@ -23,7 +23,8 @@ interface RequestItem {
 type AnyItem = { type: string } & Readonly<Record<string, unknown>>;
 
 /**
- * Finds the calls that the caller has approved and that have not run.
+ * Finds the calls that the caller has approved and that have not run. Those of other servers go to the provider, or the
+ * model reads that they have not run (`replay-mcp.ts`).
  *
  * @param labels of the servers of the request that the gateway calls
  * @param issues gets responses to unknown requests
@@ -48,10 +49,7 @@ export function findApproved(
     if (!request) {
       const message = `\`approval_request_id\` names no \`mcp_approval_request\` of the input: "${id.slice(0, 100)}". Send that item back before its response.`;
       issues.push({ path, message });
-    } else if (!labels.has(request.server_label)) {
-      const message = `\`approval_request_id\` belongs to the MCP server \`${request.server_label.slice(0, 64)}\`, which \`tools\` does not contain. Send the same \`tools\` again.`;
-      issues.push({ path, message });
-    } else if (item['approve'] === true && !done.has(id)) {
+    } else if (labels.has(request.server_label) && item['approve'] === true && !done.has(id)) {
       done.add(id); // a repeated response counts once
       const { server_label: label, name, arguments: given } = request;
       approved.push({ id, label, name, arguments: given, path });

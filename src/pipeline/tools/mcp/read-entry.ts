@@ -71,6 +71,16 @@ export function readMcpEntries(tools: readonly Tool[], access: McpAccess, caller
   return entries;
 }
 
+/** Whether a tool names a server of the operator, and not one of the caller by its URL or connector. */
+const isNamed = ({ server_url: url, connector_id: connector }: Fields): boolean =>
+  url === undefined && connector === undefined;
+
+/** Returns the labels of the servers that are not the operator's. */
+export function listCallerServers(tools: readonly Tool[] = []): ReadonlySet<string> {
+  const entries = tools.filter(({ type }) => type === 'mcp') as unknown as Fields[]; // see there
+  return new Set(entries.filter((entry) => !isNamed(entry)).map(({ server_label: label }) => label));
+}
+
 /** @param issues gets its problems */
 function readEntry(
   hosted: HostedTool,
@@ -78,17 +88,17 @@ function readEntry(
   { access, caller, issues }: { access: McpAccess; caller: Caller; issues: Issue[] },
 ): McpEntry {
   const fields = hosted as unknown as Fields; // see there
-  const { server_label: label, server_url: url, connector_id: connector, allowed_tools: allowed } = fields;
-  const isNamed = url === undefined && connector === undefined;
-  const configured = isNamed ? findConfigured(access, label, caller) : undefined;
-  if (isNamed && !configured) {
+  const { server_label: label, allowed_tools: allowed } = fields;
+  const isConfigured = isNamed(fields);
+  const configured = isConfigured ? findConfigured(access, label, caller) : undefined;
+  if (isConfigured && !configured) {
     const known = listLabels(access, caller);
     const has = known.length > 0 ? `it has ${known.map((name) => `\`${name}\``).join(', ')}` : 'it has none';
     const message = `\`server_label\` names no MCP server of this gateway that your workspace may use; ${has}. Send \`server_url\` to use another server.`;
     issues.push({ path: `${path}.server_label`, message });
   }
   for (const key of ['authorization', 'headers'] as const) {
-    if (!isNamed || fields[key] === undefined || fields[key] === null) continue;
+    if (!isConfigured || fields[key] === undefined || fields[key] === null) continue;
     issues.push({ path: `${path}.${key}`, message: `\`${key}\` is set by the operator of this server; leave it out` });
   }
   const approval = readApproval(fields.require_approval ?? configured?.approval ?? 'always');
@@ -97,7 +107,7 @@ function readEntry(
     hosted,
     path,
     label,
-    isConfigured: isNamed,
+    isConfigured,
     server: configured ? ownSessions(configured.server, caller) : readServer(fields, path, { access, caller, issues }),
     allowedNames: names,
     description: fields.server_description ?? configured?.description,
