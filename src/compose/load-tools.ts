@@ -1,6 +1,7 @@
 import { routerItems } from '../requests/responses/schema/router-items.ts';
 import { serverTools } from '../requests/responses/schema/server-tools.ts';
-import { addedToolPattern, defineServerTool, type ServerTool, type ToolDefinition } from '../tools/server-tool.ts';
+import { addedToolPattern } from '../domain/added-tools.ts';
+import { defineServerTool, type ServerTool, type ToolDefinition } from '../tools/server-tool.ts';
 import { loadModules } from './load-modules.ts';
 
 /** Types that the interface has, offered or not. */

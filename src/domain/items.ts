@@ -220,7 +220,7 @@ export const isServerItem = ({ type }: { type: string }): boolean => type.starts
 /** Items of hosted tools that the gateway can run. Models of other providers see them as calls of functions. */
 export const replayedTypes: ReadonlySet<string> = new Set<CarriedItemType>([
   ...(['shell_call', 'shell_call_output', 'local_shell_call', 'local_shell_call_output'] as const),
-  'code_interpreter_call',
+  ...(['apply_patch_call', 'apply_patch_call_output', 'code_interpreter_call'] as const),
   'web_search_call',
   'file_search_call',
 ]);

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox';
+import { readPlainItem } from '../domain/added-tools.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { Cancellation } from '../domain/cancellation.ts';
 import type { Charge, PlannedCharge } from '../domain/charge.ts';
@@ -16,7 +17,6 @@ import {
   type Tool,
 } from '../domain/items.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
-import { parseObject } from '../domain/parse-object.ts';
 import type { RequestSettings, ResponseRequest } from '../domain/request.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import { createLenientCheck } from '../schema/create-lenient-check.ts';
@@ -214,7 +214,15 @@ export interface HostedReplay {
   isOwn(call: OutputItem): boolean;
   /** @param output the item with the result; undefined: there is none */
   read(call: OutputItem, output: OutputItem | undefined): ReplayedCall | undefined;
+  /**
+   * Returns the item of the provider for a call, for endpoints where the tool of the provider replaces this one. Absent:
+   * all items that the gateway knows are replayed as calls.
+   */
+  writeNative?(call: OutputItem): InputItem;
 }
+
+/** The result of a call whose item has none. */
+export const missingResult = { error: 'The call has no result.' };
 
 /** A call that an earlier response contains. */
 export interface ReplayedCall {
@@ -304,12 +312,6 @@ export interface ToolDefinition<Parameters extends TSchema = TSchema, Arguments 
    * @throws {GatewayError} `invalid_request` if neither can
    */
   native?(parameters: Static<Parameters>, endpoint: EndpointFacts, hosted: HostedTool | undefined): Tool | undefined;
-  /**
-   * Returns the input for an endpoint. Absent: items are replayed one by one. For a tool whose result the client sends.
-   *
-   * @param isNative whether the tool of the provider replaces this one at the endpoint
-   */
-  adaptInput?(input: InputItem[], isNative: boolean): InputItem[];
   /** The tools of providers that it replaces where the provider has none. */
   readonly hosted?: HostedForm;
 }
@@ -325,9 +327,6 @@ export interface ShownFunction {
 export class ToolError extends Error {
   override readonly name = 'ToolError';
 }
-
-/** The types of tools that operators add. The model sees a function, whose name has at most 64 characters. */
-export const addedToolPattern = /^router:[a-z][a-z0-9_]{0,56}$/;
 
 /** A server tool that the gateway can offer. */
 export interface ServerTool {
@@ -362,7 +361,6 @@ export interface ServerTool {
   readonly native:
     | ((parameters: unknown, endpoint: EndpointFacts, hosted: HostedTool | undefined) => Tool | undefined)
     | undefined;
-  readonly adaptInput: ToolDefinition['adaptInput'];
   readonly hosted: HostedForm | undefined;
 }
 
@@ -399,25 +397,17 @@ export function defineServerTool<const Parameters extends TSchema, const Argumen
       definition.resume &&
       ((input, resumed, parameters, context) =>
         definition.resume!(input as Given[0], resumed, parameters as Given[1], context)),
-    replay: (item) => (definition.replay ? definition.replay(item) : replayResult(item)),
+    replay: definition.replay ? (item) => definition.replay!(item) : readPlainItem,
     itemPrefix: definition.itemPrefix ?? 'st_',
     native:
       definition.native &&
       ((parameters, endpoint, hosted) => definition.native!(parameters as Given[1], endpoint, hosted)),
-    adaptInput: definition.adaptInput,
     hosted: definition.hosted,
   };
 }
 
 /** Parameters of a tool without any. */
 const nothing = Type.Object({}, { additionalProperties: false });
-
-/** Reads the arguments and the result of an item without fields of its own. */
-function replayResult({ arguments: input, result }: OutputItem): ReplayedCall | undefined {
-  if (typeof input !== 'string' || typeof result !== 'string') return undefined;
-  const read = [input, result].map(parseObject);
-  return read[0] && read[1] && { arguments: read[0], result: read[1] };
-}
 
 /** Creates a check that removes nulls which stand for absent fields. Models write them for optional arguments. */
 function createIssueFinder(schema: TSchema, path: string): (value: unknown) => readonly Issue[] {

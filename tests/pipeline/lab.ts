@@ -55,6 +55,7 @@ export const serverToolsOf = (loop: Partial<ToolLoop> & Pick<ToolLoop, 'run'>): 
     callsMcp: () => false,
     resume: () => undefined,
     adapt: (request) => request,
+    isNative: () => false,
     reviser: { open: (_run, out) => ({ write: (chunks) => out.write(chunks), abandon() {} }) },
     ...loop,
   }),

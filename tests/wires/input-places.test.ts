@@ -30,6 +30,7 @@ const replay = (input: InputItem[]): InputItem[] =>
     isOurs: () => false,
     isOffered: () => false,
     isCarried: () => false,
+    isNative: () => false,
   }).input;
 
 describe.each([

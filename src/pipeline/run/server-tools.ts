@@ -103,6 +103,12 @@ export interface ToolLoop {
    */
   adapt(request: ResponseRequest, endpoint: EndpointFacts): ResponseRequest;
   /**
+   * Whether the tool of the provider replaces a tool of the request at an endpoint.
+   *
+   * @throws as `adapt`
+   */
+  isNative(type: string, endpoint: EndpointFacts): boolean;
+  /**
    * Checks what only a store knows, before anything is planned. Absent: no tool needs it.
    *
    * @throws {GatewayError} `invalid_request` or `conflict`

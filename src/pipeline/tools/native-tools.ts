@@ -2,7 +2,7 @@ import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { Tool, ToolChoice } from '../../domain/items.ts';
 import { isNativePart, NATIVE_FIELD } from '../../domain/native.ts';
-import type { ResponseRequest } from '../../domain/request.ts';
+import type { RequestSettings, ResponseRequest } from '../../domain/request.ts';
 import { copyError } from '../copy-error.ts';
 import type { OfferedServerTool } from './planned-call.ts';
 
@@ -18,14 +18,28 @@ export function useNativeTools(
   offered: ReadonlyMap<string, OfferedServerTool>,
 ): ResponseRequest {
   let adapted = request;
-  for (const [name, { tool, path, parameters, hosted }] of offered) {
-    const native =
-      atPath(path, () => tool.native?.(parameters, endpoint, hosted)) ?? findOfFormat(request, endpoint, tool.type);
+  for (const [name, each] of offered) {
+    const native = findNative(request, endpoint, each);
     if (native) adapted = replaceFunction(adapted, name, native);
-    if (tool.adaptInput) adapted = { ...adapted, input: tool.adaptInput(adapted.input, native !== undefined) };
   }
   return adapted;
 }
+
+/** Whether the tool of the provider replaces an offered tool of a type at an endpoint. @throws as `useNativeTools` */
+export const hasNative = (
+  request: RequestSettings,
+  endpoint: EndpointFacts,
+  offered: ReadonlyMap<string, OfferedServerTool>,
+  type: string,
+): boolean =>
+  [...offered.values()].some((each) => each.tool.type === type && findNative(request, endpoint, each) !== undefined);
+
+const findNative = (
+  request: RequestSettings,
+  endpoint: EndpointFacts,
+  { tool, path, parameters, hosted }: OfferedServerTool,
+): Tool | undefined =>
+  atPath(path, () => tool.native?.(parameters, endpoint, hosted)) ?? findOfFormat(request, endpoint, tool.type);
 
 /** Calls a function. Its error gets the path of the tool. */
 function atPath<Result>(path: string, call: () => Result): Result {
@@ -39,7 +53,7 @@ function atPath<Result>(path: string, call: () => Result): Result {
 }
 
 /** Finds the tool of the provider that a client of the same format has named, which means this tool. */
-function findOfFormat({ native }: ResponseRequest, endpoint: EndpointFacts, type: string): Tool | undefined {
+function findOfFormat({ native }: RequestSettings, endpoint: EndpointFacts, type: string): Tool | undefined {
   const given = native?.tools[type];
   if (!given) return undefined;
   const own = `anthropic:${String(given['type'])}`;

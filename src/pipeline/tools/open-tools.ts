@@ -2,7 +2,7 @@ import { citeSources, type CitableSource } from '../../domain/cite-sources.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
 import type { OpenMcp, ServerTools } from '../run/server-tools.ts';
 import { DeferredTools } from './deferred-tools.ts';
-import { useNativeTools } from './native-tools.ts';
+import { hasNative, useNativeTools } from './native-tools.ts';
 import { replayItems } from './replay-items.ts';
 import { hideTools, namesTool } from './named-tools.ts';
 import { offerTools } from './offer-tools.ts';
@@ -49,13 +49,15 @@ export function createServerTools({ tools, openMcp, ownsMcp, maxSteps, ...ports 
         maxSteps: maxSteps(),
         settings: mcp ? () => mcp.show(visible()) : visible,
         adapt: (request, endpoint) => useNativeTools(request, endpoint, offered),
+        isNative: (type, endpoint) => hasNative(run.request, endpoint, offered, type),
         check: isOff ? undefined : check,
         reviser: citeSources({ sources: () => (found.length > 0 ? found : undefined), named: new Set() }),
         addSources: (sources) => void found.push(...sources),
         ports,
       });
     },
-    replay(run, input, { carries }) {
+    replay(run, input, endpoint) {
+      const { carries } = endpoint;
       // A provider that runs MCP reads the items of servers that it calls. Such a server may have the label of ours.
       const isNative = carries?.({ what: 'tool', type: 'mcp' }) === true;
       const callers = isNative ? listCallerServers(run.request.tools) : undefined;
@@ -64,6 +66,7 @@ export function createServerTools({ tools, openMcp, ownsMcp, maxSteps, ...ports 
         isOurs: (label) => callers === undefined || (!callers.has(label) && (ownsMcp(label) || isOffered(label))),
         isOffered,
         isCarried: (type) => carries?.({ what: 'item', type }) === true,
+        isNative: ({ type }) => run.toolLoop?.isNative(type, endpoint) === true,
       });
     },
   };

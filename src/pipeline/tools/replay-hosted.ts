@@ -1,10 +1,13 @@
 import { type InputItem, type OutputItem, replayedTypes } from '../../domain/items.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
+import type { ReplayFacts } from './replay-items.ts';
 import { type WrittenCall, writeReplayedCall } from './written-call.ts';
 
 /** Calls of hosted tools in a conversation, which the model sees as calls of functions. */
 export class HostedCalls {
   readonly calls = new Map<InputItem, { readonly tool: ServerTool; readonly call: WrittenCall }>();
+  /** Calls for endpoints where the tool of the provider replaces that of the gateway → the items of the provider. */
+  readonly native = new Map<InputItem, InputItem>();
   /** The items with their results. */
   readonly hidden = new Set<InputItem>();
   /** Items of others → the fields that the model does not see. */
@@ -12,12 +15,7 @@ export class HostedCalls {
   /** Items with results, by type and id of their call. */
   private readonly outputs = new Map<string, OutputItem>();
 
-  /** @param isCarried whether the wire of the endpoint has items of a type */
-  constructor(
-    input: readonly InputItem[],
-    tools: ReadonlyMap<string, ServerTool>,
-    isCarried: (type: string) => boolean,
-  ) {
+  constructor(input: readonly InputItem[], tools: ReadonlyMap<string, ServerTool>, facts: ReplayFacts) {
     const readers = new Map<string, ServerTool>();
     for (const tool of tools.values())
       for (const type of tool.hosted?.replay?.types.keys() ?? []) readers.set(type, tool);
@@ -29,7 +27,12 @@ export class HostedCalls {
     for (const [index, item] of items.entries()) {
       const tool = readers.get(item.type);
       const replay = tool?.hosted?.replay;
-      if (!tool || !replay || (isCarried(item.type) && !replay.isOwn(item))) continue;
+      if (!tool || !replay) continue;
+      if (replay.writeNative && facts.isNative(tool)) {
+        this.native.set(input[index]!, replay.writeNative(item));
+        continue;
+      }
+      if (facts.isCarried(item.type) && !replay.isOwn(item)) continue;
       const output = this.findOutput(item, replay.types.get(item.type));
       const call = replay.read(item, output);
       if (!call) continue;

@@ -1,5 +1,6 @@
+import { addedToolPattern, readPlainItem } from '../../domain/added-tools.ts';
 import { type Placed, PlacedItems, placesOf } from '../../domain/input-places.ts';
-import type { InputItem, OutputItem } from '../../domain/items.ts';
+import { type InputItem, nameFunction, type OutputItem } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import type { ReplayedCall, ServerTool } from '../../tools/server-tool.ts';
 import type { ReplayedInput } from '../run/server-tools.ts';
@@ -8,25 +9,28 @@ import { HostedCalls } from './replay-hosted.ts';
 import { type WrittenCall, writeReplayedCall } from './written-call.ts';
 
 /** Facts about a run and its endpoint. */
-interface ReplayFacts {
+export interface ReplayFacts {
   /** Whether the gateway calls an MCP server, so that the model sees its items as functions, too. */
   isOurs: (label: string) => boolean;
   /** Whether the request offers the tools of an MCP server. */
   isOffered: (label: string) => boolean;
   /** Whether the wire of the endpoint has items of a type. */
   isCarried: (type: string) => boolean;
+  /** Whether the endpoint gets the tool of the provider for a tool of the request. */
+  isNative: (tool: ServerTool) => boolean;
 }
 
 /**
  * Replaces the items of server tools by function calls and their outputs, as the model saw them. Calls that follow one
  * another become one turn: first all calls, then all outputs. Items without a result stay, and no wire sends them.
  *
+ * @param tools all tools of the gateway. The request need not name them
  * @see docs/reference/tools.md#replay
  */
 export function replayItems(
   input: readonly InputItem[],
   tools: ReadonlyMap<string, ServerTool>,
-  { isOurs, isOffered, isCarried }: ReplayFacts,
+  facts: ReplayFacts,
 ): ReplayedInput {
   const replayed = new PlacedItems();
   const dropped: string[] = [];
@@ -34,10 +38,10 @@ export function replayItems(
   const outputs: Placed<InputItem>[] = [];
   const suspended = findSuspended(input, tools);
   const taken = listCallIds(input, suspended?.hidden);
-  const mcp = new McpReplay(input, isOurs, isOffered);
-  const hosted = new HostedCalls(input, tools, isCarried);
+  const mcp = new McpReplay(input, facts.isOurs, facts.isOffered);
+  const hosted = new HostedCalls(input, tools, facts);
   for (let index = 0; index < input.length; index++) {
-    const item = input[index]!;
+    const item = hosted.native.get(input[index]!) ?? input[index]!;
     const place = () => `input[${places?.[index] ?? index}]`;
     for (const field of hosted.lost.get(item) ?? []) dropped.push(`${place()}.${field}`);
     if (suspended?.hidden.has(item) || hosted.hidden.has(item)) continue;
@@ -56,14 +60,14 @@ export function replayItems(
     }
     const translated = hosted.calls.get(item);
     const tool = translated?.tool ?? tools.get(item.type);
-    const call = translated?.call ?? (tool && (suspended?.calls.get(item) ?? readCall(tool, item as OutputItem))); // a carried item
-    if (!tool || !call) {
+    const call = translated?.call ?? suspended?.calls.get(item) ?? readCall(tool, item as OutputItem); // a carried item
+    if (!call) {
       if (!continuesTurn(item)) replayed.addAll(outputs);
       replayed.add(item, index);
       continue;
     }
     const callId = nameCall(item as OutputItem, index, taken);
-    const name = readName(tool, item as OutputItem);
+    const name = tool ? readName(tool, item as OutputItem) : nameFunction(item.type);
     replayed.add({ type: 'function_call', call_id: callId, name, arguments: call.arguments }, index);
     outputs.push({ item: writeOutput(callId, call.result), place: index });
   }
@@ -145,8 +149,10 @@ function readName({ name, checkEntries }: ServerTool, { instance_name: given }: 
 const continuesTurn = ({ type }: InputItem): boolean =>
   type === 'function_call' || type === 'custom_tool_call' || type.startsWith('router:');
 
-function readCall(tool: ServerTool, item: OutputItem): WrittenCall | undefined {
-  const call = replayCall(tool, item) ?? readFailure(item);
+/** @param tool undefined: the gateway has none for the item. It may be that of a module which the operator has removed */
+function readCall(tool: ServerTool | undefined, item: OutputItem): WrittenCall | undefined {
+  if (!tool && !addedToolPattern.test(item.type)) return undefined;
+  const call = (tool ? replayCall(tool, item) : readPlainItem(item)) ?? readFailure(item);
   return call && writeReplayedCall(call, item);
 }
 

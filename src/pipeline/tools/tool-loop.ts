@@ -27,6 +27,7 @@ export interface ToolLoopParts {
   /** Returns the settings with which the model sees the tools now. */
   settings: () => Partial<RequestSettings>;
   adapt: ToolLoop['adapt'];
+  isNative: ToolLoop['isNative'];
   check: ToolLoop['check'];
   reviser: ToolLoop['reviser'];
   addSources: CallParts['addSources'];
@@ -42,6 +43,7 @@ export class ServerToolLoop implements ToolLoop {
   readonly calls: ToolLoop['calls'][number][] = [];
   readonly reviser: ToolLoop['reviser'];
   readonly adapt: ToolLoop['adapt'];
+  readonly isNative: ToolLoop['isNative'];
   readonly check: ToolLoop['check'];
   readonly prepare: ToolLoop['prepare'];
   private readonly parts: ToolLoopParts;
@@ -59,6 +61,7 @@ export class ServerToolLoop implements ToolLoop {
     const { max_tool_calls: limit, stop_server_tools_when: conditions } = parts.run.request;
     this.parts = parts;
     this.adapt = parts.adapt;
+    this.isNative = parts.isNative;
     this.check = parts.check;
     this.reviser = parts.reviser;
     this.conditions = conditions === undefined ? [] : Array.isArray(conditions) ? conditions : [conditions];

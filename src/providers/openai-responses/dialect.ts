@@ -58,7 +58,7 @@ export const dialectSchema = Type.Object(
     }),
     native_search: Type.Boolean({
       default: true,
-      description: 'Send the tool `web_search`, which runs at the provider.',
+      description: 'Send the tool `web_search`, which runs at the provider, and its items.',
     }),
     native_mcp: Type.Boolean({
       default: true,
@@ -71,7 +71,7 @@ export const dialectSchema = Type.Object(
     native_patches: Type.Boolean({
       default: true,
       description:
-        'Send the tool `apply_patch`. If not, the model sees a function, and the gateway checks the patches.',
+        'Send the tool `apply_patch` and its items. If not, the model sees a function, and the gateway checks the patches.',
     }),
     native_shell: Type.Boolean({
       default: true,

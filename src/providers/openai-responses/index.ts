@@ -7,12 +7,16 @@ import { readUpstreamError as readError } from '../errors/upstream-error.ts';
 import { writeRequest } from './request.ts';
 import { listAbilities, listLacking } from './tools.ts';
 
-/** Items of the tools `shell` and `local_shell`. */
-const shellItems: ReadonlySet<string> = new Set([
-  'shell_call',
-  'shell_call_output',
-  'local_shell_call',
-  'local_shell_call_output',
+/** Items of tools that a server may lack → the setting of the dialect. */
+const itemSettings = new Map<string, 'native_code_interpreter' | 'native_patches' | 'native_search' | 'native_shell'>([
+  ['shell_call', 'native_shell'],
+  ['shell_call_output', 'native_shell'],
+  ['local_shell_call', 'native_shell'],
+  ['local_shell_call_output', 'native_shell'],
+  ['apply_patch_call', 'native_patches'],
+  ['apply_patch_call_output', 'native_patches'],
+  ['code_interpreter_call', 'native_code_interpreter'],
+  ['web_search_call', 'native_search'],
 ]);
 
 /** `POST {base_url}/responses`: the format of the interface itself, at OpenAI, Azure, xAI, LM Studio, vLLM and others. */
@@ -30,8 +34,10 @@ export const openaiResponses = {
       const settings = readDialect(dialect);
       if (what === 'native_search') return settings.native_search;
       if (what === 'hosted_shell') return settings.native_shell && settings.hosted_shell;
-      if (what === 'item' && type === 'code_interpreter_call') return settings.native_code_interpreter;
-      if (what === 'item') return settings.native_shell || !shellItems.has(type);
+      if (what === 'item') {
+        const setting = itemSettings.get(type);
+        return setting === undefined || settings[setting];
+      }
       if (what !== 'tool') return true;
       return type === 'mcp' ? settings.native_mcp : !listLacking(listAbilities(settings)).has(type);
     },

@@ -1,10 +1,8 @@
-import { type HostedTool, nameFunction } from '../../domain/items.ts';
+import type { HostedTool } from '../../domain/items.ts';
 import { defineServerTool } from '../server-tool.ts';
-import { adaptPatches } from './adapt-patches.ts';
 import { checkPatch } from './check-patch.ts';
 import { applyPatchArguments, applyPatchParameters } from './parameters.ts';
-
-const TYPE = 'router:apply_patch';
+import { patchReplay } from './replay-patches.ts';
 
 /**
  * Lets the model change files of the client. The gateway checks the patch, and the response ends, so that the client
@@ -13,7 +11,7 @@ const TYPE = 'router:apply_patch';
  * @see docs/reference/tools/apply-patch.md
  */
 export const applyPatch = defineServerTool({
-  type: TYPE,
+  type: 'router:apply_patch',
   description:
     'Creates, updates or deletes one file of the user with a patch. The user applies it and reports the result. Call it ' +
     'once for each file.',
@@ -33,8 +31,7 @@ export const applyPatch = defineServerTool({
     }
     return { result: { status: 'completed' }, item: { operation }, endsResponse: true };
   },
-  replay: () => undefined, // `adaptInput` does it, because the client sends the result
-  adaptInput: (input, isNative) => adaptPatches(input, isNative, nameFunction(TYPE)),
+  replay: () => undefined, // `hosted.replay` does it, because the client sends the result
   native: (_parameters, { carries }, hosted) =>
     hosted && carries?.({ what: 'tool', type: hosted.type }) === true ? hosted : undefined,
   hosted: {
@@ -42,6 +39,7 @@ export const applyPatch = defineServerTool({
     itemType: 'apply_patch_call',
     itemPrefix: 'apc_',
     progress: { started: [], completed: [] },
+    replay: patchReplay,
     readParameters: () => ({}),
   },
 });

@@ -1,11 +1,9 @@
 import type { OutputItem } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
-import type { HostedReplay, ReplayedCall } from '../server-tool.ts';
+import { type HostedReplay, missingResult, type ReplayedCall } from '../server-tool.ts';
 
 /** Matches an id that the gateway created. */
 const ownId = /^shc_[0-9A-Za-z]{24}$/;
-
-const missing = { error: 'The call has no result.' };
 
 /** Reads items of the tools `shell` and `local_shell`, of the gateway, of providers and of clients. */
 export const shellReplay: HostedReplay = {
@@ -20,7 +18,7 @@ export const shellReplay: HostedReplay = {
   isOwn: ({ id }) => typeof id === 'string' && ownId.test(id),
   read(call, output) {
     const input = readArguments(call);
-    return input && { arguments: input, result: output ? readOutput(output) : missing };
+    return input && { arguments: input, result: output ? readOutput(output) : missingResult };
   },
 };
 

@@ -115,7 +115,6 @@ const offer = ({ hosted, path }: McpEntry, name: string, own: Own): OfferedServe
     type: 'router:mcp',
     isNested: true,
     maxItemBytes: undefined,
-    adaptInput: undefined,
     writeFailure: (error) => ({ error }),
     checkEntries: undefined,
     checkParameters: () => [],

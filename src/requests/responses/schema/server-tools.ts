@@ -14,7 +14,7 @@ import { shellParameters } from '../../../tools/shell/parameters.ts';
 import { subagentFields } from '../../../tools/subagent/parameters.ts';
 import { textEditorParameters } from '../../../tools/text-editor/parameters.ts';
 import { toolSearchParameters } from '../../../tools/tool-search/parameters.ts';
-import { addedToolPattern } from '../../../tools/server-tool.ts';
+import { addedToolPattern } from '../../../domain/added-tools.ts';
 import { webFetchParameters } from '../../../tools/web-fetch/parameters.ts';
 import { webSearchParameters } from '../../../tools/web-search/parameters.ts';
 
