@@ -55,8 +55,8 @@ describe('defaults', () => {
       request_ms: 600000,
       receive_ms: 120000,
       connect_ms: 5000,
-      first_byte_ms: 120000,
-      idle_ms: 60000,
+      first_byte_ms: 600000,
+      idle_ms: 300000,
       total_ms: 600000,
     });
     expect(config).toMatchObject({ counters: { url: '' }, secrets: {}, log: { level: 'info' } });

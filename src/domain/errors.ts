@@ -67,6 +67,11 @@ export const errorKinds = {
     errorType: 'unprocessable',
     says: 'The body has the right shape but contradicts itself.',
   },
+  upgrade_not_offered: {
+    status: 426,
+    errorType: 'invalid_request',
+    says: 'A WebSocket was requested. The gateway serves HTTP only.',
+  },
   rate_limited: {
     status: 429,
     errorType: 'rate_limit_exceeded',

@@ -141,6 +141,8 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       else socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
     });
   }
+  // Before the key is read: a browser shows its script no error without the headers.
+  if (options.corsOrigins.length > 0) await allowOrigins(app, options.corsOrigins);
   app.addHook('onRequest', (request, reply, done) => {
     if (isForHost(request.raw)) {
       reply.hijack();
@@ -196,8 +198,6 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       done(error as Error);
     }
   });
-
-  if (options.corsOrigins.length > 0) await allowOrigins(app, options.corsOrigins);
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', (request, raw, done) => {
@@ -296,9 +296,17 @@ function watchClose(request: FastifyRequest, raw: ServerResponse, watch: WatchRe
   return presence;
 }
 
-/** Clients of the Messages API send the key in its own header. The usual header has precedence. */
-function readAuthorization({ authorization, 'x-api-key': key }: FastifyRequest['headers']): string | undefined {
-  return authorization === undefined && typeof key === 'string' && key !== '' ? `Bearer ${key}` : authorization;
+/** Headers in which clients of Anthropic, Azure and Google send a key. */
+const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key'] as const;
+
+/** The usual header has precedence. */
+function readAuthorization(headers: FastifyRequest['headers']): string | undefined {
+  if (headers.authorization !== undefined) return headers.authorization;
+  for (const name of keyHeaders) {
+    const key = headers[name];
+    if (typeof key === 'string' && key !== '') return `Bearer ${key}`;
+  }
+  return undefined;
 }
 
 /** Rejects compressed bodies. @throws {GatewayError} */
@@ -334,6 +342,12 @@ function notFound(
     const advice = adviseOnPath(whole, (other) => findPath(other) !== undefined);
     const says = `There is no ${request.method} ${path} here.`;
     return new GatewayError('not_found', advice === undefined ? says : `${says} ${advice}`);
+  }
+  if (request.headers.upgrade?.toLowerCase() === 'websocket') {
+    return new GatewayError(
+      'upgrade_not_offered',
+      `${path} has no WebSocket. Use HTTP, with \`stream: true\` for events.`,
+    );
   }
   const allowed = known.methods.join(', ');
   reply.header('allow', allowed);
@@ -406,49 +420,17 @@ function rejectMalformedRequest(error: Error & { code?: string }, socket: Socket
   );
 }
 
-/** Headers that the official clients always send. Without them, all their requests from a browser fail. */
-const clientHeaders = [
-  'user-agent',
-  'x-stainless-arch',
-  'x-stainless-helper-method',
-  'x-stainless-lang',
-  'x-stainless-os',
-  'x-stainless-package-version',
-  'x-stainless-retry-count',
-  'x-stainless-runtime',
-  'x-stainless-runtime-version',
-  'x-stainless-timeout',
-];
-
-/** Lists of headers must not have wildcards, so each name is listed. @see docs/reference/http.md#headers */
+/**
+ * Allows every request header that a browser names, because SDKs add new ones. The list of exposed headers must not have
+ * wildcards, so each name is listed.
+ *
+ * @see docs/reference/http.md#headers
+ */
 async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   await app.register(cors, {
     origin: origins.includes('*') ? '*' : [...origins],
     credentials: false,
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-    allowedHeaders: [
-      'anthropic-beta',
-      'anthropic-dangerous-direct-browser-access',
-      'anthropic-version',
-      'authorization',
-      'content-type',
-      'idempotency-key',
-      'x-anthropic-beta',
-      'x-api-key',
-      'x-session-id',
-      'http-referer',
-      'x-title',
-      'x-router-title',
-      'x-router-categories',
-      'x-router-metadata',
-      'x-router-experimental-metadata',
-      'x-router-tool-output',
-      'x-router-events',
-      'x-router-cache',
-      'x-router-cache-ttl',
-      'x-router-cache-clear',
-      ...clientHeaders,
-    ],
     exposedHeaders: [
       'request-id',
       'x-generation-id',

@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 
@@ -119,23 +120,55 @@ describe('health', () => {
   });
 });
 
+it('a WebSocket is a 426, so that clients use HTTP instead', async () => {
+  const { port } = new URL(gateway.url);
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; upgrade: unknown }>();
+  const headers = {
+    authorization: `Bearer ${gateway.key}`,
+    connection: 'upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    'sec-websocket-version': '13',
+  };
+  const sent = request({ host: '127.0.0.1', port, path: '/api/v1/responses', headers }, (response) => {
+    response.resume();
+    resolve({ status: response.statusCode, upgrade: response.headers.upgrade });
+  });
+  sent.on('error', reject);
+  sent.end();
+  expect((await promise).status).toBe(426);
+});
+
 describe('CORS', () => {
   it('allows the configured origin, and no other', async () => {
     const preflight = (origin: string) =>
       fetch(`${gateway.baseUrl}/responses`, {
         method: 'OPTIONS',
-        headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
+        headers: {
+          origin,
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'authorization,x-router-metadata,x-stainless-new',
+        },
       });
     const ours = await preflight('https://app.example.com');
     expect(ours.status).toBe(204);
     expect(ours.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
-    expect(ours.headers.get('access-control-allow-headers')).toContain('x-router-metadata');
+    expect(ours.headers.get('access-control-allow-headers')).toBe('authorization,x-router-metadata,x-stainless-new');
     expect((await preflight('https://evil.example.com')).headers.get('access-control-allow-origin')).toBeNull();
     const streamed = await gateway.stream(good, { headers: { origin: 'https://app.example.com' } });
     expect(streamed.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
     const exposed = streamed.headers.get('access-control-expose-headers')?.split(', ');
     const names = ['x-generation-id', 'x-router-dropped-fields', 'etag', 'content-range', 'content-disposition'];
     expect(exposed).toEqual(expect.arrayContaining(names));
+  });
+
+  it('lets a script read that its key is wrong', async () => {
+    const headers = { origin: 'https://app.example.com' };
+    for (const key of [null, 'wrong']) {
+      const response = await gateway.post('/responses', good, { headers, key });
+      expect(response.status).toBe(401);
+      expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
+    }
   });
 
   it('is off unless configured', async () => {

@@ -60,7 +60,10 @@ async function post(body: unknown, options: Parameters<TestGateway['post']>[2] =
 }
 
 describe('keys and headers', () => {
-  it('takes the key as x-api-key or as bearer, and rejects others in its own envelope', async () => {
+  it('takes the key in the header of any vendor or as bearer, and rejects others in its own envelope', async () => {
+    for (const header of ['api-key', 'x-goog-api-key']) {
+      expect((await post(hello, { key: null, headers: { [header]: gateway.key } })).status).toBe(200);
+    }
     const own = await post(hello, { key: null, headers: { 'x-api-key': gateway.key } });
     expect(own.status).toBe(200);
     expect(own.response.headers.get('request-id')).toBe(own.response.headers.get('x-request-id'));

@@ -7,8 +7,11 @@ export const timeoutsSection = Type.Object({
     restart: true,
   }),
   connect_ms: milliseconds('Time to connect to a provider.', 5_000),
-  first_byte_ms: milliseconds('Time until a provider’s response begins.', 120_000),
-  idle_ms: milliseconds('Idle time within a provider’s response.', 60_000),
+  first_byte_ms: milliseconds(
+    'Time until a provider’s response begins. A response that is not streamed begins when the model has finished.',
+    600_000,
+  ),
+  idle_ms: milliseconds('Idle time within a provider’s response. Models that reason are silent for minutes.', 300_000),
   total_ms: milliseconds('Time until a provider’s response is complete.', 600_000),
 });
 
