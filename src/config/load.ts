@@ -15,6 +15,7 @@ import type { Config } from './schema.ts';
 import { findNode } from './schema-node.ts';
 import { completeSearchEngines, discoverSearchEngines } from './search-engines.ts';
 import { simulatorProvider } from './simulator.ts';
+import { trimSecrets } from './trim-secrets.ts';
 
 export interface ConfigSources {
   /** `--config`. Absent: HEADGATE_CONFIG, or an existing `headgate.yaml` in the working directory. Null: no file. */
@@ -65,6 +66,7 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
     ...completeSearchEngines(complete, env),
     ...completeFileStore(complete, env),
   ];
+  const quoted = trimSecrets(complete);
   const checked = checkSchema(complete, (path) => !filled.filled.has(JSON.stringify(path)));
   const config = checked.tree as Config; // invalid values are replaced with placeholders
 
@@ -84,7 +86,7 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
   const wrong = problems.map(({ path }) => path);
   problems.push(...checkRelations(config).filter((problem) => !isFollowUp(problem, config, wrong)));
   const settle = (isComplete: boolean) =>
-    settleConfig(config, { isComplete, dataDir, file, env, cwd, warnings: found.warnings });
+    settleConfig(config, { isComplete, dataDir, file, env, cwd, warnings: [...found.warnings, ...quoted] });
   if (problems.length === 0) return settle(true);
 
   const lines = problems.map(({ path, message, source = findOverride(overrides, path)?.source }) => {
@@ -122,12 +124,13 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
   const discovered = catalog.auto_discover ? discoverProviders(providers, env) : [];
   if (catalog.auto_discover) discoverSearchEngines(config, env);
   providers.push(...discovered.map(({ provider }) => structuredClone(provider)));
+  const quoted = trimSecrets(config);
   const isBare = providers.length === 0 && catalog.simulator;
   if (isBare) providers.push(structuredClone(simulatorProvider));
   return {
     ...about,
     config: deepFreeze(config),
-    warnings: [...warnings, ...findSuspiciousPrices(providers)],
+    warnings: [...warnings, ...quoted, ...findSuspiciousPrices(providers)],
     isBare,
     discovered: discovered.map(({ variable, provider }) => ({ variable, id: provider.id })),
   };
