@@ -13,6 +13,20 @@ const join = (
 ): string => chunks.flatMap((chunk) => (chunk.type === type ? [chunk.delta] : [])).join('');
 const finishOf = (chunks: Chunk[]) => chunks.at(-1);
 
+it('ends without message_stop only if the rules of the server permit it', () => {
+  const events = [
+    { type: 'message_start', message: { content: [], usage: { input_tokens: 1 } } },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+  ];
+  const endOf = (readerContext: ReaderContext): Chunk[] => {
+    const reader = createReader(readerContext);
+    for (const event of events) reader.read({ event: event.type, data: JSON.stringify(event) });
+    return reader.end();
+  };
+  expect(endOf({})).toEqual([]);
+  expect(endOf({ openEnd: true })).toMatchObject([{ type: 'finish', reason: 'stop', usage: { outputTokens: 2 } }]);
+});
+
 describe('a streamed message', () => {
   it('begins with the model and ends with what was used', () => {
     const chunks = read('text');

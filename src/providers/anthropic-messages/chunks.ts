@@ -60,9 +60,12 @@ class MessageReader implements Reader {
   private kept = 0;
   /** Absent if the client has another format. */
   private readonly ending: NativeEnding | undefined;
+  /** Whether the stream may end without `message_stop`. */
+  private readonly openEnd: boolean;
 
   constructor(readerContext: ReaderContext) {
     this.blocks = new BlockReader(readerContext, this.dropped);
+    this.openEnd = readerContext.openEnd === true;
     if (readerContext.keepsBlocks) this.ending = new NativeEnding();
   }
 
@@ -78,7 +81,10 @@ class MessageReader implements Reader {
   }
 
   end(): Chunk[] {
-    return []; // without `message_stop`, the stream was truncated
+    if (!this.openEnd || this.ended || this.stopReason === undefined) return []; // the stream was truncated
+    const chunks: Chunk[] = [];
+    this.stop(this.stopReason, chunks);
+    return chunks;
   }
 
   start(message: ResponseMessage): Chunk[] {

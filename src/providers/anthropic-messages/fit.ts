@@ -41,6 +41,7 @@ export function fitBody(draft: MessagesDraft, body: WireBody, box: ToolBox): voi
   if (dialect.ids) fitIds(draft, body);
   if (dialect.tools || dialect.schemas) fitTools(draft, body, box);
   if (dialect.tool_choice) fitChoice(draft, body);
+  if (dialect.reasoning_rules) fitThoughts(draft, body);
   if (dialect.format || dialect.schemas) fitFormat(draft, body);
   if (dialect.fields)
     fitFields(body, dialect.fields, situationOf(draft, body), draft, (field) => names[field] ?? field);
@@ -189,11 +190,31 @@ function fitTools(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
 /** Turns the reasoning off for a choice that is not combined with it. */
 function fitChoice(draft: MessagesDraft, body: WireBody): void {
   const { while_thinking: values } = draft.dialect.tool_choice!;
-  const { forced, thinking } = situationOf(draft, body);
-  if (!values || !thinking || !forced) return;
+  if (!values || !situationOf(draft, body).forced) return;
   if (values.includes(body.tool_choice!.type === 'any' ? 'required' : 'named')) return;
+  turnOffThinking(draft, body, 'reasoning (not supported with a forced tool call)');
+}
+
+/** Turns the reasoning off, if it is on. @param note for the response */
+function turnOffThinking(draft: MessagesDraft, body: WireBody, note: string): void {
+  const { off, by_default: isDefault } = draft.dialect.reasoning_rules ?? {};
+  const { thinking } = situationOf(draft, body);
+  if (!thinking && !(isDefault && body.thinking === undefined)) return;
   delete body.thinking;
-  draft.dropped.push('reasoning (not supported with a forced tool call)');
+  if (off) Object.assign(body, structuredClone(off));
+  draft.dropped.push(note);
+}
+
+/** A model that needs its reasoning back does not reason on after calls of others. */
+function fitThoughts(draft: MessagesDraft, body: WireBody): void {
+  if (draft.dialect.reasoning_rules!.back !== 'turn') return;
+  const isAsked = ({ role, content }: Turn): boolean =>
+    role === 'user' && (!Array.isArray(content) || content.some(({ type }) => type !== 'tool_result'));
+  const turn = body.messages.slice(body.messages.findLastIndex(isAsked) + 1);
+  const has = ({ content }: Turn, kind: Block['type']): boolean =>
+    Array.isArray(content) && content.some(({ type }) => type === kind);
+  if (turn.some((message) => has(message, 'tool_use') && !has(message, 'thinking')))
+    turnOffThinking(draft, body, 'reasoning (the calls of the input have no thinking to continue)');
 }
 
 /** Servers that need tools for the calls of the conversation get one for each name, without a description. */

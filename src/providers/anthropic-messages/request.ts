@@ -83,6 +83,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
 
   const readerContext: ReaderContext = { summarizes: traits.summarizes };
   if (native) readerContext.keepsBlocks = true;
+  if (dialect.answers?.open_end) readerContext.openEnd = true;
   if (box.offered) readerContext.tools = box.offered;
   const written: UpstreamRequest<ReaderContext> = {
     path: '/messages',

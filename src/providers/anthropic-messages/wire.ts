@@ -36,6 +36,8 @@ export interface ReaderContext {
   summarizes?: boolean;
   /** The client has the same format, so that it gets every block and field as the provider sent it. */
   keepsBlocks?: boolean;
+  /** The server may end a stream without `message_stop`. */
+  openEnd?: boolean;
 }
 
 /** A block of a response. */

@@ -26,6 +26,7 @@ describe('outputs in time', () => {
     ['the same id in two turns', [call('x'), output('x'), assistant('a'), call('x'), output('x')]],
     ['a call without an output at the end', [user('a'), call('x')]],
     ['a call that never gets an output', [user('a'), call('x'), user('b')]],
+    ['an interrupted call whose id a later call has again', [call('x'), user('a'), call('x'), output('x')]],
     ['an output without a call', [user('a'), output('x')]],
   ])('stay: %s', (_, input) => {
     expect(settleLateOutputs(input)).toBe(input);

@@ -211,6 +211,24 @@ function fitEnd(messages: ChatMessage[], rules: TurnRules, adapt: (what: string)
   return messages;
 }
 
+/**
+ * Keeps the earlier reasoning that the server takes. With `turn`, the calls of the present turn have at least an empty one,
+ * which servers accept for the calls of other models.
+ */
+export function fitThoughts(
+  messages: readonly ChatMessage[],
+  rule: 'never' | 'turn' | 'always',
+  isOff: boolean,
+): ChatMessage[] {
+  const start = messages.findLastIndex(({ role }) => role === 'user');
+  return messages.map((message, index) => {
+    const { reasoning_content: thoughts, ...rest } = message;
+    const isKept = rule === 'always' || (rule === 'turn' && index > start);
+    if (!isKept) return thoughts === undefined ? message : rest;
+    return thoughts === undefined && hasCalls(message) && !isOff ? { ...message, reasoning_content: '' } : message;
+  });
+}
+
 type PartRules = NonNullable<Rules['parts']>;
 
 /** The text that stands in a result for an image that follows in a message of the user. */
@@ -221,7 +239,7 @@ export function fitParts(
   messages: readonly ChatMessage[],
   rules: PartRules,
   notes: FitNotes,
-  refuseFile: (filename: string | undefined) => Error,
+  refuse: { file: (filename: string | undefined) => Error; image: () => Error },
 ): ChatMessage[] {
   const fitted: ChatMessage[] = [];
   let waiting: ChatPart[] = [];
@@ -237,7 +255,8 @@ export function fitParts(
       fitted.push(message);
       continue;
     }
-    const parts = rules.files === 'text' ? content.map((part) => readFile(part, notes, refuseFile)) : content;
+    const parts = rules.files === 'text' ? content.map((part) => readFile(part, notes, refuse.file)) : content;
+    if (rules.images === 'none' && parts.some(({ type }) => type === 'image_url')) throw refuse.image();
     const isMoved =
       rules.images === 'user' && message.role === 'tool' && parts.some(({ type }) => type === 'image_url');
     if (!isMoved) {

@@ -1,6 +1,7 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 import { refuseBecause } from '../kit/draft.ts';
 import type { OfferedTool, ToolBox } from '../kit/tool-box.ts';
+import type { Rules } from '../rules/facets.ts';
 import { createIdFitter } from '../rules/fit/call-ids.ts';
 import { addFields, fitFields, type Situation } from '../rules/fit/fields.ts';
 import { fitFormat } from '../rules/fit/format.ts';
@@ -8,7 +9,7 @@ import { createNameFitter } from '../rules/fit/names.ts';
 import type { FitNotes } from '../rules/fit/notes.ts';
 import { fitSchema } from '../rules/fit/schemas.ts';
 import type { ChatDraft } from './draft.ts';
-import { fitMessages, fitParts } from './fit-messages.ts';
+import { fitMessages, fitParts, fitThoughts } from './fit-messages.ts';
 import type { ChatMessage, ChatTool } from './wire.ts';
 
 /** A body of `/chat/completions` before and after it is fitted. */
@@ -24,18 +25,19 @@ export type WireBody = Record<string, unknown> & { messages: ChatMessage[]; tool
 export function fitBody(draft: ChatDraft, body: WireBody, box: ToolBox): void {
   const { dialect } = draft;
   if (dialect.parts) {
-    body.messages = fitParts(body.messages, dialect.parts, draft, (filename) =>
-      refuseBecause(
-        'input',
-        `${draft.target.endpoint} takes only texts and images, and ${filename ?? 'a file'} is neither.`,
-      ),
-    );
+    const { endpoint } = draft.target;
+    body.messages = fitParts(body.messages, dialect.parts, draft, {
+      file: (filename) =>
+        refuseBecause('input', `${endpoint} takes only texts and images, and ${filename ?? 'a file'} is neither.`),
+      image: () => refuseBecause('input', `${endpoint} takes no images.`),
+    });
   }
   if (dialect.turns) body.messages = fitMessages(body.messages, dialect.turns, draft);
   if (dialect.ids) fitIds(draft, body);
   if (dialect.tools || dialect.schemas) fitTools(draft, body, box);
   if (dialect.tool_choice) fitChoice(draft, body);
   if (dialect.format) fitFormat(draft, body, dialect.format, chatFormat);
+  if (dialect.schemas) fitFormatSchema(draft, body, dialect.schemas);
   if (dialect.reasoning_rules) fitThinking(draft, body);
   if (dialect.stops) fitStops(draft, body);
   if (dialect.fields) fitFields(body, dialect.fields, situationOf(draft, body), draft, nameOf);
@@ -183,6 +185,9 @@ function fitChoice(draft: ChatDraft, body: WireBody): void {
   body.messages = [...body.messages, { role: 'user', content: told }];
 }
 
+const isThinkingOff = (body: WireBody, off: Readonly<Record<string, unknown>> | undefined): boolean =>
+  off !== undefined && Object.keys(off).every((name) => JSON.stringify(body[name]) === JSON.stringify(off[name]));
+
 /** Turns the reasoning of the model off. @returns whether that makes the choice possible */
 function turnOffThinking(draft: ChatDraft, body: WireBody): boolean {
   const { off, by_default: isDefault } = draft.dialect.reasoning_rules ?? {};
@@ -196,8 +201,16 @@ function turnOffThinking(draft: ChatDraft, body: WireBody): boolean {
 }
 
 function fitThinking(draft: ChatDraft, body: WireBody): void {
-  const { not_with_tools: isSeparate, on, off } = draft.dialect.reasoning_rules!;
+  const rules = draft.dialect.reasoning_rules!;
+  const { not_with_tools: isSeparate, on, off } = rules;
+  if (rules.back) body.messages = fitThoughts(body.messages, rules.back, isThinkingOff(body, off));
   const effort = body.reasoning_effort as ReasoningEffort | undefined;
+  if (rules.streamed_only && off && !draft.target.stream) {
+    if (effort !== undefined && effort !== 'none') draft.dropped.push('reasoning.effort (only in streams)');
+    delete body.reasoning_effort;
+    addFields(body, structuredClone(off));
+    return;
+  }
   if (effort === undefined) return;
   if (isSeparate && body.tools && body.tools.length > 0 && effort !== 'none') {
     body.reasoning_effort = 'none';
@@ -208,6 +221,17 @@ function fitThinking(draft: ChatDraft, body: WireBody): void {
   if (!fields) return;
   delete body.reasoning_effort;
   addFields(body, structuredClone(fields));
+}
+
+/** The schema of the output obeys the same rules as those of tools. */
+function fitFormatSchema(draft: ChatDraft, body: WireBody, rules: NonNullable<Rules['schemas']>): void {
+  const format = body.response_format as ChatFormat | undefined;
+  const schema = format?.json_schema?.schema;
+  if (!schema) return;
+  const fitted = fitSchema(schema, rules, { closes: rules.closed !== undefined && rules.closed !== 'never' });
+  if (fitted === schema) return;
+  draft.adapted.add('the schema of the format');
+  body.response_format = { ...format, json_schema: { ...format!.json_schema, schema: fitted } };
 }
 
 function fitStops(draft: ChatDraft, body: WireBody): void {

@@ -13,6 +13,15 @@ describe('tool calls', () => {
     expect(text.join('')).toBe('{"city":"Zürich","days":3}');
   });
 
+  it.each(['google', 'vertex'])('of Gemini have their signature before them: %s', (name) => {
+    const { tool_calls: calls } = call(0, 'c1', 'f', '{}');
+    const signed = { ...calls[0], extra_content: { [name]: { thought_signature: 'c2lnbg==' } } };
+    expect(readDeltas([{ tool_calls: [signed] }]).slice(0, 2)).toEqual([
+      { type: 'reasoning_seal', format: 'google-gemini-v1', encryptedContent: 'c2lnbg==' },
+      { type: 'tool_call', callId: 'c1', name: 'f' },
+    ]);
+  });
+
   it('arrive interleaved', () => {
     const texts: Record<string, string> = {};
     for (const chunk of stream('parallel-tool-calls')) {

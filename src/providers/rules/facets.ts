@@ -210,7 +210,8 @@ export const facets = {
     {
       images: Type.Optional(
         Type.Enum(['anywhere', 'user', 'none'], {
-          description: 'Where images may be. `user`: images of results move to a user message after them.',
+          description:
+            'Where images may be. `user`: images of results move to a user message after them. `none`: an image is a 400.',
         }),
       ),
       image_types: bool('Whether the declared type of an image must be that of its bytes.'),
@@ -237,6 +238,9 @@ export const facets = {
         }),
       ),
       by_default: bool('Whether the model reasons unless the request turns it off.'),
+      streamed_only: bool(
+        'Whether the model reasons only in streams. For others, the gateway turns the reasoning off.',
+      ),
       signatures: bool('Whether calls have the signature of the model in `extra_content`, and need it back.'),
     },
     'Reasoning.',

@@ -125,7 +125,9 @@ function readMessage(message: ChatMessage): SeenMessage {
   }
   if (name !== undefined) seen.name = name;
   if (prefix) seen.prefix = true;
-  seen.hasReasoning = ['reasoning_content', 'reasoning', 'reasoning_details'].some((field) => message[field]);
+  seen.hasReasoning = ['reasoning_content', 'reasoning', 'reasoning_details'].some(
+    (field) => message[field] !== undefined,
+  );
   seen.isSigned = (calls ?? []).some((call) => 'extra_content' in call);
   return seen;
 }

@@ -1,5 +1,9 @@
 import { claudeProviders } from './providers/anthropic.ts';
+import { chinaProviders } from './providers/china.ts';
 import { geminiProviders } from './providers/gemini.ts';
+import { hostedProviders } from './providers/hosted.ts';
+import { localProviders } from './providers/local.ts';
+import { messagesServers } from './providers/messages-servers.ts';
 import { mistral } from './providers/mistral.ts';
 import { openaiProviders } from './providers/openai.ts';
 import type { StrictProvider } from './strict-provider.ts';
@@ -23,4 +27,8 @@ export const strictProviders: readonly StrictProvider[] = [
   ...claudeProviders,
   ...geminiProviders,
   mistral,
+  ...chinaProviders,
+  ...hostedProviders,
+  ...localProviders,
+  ...messagesServers,
 ];

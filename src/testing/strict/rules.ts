@@ -19,8 +19,10 @@ export interface StrictRules {
   thinksByDefault?: boolean;
   /** The limit of the output. `{value}` */
   output?: { min?: number; max?: number; maxUnstreamed?: number; needed?: boolean; says: Words };
-  /** Whether only streams are served. */
-  streamOnly?: Words;
+  /** Reasoning without a stream. */
+  thinkingUnstreamed?: Words;
+  /** Values of `thinking.type`. `{value}` */
+  thinkingTypes?: { only: readonly string[]; says: Words };
   /** Texts that end the output. `{count}` */
   stops?: { max?: number; says: Words; blank?: Words };
   /** Ids of calls. `{value}` */
@@ -189,7 +191,10 @@ function checkSettings(rules: StrictRules, seen: Seen, thinks: boolean): Fault |
   if (stops?.max !== undefined && seen.stops.length > stops.max)
     return { says: stops.says, values: { count: seen.stops.length } };
   if (stops?.blank !== undefined && seen.stops.some((stop) => stop.trim() === '')) return { says: stops.blank };
-  if (rules.streamOnly !== undefined && !seen.stream) return { says: rules.streamOnly };
+  if (rules.thinkingUnstreamed !== undefined && thinks && !seen.stream) return { says: rules.thinkingUnstreamed };
+  const { type } = (settings['thinking'] ?? {}) as { type?: string };
+  if (rules.thinkingTypes && type !== undefined && !rules.thinkingTypes.only.includes(type))
+    return { says: rules.thinkingTypes.says, values: { value: type } };
   return undefined;
 }
 
@@ -316,10 +321,10 @@ function checkOrder(rules: TurnRules, messages: SeenMessage[], spoken: SeenMessa
   if (last?.role === 'assistant' && rules.trailingSpace !== undefined && /\s$/.test(last.texts.at(-1) ?? ''))
     return { says: rules.trailingSpace };
   if (rules.alternate !== undefined) {
-    const pair = spoken.findIndex(
-      ({ role }, index) => (role === 'user' || role === 'assistant') && spoken[index - 1]?.role === role,
+    const pair = messages.findIndex(
+      ({ role }, index) => (role === 'user' || role === 'assistant') && messages[index - 1]?.role === role,
     );
-    if (pair !== -1) return { says: rules.alternate, values: { role: spoken[pair]!.role, index: pair } };
+    if (pair !== -1) return { says: rules.alternate, values: { role: messages[pair]!.role, index: pair } };
   }
   if (rules.reasoning !== undefined) {
     const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);

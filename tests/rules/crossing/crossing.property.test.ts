@@ -17,10 +17,12 @@ beforeAll(async () => {
 afterAll(() => crossing.close());
 
 it('are of at least 30 providers and servers, each with its own id', () => {
-  expect(new Set(strictProviders.map(({ id }) => id)).size).toBe(strictProviders.length);
+  const ids = new Set(strictProviders.map(({ id }) => id));
+  expect(ids.size).toBe(strictProviders.length);
+  expect(ids.size).toBeGreaterThanOrEqual(30);
 });
 
-const runs = isFull ? Math.ceil(20_000 / strictProviders.length) : 6;
+const runs = isFull ? Math.ceil(20_000 / strictProviders.length) : 5;
 
 it.each(strictProviders.map((fake) => [fake.id, fake] as const))('any conversation is accepted by %s', (_, fake) =>
   fc.assert(

@@ -172,4 +172,93 @@ export const hostedCases: RuleCase[] = [
     body: { tools: [{ function: { parameters: { properties: { a: { pattern: '^.*b.*$' } } } } }] },
   },
   { rules: 'grok-4-responses/effort', request: { reasoning: { effort: 'low' } }, without: ['reasoning'] },
+  {
+    rules: 'deepseek/parts',
+    request: {
+      input: [
+        {
+          type: 'message',
+          role: 'user',
+          content: [{ type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' }],
+        },
+      ],
+    },
+    error: /takes no images/,
+  },
+  { rules: 'alibaba/json-word', request: json, body: mentionsJson },
+  { rules: 'alibaba-open/streams', request: { reasoning: { effort: 'low' } }, body: { enable_thinking: false } },
+  {
+    rules: 'alibaba-open/streams',
+    request: { reasoning: { effort: 'low' } },
+    stream: true,
+    body: { enable_thinking: true },
+  },
+  {
+    rules: 'kimi/references',
+    request: {
+      tools: [
+        tool({
+          parameters: {
+            type: 'object',
+            properties: { a: { $ref: '#/definitions/b' } },
+            definitions: { b: { type: 'string' } },
+          },
+        }),
+      ],
+    },
+    body: {
+      tools: [
+        { function: { parameters: { properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: { type: 'string' } } } } },
+      ],
+    },
+  },
+  {
+    rules: 'zai/user',
+    request: { input: [said] },
+    body: { messages: [{ role: 'user' }, { role: 'assistant' }] },
+  },
+  {
+    rules: 'minimax/system-first',
+    request: { instructions: 'A', input: [system, user] },
+    body: { messages: [{ role: 'system', content: 'A\n\nBe brief.' }, { role: 'user' }] },
+  },
+  {
+    rules: 'minimax/parameters',
+    request: { tools: [{ type: 'function', name: 'f' } as never] },
+    body: { tools: [{ function: { parameters: { type: 'object', properties: {} } } }] },
+  },
+  { rules: 'groq/json-word', request: json, body: mentionsJson },
+  { rules: 'groq/stops', request: { stop: ['a', 'b', 'c', 'd', 'e'] }, body: { stop: ['a', 'b', 'c', 'd'] } },
+  {
+    rules: 'perplexity/system-first',
+    request: { input: [user, system] },
+    body: { messages: [{ content: 'Hi\n\nSystem: Be brief.' }] },
+  },
+  { rules: 'tgi/temperature', request: { temperature: 0 }, body: { temperature: 0.01 } },
+  {
+    rules: 'databricks/fields',
+    request: { reasoning: { effort: 'low' }, text: { verbosity: 'low' }, service_tier: 'flex' },
+    without: ['reasoning_effort', 'verbosity', 'service_tier'],
+  },
+  {
+    rules: 'kimi-messages/names',
+    request: { tools: [tool({ name: '1st' })] },
+    body: { tools: [{ name: expect.stringMatching(/^[a-z]\w+$/) }] },
+  },
+  { rules: 'minimax-messages/temperature', request: { temperature: 0 }, body: { temperature: 0.01 } },
+  {
+    rules: 'deepseek-messages/thinking',
+    request: { input: [user, call, output] },
+    body: { thinking: { type: 'disabled' } },
+    dropped: ['reasoning'],
+  },
+  { rules: 'deepseek-messages/thinking', request: forced, body: { thinking: { type: 'disabled' } } },
+  { rules: 'deepseek-messages/end', request: {}, without: ['thinking'] },
+  {
+    rules: 'template/user',
+    request: { input: [said] },
+    body: { messages: [{ role: 'user' }, { role: 'assistant' }] },
+  },
+  { rules: 'template/alternate', request: { input: [user, user] }, body: { messages: [{ content: 'Hi\n\nHi' }] } },
+  { rules: 'vllm/top-p', request: { top_p: 0 }, body: { top_p: 0.01 } },
 ];

@@ -130,6 +130,13 @@ function modernize(schema: Schema, set: (name: string, value: unknown) => void, 
     remove('additionalItems');
   }
   if (typeof schema.$schema === 'string') remove('$schema');
+  if (isSchema(schema.definitions)) {
+    set('$defs', { ...schema.definitions, ...(isSchema(schema.$defs) ? schema.$defs : undefined) });
+    remove('definitions');
+  }
+  const { $ref: reference } = schema;
+  if (typeof reference === 'string' && reference.startsWith('#/definitions/'))
+    set('$ref', reference.replace('#/definitions/', '#/$defs/'));
 }
 
 /** Returns an expression that matches the same texts and has both anchors. */

@@ -129,7 +129,7 @@ const anthropicNew: MessagesDescription = {
     turns: {
       ...claudeRules.turns!,
       last: {
-        only: ['user'],
+        only: ['user', 'system'],
         says: 'This model does not support assistant message prefill. The conversation must end with a user message.',
       },
     },
