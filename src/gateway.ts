@@ -22,6 +22,7 @@ import { openOutageReports } from './compose/open-outage-reports.ts';
 import { type InternTimes, openInterns } from './compose/open-interns.ts';
 import { openContainers } from './compose/open-containers.ts';
 import { hashHost } from './api/interns/host-proof.ts';
+import { createReadinessCheck, type Readiness } from './api/health/readiness.ts';
 import { createOwnSocket } from './compose/open-own-socket.ts';
 import { openRuntime } from './compose/open-runtime.ts';
 import { openSchedules } from './compose/open-schedules.ts';
@@ -118,6 +119,8 @@ export interface Gateway {
   release(ended: readonly OrphanedRequest[]): Promise<void>;
   /** Resolves when all entries and contents so far are in the store. @throws the store's error */
   flush(): Promise<void>;
+  /** Finds whether this gateway accepts requests, and its problems. */
+  checkReadiness(): Promise<Readiness>;
   /** Returns the metrics of this gateway. */
   collectMetrics(): MetricFamily[];
   /** Returns the counters of this gateway, the metrics that only increase. */
@@ -175,10 +178,15 @@ async function assemble(
     primary: slot?.primary,
     poolSize: slot && POOL_OF_A_WORKER,
   });
-  const { write: log, close: endOutages } = joinOutages({
+  const pingStore = () => withTimeout(PING_MS, storage.ping());
+  const {
+    write: log,
+    close: endOutages,
+    storeLostSinceMs,
+  } = joinOutages({
     log: lines.write,
     reports: openOutageReports(lines.write, slot?.primary),
-    ping: () => withTimeout(PING_MS, storage.ping()),
+    ping: pingStore,
     hasCounters: live.counters.url === '' && isSharedStore(live.storage.url),
   });
   const warn = (detail: string): void => log('catalog file skipped', { detail });
@@ -394,6 +402,18 @@ async function assemble(
     resources,
   );
   let draining = false;
+  const { ledger } = accounting;
+  const checkReadiness = createReadinessCheck({
+    isDraining: () => draining,
+    blockedSinceMs: ledger.findBlockedSinceMs,
+    ping: pingStore,
+    storeLostSinceMs,
+    checkFresh: () => access.checkFresh(config().storage.grace_ms),
+    lastRead: () => ({ atMs: access.seenAtMs, ageMs: access.ageMs }),
+    notStoredSinceMs: () => ledger.notStoredSinceMs,
+    describeCounters: accounts.describeCounters,
+    clockAheadMs: () => clock?.aheadMs ?? 0,
+  });
   const app = await createEdge({
     ...pipelines,
     contentGuardrails,
@@ -413,7 +433,7 @@ async function assemble(
     runtime,
     host,
     own,
-    clock,
+    checkReadiness,
     vault,
     models: () => models,
     modules: modules.settings,
@@ -475,6 +495,7 @@ async function assemble(
     refreshAccess: accounts.refresh,
     release: accounts.release,
     flush: accounting.flush,
+    checkReadiness,
     collectMetrics: telemetry.collect,
     collectCounters: telemetry.collectCounters,
     log,

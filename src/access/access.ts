@@ -57,6 +57,8 @@ export interface Access {
   checkFresh(graceMs: number): void;
   /** Age in ms of the keys in memory; at most about half a second while the store responds. */
   readonly ageMs: number;
+  /** When the keys in memory were read, Unix milliseconds. */
+  readonly seenAtMs: number;
   /**
    * The rate limits of a key, its member and its workspace; undefined: the key is unknown, or none of them has a limit.
    */
@@ -113,6 +115,8 @@ export async function openAccess(
   let taken = 0;
   /** performance.now() */
   let seenAt = 0;
+  /** The same in Unix milliseconds. */
+  let seenAtMs = 0;
 
   async function refresh(): Promise<void> {
     const turn = ++started;
@@ -169,6 +173,7 @@ export async function openAccess(
     refused.remember(before.values(), callers);
     revision = read;
     seenAt = askedAt;
+    seenAtMs = currentTimeMs();
   }
 
   /** Rejects known keys that have been disabled or deleted. */
@@ -195,6 +200,7 @@ export async function openAccess(
       const changed = await source.readRevision();
       if (changed === revision) {
         seenAt = askedAt;
+        seenAtMs = currentTimeMs();
         recover();
       } else if (changed !== wanted) {
         wanted = changed;
@@ -280,6 +286,9 @@ export async function openAccess(
       if (performance.now() - seenAt <= graceMs + POLL_MS) return;
       const text = `The store has not responded for more than ${graceMs / 1000} s (storage.grace_ms), and keys may have changed since; try again later.`;
       throw new GatewayError('unavailable', text, { retryAfterSeconds: 5 });
+    },
+    get seenAtMs() {
+      return seenAtMs;
     },
     get ageMs() {
       return performance.now() - seenAt;

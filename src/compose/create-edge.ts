@@ -6,6 +6,7 @@ import { createFeedbackHandlers } from '../api/generation/feedback.ts';
 import { createGenerationHandler } from '../api/generation/handler.ts';
 import { createListGenerationsHandler } from '../api/generation/list.ts';
 import { createHealthHandler, createReadyHandler } from '../api/health/handler.ts';
+import type { Readiness } from '../api/health/readiness.ts';
 import { createVaultHandlers } from '../api/vault/handlers.ts';
 import { showHome } from '../api/home/handler.ts';
 import { writeImageError } from '../api/images/errors.ts';
@@ -54,14 +55,12 @@ import { createServer } from '../http/server.ts';
 import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
 import { createRouterMetadata } from '../pipeline/run/router-metadata.ts';
-import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { Remote } from '../platform/cluster/peer.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { DroppedFieldsLog, type PartlyServed } from '../platform/telemetry/dropped-fields-log.ts';
 import { isLoopback } from '../platform/telemetry/is-loopback.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
-import { withTimeout } from '../platform/with-timeout.ts';
 import type { ModulePlugins } from '../requests/module-plugins.ts';
 import type { Health } from '../routing/health.ts';
 import type { VaultParts } from '../vault/secrets.ts';
@@ -73,7 +72,6 @@ import type { OpenedInterns } from './open-interns.ts';
 import type { OpenedSchedules } from './open-schedules.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
-import { PING_MS } from './time-limits.ts';
 
 export interface EdgeParts {
   config: () => Config;
@@ -104,8 +102,8 @@ export interface EdgeParts {
   isDraining: () => boolean;
   log: WriteLog;
   version: string;
-  /** Undefined if only this host's clock counts. */
-  clock: ClockWatch | undefined;
+  /** Whether this process accepts requests. */
+  checkReadiness: () => Promise<Readiness>;
   /** Only set in a worker. */
   primary: Remote<PrimaryService> | undefined;
 }
@@ -256,15 +254,10 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
         isLocal: isLoopback(server.host),
         identify: access.identify,
       }),
-      ready: createReadyHandler({
-        isDraining,
-        canRecord,
-        ping: () => withTimeout(PING_MS, storage.ping()),
-        checkFresh: () => access.checkFresh(config().storage.grace_ms),
-        accessAgeMs: () => access.ageMs,
-        notStoredSinceMs: () => ledger.notStoredSinceMs,
-        describeCounters: parts.accounts.describeCounters,
-        clockAheadMs: () => parts.clock?.aheadMs ?? 0,
+      ready: createReadyHandler(async () => {
+        // If the primary has ended, this worker responds for itself.
+        const ofAll = await primary?.collectReadiness().catch(() => undefined);
+        return ofAll ?? [await parts.checkReadiness()];
       }),
     }),
     identify,

@@ -67,6 +67,12 @@ export class JournalFile {
     this.size = Math.max(this.size, this.bytes);
   }
 
+  /** @throws the file system's error if the bytes do not fit after the lines */
+  reserve(bytes: number): void {
+    if (this.isClosed) throw new Error('The journal is closed.');
+    this.grow(this.bytes + bytes);
+  }
+
   private grow(wanted: number): void {
     if (wanted <= this.size) return;
     for (const end = wanted + RESERVE_STEP; this.size < end; ) {

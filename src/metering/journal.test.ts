@@ -362,6 +362,17 @@ describe('a disk that becomes full within a line', () => {
     expect(sizes()).toEqual([0]);
   });
 
+  it('reserves the space of a further request, if there is some', () => {
+    const { journal, state } = openFull();
+    state.room = 0;
+    expect(() => journal.reserve(createTestEntry())).toThrow('ENOSPC');
+    state.room = 20_000;
+    journal.reserve(createTestEntry());
+    state.room = 0;
+    journal.reserve(createTestEntry());
+    journal.begin(createTestEntry());
+  });
+
   it('accepts the entry of every request in flight, in any order', () => {
     const { journal, state } = openFull();
     const begun = Array.from({ length: 40 }, () => journal.begin(createTestEntry()));

@@ -18,6 +18,8 @@ const ROTATE_BYTES = 8 * 1024 * 1024;
 
 /** Space for the entry of a request, in addition to twice its start line. */
 const RESERVE_BASE = 1024;
+/** Returns the bytes to reserve for the entry of a request whose start line has this length. */
+const reserveFor = (length: number): number => RESERVE_BASE + 2 * length;
 
 /**
  * Requests that are sent to providers, and entries that are not in the store yet, as lines of a file. A written line
@@ -39,6 +41,8 @@ export interface Journal {
    * @throws the file system's error, such as ENOSPC; the entry is then not in the journal, and its request stays open
    */
   append(entry: LedgerEntry, begun?: InFlightRequest): void;
+  /** Reserves the space of a further request. @throws the file system's error if there is none */
+  reserve(inFlight: InFlightEntry): void;
   /** Closes a request whose entry is in the store without being in the journal. */
   settle(begun: InFlightRequest): void;
   /** Resolves when everything written so far is on disk. Many calls share one sync. @throws the file system's error */
@@ -110,7 +114,7 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
   const journal: Journal = {
     begin(inFlight, before) {
       const line = serializeInFlight(inFlight);
-      const begun = { inFlight, place: -1, reserved: RESERVE_BASE + 2 * line.length };
+      const begun = { inFlight, place: -1, reserved: reserveFor(line.length) };
       const after = reserved + begun.reserved - (before?.reserved ?? 0);
       file.write(line, after);
       reserved = after;
@@ -123,6 +127,10 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
       const after = reserved - (begun?.reserved ?? 0);
       file.write(isWritten ? serializeEnd(entry) : `${serializeEntry(entry)}\n`, after);
       if (begun) journal.settle(begun);
+    },
+    reserve(inFlight) {
+      const { length } = serializeInFlight(inFlight);
+      file.reserve(length + reserved + reserveFor(length));
     },
     settle(begun) {
       reserved -= begun.reserved;

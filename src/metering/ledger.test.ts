@@ -319,6 +319,9 @@ describe('a ledger whose journal cannot be written', () => {
       expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 5 }),
     );
     expect(messages()[0]).toBe('journal write failed');
+    const since = ledger.findBlockedSinceMs();
+    expect(since).toEqual(expect.any(Number));
+    expect(ledger.findBlockedSinceMs()).toBe(since); // there is still no space
   });
 
   it('counts entries recorded during a write to the store', async () => {

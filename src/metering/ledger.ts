@@ -31,6 +31,11 @@ export interface Ledger {
   record(entry: LedgerEntry, begun?: InFlightRequest): MaybePromise<void>;
   /** False while entries cannot be written (a full disk). The gateway then accepts no requests. */
   readonly accepting: boolean;
+  /**
+   * Finds since when requests have been rejected because entries cannot be written, in Unix milliseconds. Tries to reserve
+   * space, so that the end of the failure is found without a request.
+   */
+  findBlockedSinceMs(): number | undefined;
   /** Entries that are not in the store yet. */
   readonly waiting: number;
   /** Time since when the store has rejected entries, in Unix milliseconds. Undefined: it accepts them. */
@@ -116,6 +121,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   let waiting: LedgerEntry[] = [];
   let notJournaled: { entry: LedgerEntry; begun: InFlightRequest | undefined }[] = []; // those that are only in memory
   let storing: readonly LedgerEntry[] = [];
+  /** The last request whose start line could not be written. Undefined: a later one could. */
+  let rejected: InFlightEntry | undefined;
   /** Failing operation → since when, in Unix milliseconds. */
   const failing = new Map<Operation, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -221,9 +228,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     begin(inFlight, before) {
       try {
         const begun = journal.begin(inFlight, before);
+        rejected = undefined;
         recover('writing'); // only here: an end line is a third as long, so it may fit on a full disk
         return begun;
       } catch (error) {
+        rejected = inFlight;
         fail('writing', error);
         throw ledgerUnavailable(error);
       }
@@ -248,6 +257,19 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     },
     get accepting() {
       return notJournaled.length === 0 && waiting.length < MAX_WAITING && !failing.has('syncing');
+    },
+    findBlockedSinceMs() {
+      if (rejected) {
+        try {
+          journal.reserve(rejected);
+          rejected = undefined;
+        } catch {} // logged when the series began
+      }
+      const since = [failing.get('syncing')];
+      if (rejected || notJournaled.length > 0) since.push(failing.get('writing'));
+      if (waiting.length >= MAX_WAITING) since.push(failing.get('storing'));
+      const times = since.filter((time) => time !== undefined);
+      return times.length === 0 ? undefined : Math.min(...times);
     },
     get notStoredSinceMs() {
       return failing.get('storing');

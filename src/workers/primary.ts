@@ -198,6 +198,14 @@ async function assemble(
         [...serving].map(({ gateway }) => Promise.race([gateway.flush().catch(() => {}), delay(ANSWER_MS)])),
       );
     },
+    async collectReadiness() {
+      const found = await Promise.all(
+        [...serving].map(({ gateway }) =>
+          withTimeout(PING_MS + ANSWER_MS, gateway.checkReadiness()).catch(() => undefined),
+        ),
+      );
+      return [...found, ...Array.from<undefined>({ length: Math.max(0, workers - found.length) })];
+    },
     async collectMetrics() {
       const answers = await Promise.all(
         [...serving].map(async ({ slot, gateway, life }) => {

@@ -1,4 +1,5 @@
 import type { OrphanedRequest } from '../access/rate-limits.ts';
+import type { Readiness } from '../api/health/readiness.ts';
 import type { Config } from '../config/schema.ts';
 import type { Peer } from '../platform/cluster/peer.ts';
 import type { MetricFamily } from '../platform/telemetry/exposition.ts';
@@ -36,6 +37,8 @@ export interface WorkerService {
   release(ended: readonly OrphanedRequest[]): Promise<void>;
   /** Resolves when all entries and contents of the worker so far are stored. */
   flush(): Promise<void>;
+  /** Finds whether the worker accepts requests, and its problems. */
+  checkReadiness(): Promise<Readiness>;
   /** Returns the metrics of the worker. */
   collectMetrics(): MetricFamily[];
   /** Responds at once, unless the worker is unresponsive. */
@@ -48,6 +51,8 @@ export interface WorkerService {
 export interface PrimaryService {
   /** Resolves when all entries and contents of all workers so far are stored. Workers that cannot are skipped. */
   flush(): Promise<void>;
+  /** The readiness of each worker. Undefined: it does not respond, or is being replaced. */
+  collectReadiness(): Promise<(Readiness | undefined)[]>;
   /** The metrics of all workers and of this process. */
   collectMetrics(): Promise<MetricFamily[]>;
 }

@@ -50,6 +50,7 @@ const service: WorkerService = {
   refreshAccess: () => getGateway().refreshAccess(),
   release: (ended) => getGateway().release(ended),
   flush: () => getGateway().flush(),
+  checkReadiness: () => getGateway().checkReadiness(),
   collectMetrics: () => getGateway().collectMetrics(),
   ping() {},
   close,

@@ -130,6 +130,31 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     await again.close({ keepData: true });
   });
 
+  it('makes every worker report at /ready that requests are rejected, until there is space', async () => {
+    const folder = makeFolder();
+    mkdirSync(join(folder, 'data'));
+    mountSmall(join(folder, 'data'), '6m');
+    const gateway = await startGateway({ folder, args: ['--workers', '2'] });
+    const answers = (count: number) =>
+      Promise.all(
+        Array.from({ length: count }, async () => {
+          const { status } = await gateway.post({ model: 'simulator/echo', input: 'hi' });
+          const ready = await gateway.get('/ready');
+          return [status, ready.status, ((await ready.json()) as { error?: { message: string } }).error?.message];
+        }),
+      );
+    expect((await answers(4)).every(([status, ready]) => status === 200 && ready === 200)).toBe(true);
+    emptyWriteAheadLog(join(folder, 'data'));
+    const makeRoom = fill(join(folder, 'data'));
+    const reject = async () => (await answers(4)).filter(([status, ready]) => status === 503 && ready === 503).length;
+    await expect.poll(reject, { interval: 5 }).toBe(4);
+    const texts = new Set((await answers(4)).map(([, , text]) => text));
+    expect([...texts]).toEqual([expect.stringMatching(/^The ledger cannot be written by [12] of 2 workers since /)]);
+    makeRoom();
+    await expect.poll(async () => (await gateway.get('/ready')).status).toBe(200); // without a request
+    expect((await answers(4)).every(([status, ready]) => status === 200 && ready === 200)).toBe(true);
+  });
+
   it('under the journal alone: entries go straight to the store, and each one is recorded once', async () => {
     const folder = makeFolder();
     mkdirSync(join(folder, 'journal'));
@@ -141,9 +166,10 @@ describe.skipIf(skipped !== '')(`a full disk${skipped}`, () => {
     await expect
       .poll(async () => statuses.add((await ask(gateway, served)).status).has(503), { interval: 1 })
       .toBe(true);
-    await expect.poll(async () => (await gateway.get('/ready')).status).toBe(200); // the store has them
+    expect((await gateway.get('/ready')).status).toBe(503); // the start of a request cannot be written
     await ask(gateway, served);
     makeRoom();
+    await expect.poll(async () => (await gateway.get('/ready')).status).toBe(200);
     await expect.poll(async () => (await ask(gateway, served)).status).toBe(200);
     await expect.poll(() => readAnswered(folder)).toHaveLength(served.length);
     await gateway.close({ keepData: true });

@@ -298,6 +298,21 @@ describe('headgate start --workers', () => {
     expect(readLedger(gateway.folder)).toEqual(idsOf(answers));
   });
 
+  quick('reports at /ready whether all workers respond, whichever serves the request', async () => {
+    const gateway = await start();
+    const clients = connectAll(gateway);
+    await askAll(clients);
+    const [pid, other] = [...(await untilKnown(gateway, 2)).values()] as [number, number];
+    const ready = async () => JSON.parse((await connect(gateway)('GET', '/ready')).body) as unknown;
+    expect(await ready()).toEqual({ status: 'ready' });
+    process.kill(pid, 'SIGSTOP');
+    const read = () => Promise.any([ready(), ready()]); // one of two connections goes to the other worker
+    await expect.poll(read).toEqual({ status: 'ready', workers: '1 of 2 respond' });
+    process.kill(pid, 'SIGCONT');
+    await expect.poll(ready).toEqual({ status: 'ready' });
+    expect([pid, other].map(isAlive)).toEqual([true, true]);
+  });
+
   quick('drains all workers on SIGTERM: open streams finish, new requests get 503, then it exits with 0', async () => {
     const held = await startHeldUpstream();
     onTestFinished(held.close);

@@ -50,6 +50,7 @@ export const containerFileList = Type.Object({
 export const health = Type.Object({ status: Type.Literal('ok'), name: text, version: text });
 export const readiness = Type.Object({
   status: Type.Literal('ready'),
+  workers: Type.Optional(text),
   store: Type.Optional(text),
   access: Type.Optional(text),
   ledger: Type.Optional(text),

@@ -100,6 +100,8 @@ export class GuardedCounters implements Counters {
   /** Whether the last failure was an error and not a timeout, so that a retry takes no time. */
   private failsAtOnce = false;
   private brokenSince: number | undefined;
+  /** The same in Unix milliseconds. */
+  private brokenSinceMs = 0;
   private timer: NodeJS.Timeout | undefined;
   private recovering: Promise<void> | undefined;
   private closed = false;
@@ -136,7 +138,7 @@ export class GuardedCounters implements Counters {
     const goneMs = this.now() - this.brokenSince;
     const isClosed = onFailure === 'closed';
     return {
-      sinceMs: currentTimeMs() - goneMs,
+      sinceMs: this.brokenSinceMs,
       rejectsRates: isClosed,
       rejectsBudgets: isClosed || goneMs >= graceMs,
     };
@@ -406,6 +408,7 @@ export class GuardedCounters implements Counters {
     this.parts.onFailure?.();
     if (this.brokenSince !== undefined) return;
     this.brokenSince = this.now();
+    this.brokenSinceMs = currentTimeMs();
     const { onFailure, graceMs } = this.parts.settings();
     const err = this.parts.store.connectionError ?? error;
     this.parts.log('counters unavailable', { err, on_failure: onFailure, grace_ms: graceMs });

@@ -1,3 +1,4 @@
+import { currentTimeMs } from '../../domain/clock.ts';
 import type { LogMessage, WriteLog } from './log-messages.ts';
 import type { OutageFields, OutageReports } from './outage-log.ts';
 
@@ -39,7 +40,8 @@ export interface JoinedOutages {
  * Outages of counters are reported, too.
  */
 export function joinOutages({ log, reports, ping, hasCounters, retryMs = RETRY_MS }: JoinedOutages) {
-  let isLost = false;
+  /** Unix milliseconds. Undefined: the store responds. */
+  let lostSinceMs: number | undefined;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
   const failures = new Map([...needStore, ...(hasCounters ? [needCounters] : [])]);
@@ -50,8 +52,8 @@ export function joinOutages({ log, reports, ping, hasCounters, retryMs = RETRY_M
   let queue: Promise<void> = Promise.resolve();
 
   function lose(err: unknown): void {
-    if (isLost || isClosed) return;
-    isLost = true;
+    if (lostSinceMs !== undefined || isClosed) return;
+    lostSinceMs = currentTimeMs();
     reports.begin('store', { err });
     schedule();
   }
@@ -63,7 +65,7 @@ export function joinOutages({ log, reports, ping, hasCounters, retryMs = RETRY_M
         if (!isClosed) schedule();
         return;
       }
-      isLost = false;
+      lostSinceMs = undefined;
       reports.end('store');
     }, retryMs).unref();
   }
@@ -84,11 +86,13 @@ export function joinOutages({ log, reports, ping, hasCounters, retryMs = RETRY_M
     });
   };
   async function findOutage(): Promise<boolean> {
-    if (!isLost && !isClosed) await ping().catch(lose);
-    return isLost;
+    if (lostSinceMs === undefined && !isClosed) await ping().catch(lose);
+    return lostSinceMs !== undefined;
   }
   return {
     write,
+    /** Since when the store does not respond, Unix milliseconds. Undefined: it responds. */
+    storeLostSinceMs: () => lostSinceMs,
     close(): void {
       isClosed = true;
       clearTimeout(timer);
