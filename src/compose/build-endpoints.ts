@@ -86,6 +86,7 @@ function buildProvider(
     wire,
     otherWires,
     apiKeys: entry.api_key === undefined ? [] : [entry.api_key].flat(),
+    ...(typeof entry.proxy === 'string' && { proxy: entry.proxy }),
     headers: entry.headers ?? {},
     dialect: entry.dialect ?? {},
     timeouts: {

@@ -162,7 +162,7 @@ function checkProviders(providers: readonly ProviderConfig[]): RelationProblem[]
   const problems: RelationProblem[] = findDuplicates(providers, (provider) => provider.id, ['providers'], 'id');
   for (const [index, provider] of providers.entries()) {
     const path = ['providers', index];
-    problems.push(...checkBaseUrl(provider, [...path, 'base_url']));
+    problems.push(...checkBaseUrl(provider, [...path, 'base_url']), ...checkProxy(provider, [...path, 'proxy']));
     problems.push(...checkPackage(provider, path));
     problems.push(...findDuplicateModels(provider.models, [...path, 'models']));
     for (const [at, entry] of provider.models.entries()) {
@@ -275,6 +275,13 @@ function checkBaseUrl({ wire, base_url: text }: ProviderConfig, path: Path): Pro
   }
   if (url.search !== '' || url.hash !== '') problems.push({ path, message: 'must have no query and no fragment' });
   return problems;
+}
+
+function checkProxy({ wire, proxy }: ProviderConfig, path: Path): Problem[] {
+  if (typeof proxy !== 'string') return [];
+  if (wire === 'ai-sdk' || wire === 'simulator') return [{ path, message: `is not available with the wire ${wire}` }];
+  const protocol = URL.parse(proxy)?.protocol;
+  return protocol === 'http:' || protocol === 'https:' ? [] : [{ path, message: 'must be an http or https URL' }];
 }
 
 function checkBootstrap({ workspaces, members, keys, guardrails }: BootstrapConfig): RelationProblem[] {

@@ -71,6 +71,8 @@ until a reload.
 
 - **\`\${NAME}\`** in any string of the file is replaced by the environment variable NAME. An unset variable is an error. Numbers,
   booleans and lists of strings (separated by commas) may use it as well. \`$\${\` is a literal \`\${\`.
+- **Secrets** lose the white space around them, such as the line end of a mounted file, and the quotes that
+  \`docker run --env-file\` keeps. A secret in quotes is a warning.
 - **\`HEADGATE_<PATH>\`** overrides any value. The path is in capitals with \`_\` between its keys, and list entries are indexes:
   \`HEADGATE_SERVER_PORT=9000\`, \`HEADGATE_TIMEOUTS_FIRST_BYTE_MS=60000\`, \`HEADGATE_PROVIDERS_0_API_KEY=…\`. Mappings and lists of
   mappings are JSON or YAML: \`HEADGATE_PROVIDERS='[{"id":…}]'\`. In \`headers\`, \`_\` means \`-\`. An empty variable counts as not

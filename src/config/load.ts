@@ -6,6 +6,7 @@ import { checkRelations, findSuspiciousPrices, type RelationProblem } from './ch
 import { checkSchema } from './check-schema.ts';
 import { ConfigError } from './config-error.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
+import { findProxy } from './find-proxy.ts';
 import { completeFileStore } from './file-store.ts';
 import { interpolate, type Problem } from './interpolate.ts';
 import { completeProviders, discoverProviders } from './known-providers.ts';
@@ -124,6 +125,11 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
   const discovered = catalog.auto_discover ? discoverProviders(providers, env) : [];
   if (catalog.auto_discover) discoverSearchEngines(config, env);
   providers.push(...discovered.map(({ provider }) => structuredClone(provider)));
+  for (const provider of providers) {
+    if (provider.base_url === undefined || provider.wire === 'ai-sdk') continue;
+    const proxy = provider.proxy ?? findProxy(provider.base_url, env);
+    if (proxy) provider.proxy = proxy;
+  }
   const quoted = trimSecrets(config);
   const isBare = providers.length === 0 && catalog.simulator;
   if (isBare) providers.push(structuredClone(simulatorProvider));

@@ -94,6 +94,8 @@ export interface ProviderEntry {
   otherWires?: readonly Wire[];
   baseUrl?: string;
   apiKeys: readonly string[];
+  /** The URL of an HTTP proxy to the provider. */
+  proxy?: string;
   headers: Readonly<Record<string, string>>;
   timeouts: UpstreamTimeouts;
   /** Absent: no request is retried. */
@@ -144,7 +146,8 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
     ...findTexts(entry.settings),
     ...Object.values(own).flatMap((value) => findTexts([value, ...value.split(' ')])),
   ].sort((a, b) => b.length - a.length);
-  const upstreamAt = (baseUrl: string) => createUpstream({ name: entry.name, baseUrl, timeouts: entry.timeouts });
+  const upstreamAt = (baseUrl: string) =>
+    createUpstream({ name: entry.name, baseUrl, timeouts: entry.timeouts, proxy: entry.proxy });
   const isInside = [wire.text, wire.image, wire.embedding, wire.rerank].some((facet) => facet?.send !== undefined);
   const upstream = isInside || entry.baseUrl === undefined ? undefined : upstreamAt(entry.baseUrl);
   const origin = entry.baseUrl === undefined ? undefined : new URL(entry.baseUrl).origin;

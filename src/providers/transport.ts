@@ -6,6 +6,7 @@ import type { CancelListener, Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { Sink } from '../domain/sink.ts';
 import { skipContinue } from './skip-continue.ts';
+import { buildTunnel, PROXY_REFUSED } from './tunnel.ts';
 import { type UpstreamBody, createUpstreamBody, type FlowControl } from './upstream-body.ts';
 
 /** Time limits of one attempt, in milliseconds. */
@@ -24,6 +25,8 @@ export interface UpstreamOptions {
   name: string;
   baseUrl: string;
   timeouts: UpstreamTimeouts;
+  /** The URL of an HTTP proxy, through which a tunnel is opened. */
+  proxy?: string | undefined;
 }
 
 /** The network of one provider: a pool of keep-alive connections to its origin. Never follows a redirect. */
@@ -83,7 +86,11 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const url = new URL(options.baseUrl);
   const prefix = url.pathname.replace(/\/+$/, '');
   const query = url.search;
-  const stale = createStaleCheck(timeouts.connectMs);
+  const stale = createStaleCheck(
+    options.proxy === undefined
+      ? buildConnector({ allowH2: false, timeout: timeouts.connectMs })
+      : buildTunnel(new URL(options.proxy), timeouts.connectMs),
+  );
   const pool = new Pool(url.origin, {
     allowH2: false,
     pipelining: 1,
@@ -321,8 +328,7 @@ const slow = (text: string, cause?: Error) =>
  * Distinguishes the failure of a keep-alive connection that the server had closed from other failures. The system's
  * errors do not contain the traffic of their connection, so each connection is watched for it.
  */
-function createStaleCheck(connectMs: number) {
-  const connect = buildConnector({ allowH2: false, timeout: connectMs });
+function createStaleCheck(connect: buildConnector.connector) {
   const carried = new WeakMap<object, number>(); // error → bytes that its connection had read
   function note(this: Socket, error: Error): void {
     carried.set(error, this.bytesRead);
@@ -367,6 +373,8 @@ function readNetworkError(error: Error, name: string, timeouts: UpstreamTimeouts
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return failed(`${name} cannot be reached: its host name does not resolve (${code}).`);
+    case PROXY_REFUSED:
+      return failed(`${name} cannot be reached. ${error.message}`);
     case 'UND_ERR_SOCKET':
     case 'ECONNRESET':
     case 'EPIPE':

@@ -192,6 +192,13 @@ export const providerSection = Type.Object({
       secret: true,
     }),
   ),
+  proxy: Type.Optional(
+    Type.Union([Type.Literal(false), Type.String({ minLength: 1 })], {
+      description:
+        'URL of an HTTP proxy to the provider: `http://proxy.internal:3128`. False: none. Absent: as `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say.',
+      secret: true,
+    }),
+  ),
   headers: Type.Optional(
     Type.Record(Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_|~-]+$" }), Type.String(), {
       description: 'Fixed headers for every request to the provider.',
