@@ -26,7 +26,9 @@ export function createChatNames(parse: () => unknown): RenameFields {
       readMessages(bodyOf().messages ?? [], { origins });
     }
     const origin = origins[Number(index)];
-    return origin ? origin.path + nameInItem(origin.kind, rest) : whole;
+    if (!origin) return whole;
+    const message = bodyOf().messages?.[Number(/\d+/.exec(origin.path)?.[0])] ?? {};
+    return origin.path + nameInItem(origin.kind, rest, message);
   };
   const nameTool = (_: string, index: string, rest: string): string => {
     const { tools, functions } = bodyOf();
@@ -50,22 +52,29 @@ export function createChatNames(parse: () => unknown): RenameFields {
       )
       .replace(/\btext\.format\.(schema|name|description|strict)\b/g, 'response_format.json_schema.$1')
       .replace(/\btext\.format\b/g, 'response_format')
+      .replace(/\btool_choice\b/g, () => (bodyOf().function_call ? 'function_call' : 'tool_choice'))
       .replace(/\btext\.verbosity\b/g, 'verbosity')
       .replace(/\breasoning\.effort\b/g, () => (bodyOf().reasoning?.effort ? 'reasoning.effort' : 'reasoning_effort'));
   };
 }
 
 /** Whether a text may contain one of the names. Most do not. */
-const mayName = /input|tools\[|call_id|max_output_tokens|text\.|reasoning\.effort/;
+const mayName = /input|tools\[|tool_choice|call_id|max_output_tokens|text\.|reasoning\.effort/;
 
 /** Fields of a tool that are inside `function` or `custom`. */
 const shapeField = /^\.(name|description|parameters|strict|format)\b/;
 
-/** Returns the path within the place that an item comes from. */
-function nameInItem(kind: ItemOrigin['kind'], rest: string): string {
+/**
+ * Returns the path within the place that an item comes from.
+ *
+ * @param message the message that the item comes from
+ */
+function nameInItem(kind: ItemOrigin['kind'], rest: string, message: object): string {
   switch (kind) {
     case 'message':
-      return rest.replace(partPath, namePart);
+      return rest
+        .replace(/^\.content\[\d+\]\.annotations/, nameFirst(message, ['annotations', 'file_annotations']))
+        .replace(partPath, namePart);
     case 'output':
       return rest
         .replace(/^\.call_id/, '.tool_call_id')
@@ -78,11 +87,15 @@ function nameInItem(kind: ItemOrigin['kind'], rest: string): string {
     case 'legacy_call':
       return rest;
     case 'reasoning':
-      return '.reasoning_details';
+      return nameFirst(message, ['reasoning_details', 'reasoning', 'reasoning_content']);
     case 'image':
       return '';
   }
 }
+
+/** Returns the first field that a message has. */
+const nameFirst = (message: object, fields: readonly string[]): string =>
+  `.${fields.find((field) => field in message) ?? fields[0]}`;
 
 const partPath = /^(\.content\[\d+\])\.([a-z_]+)/;
 

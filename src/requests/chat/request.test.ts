@@ -255,7 +255,7 @@ describe('names of fields in errors', () => {
 
   it.each([
     ['input[0].content', 'messages[0].content'],
-    ['input[1].signature (unknown)', 'messages[1].reasoning_details (unknown)'],
+    ['input[1].signature (unknown)', 'messages[1].reasoning (unknown)'],
     ['input[2].name', 'messages[1].name'],
     ['input[3].arguments (not a JSON object)', 'messages[1].tool_calls[0].function.arguments (not a JSON object)'],
     ['input[4].output[0]', 'messages[2].content[0]'],

@@ -124,7 +124,7 @@ export function translateBody(body: MessagesBody, format: FormatHeaders, notes?:
   put('stop', body.stop_sequences?.length ? body.stop_sequences : undefined, 'stop_sequences');
   put('stream', body.stream, 'stream');
   put('user', body.metadata?.user_id, 'metadata.user_id');
-  put('service_tier', readTier(body), 'service_tier');
+  put('service_tier', readTier(body), body.speed === 'fast' ? 'speed' : 'service_tier');
   // Blocks are messages of the input. The empty text keeps the system prompt of a preset from joining them.
   if (body.system !== undefined && body.system !== null)
     written['instructions'] = typeof body.system === 'string' ? body.system : '';

@@ -67,7 +67,12 @@ class InputWriter {
     const item = this.readItem(block, path, own);
     if (item === undefined) return false;
     this.list = undefined;
-    if (item !== hidden) this.addItem(item, path);
+    if (item === hidden) return true;
+    if (item.type === 'reasoning') {
+      this.notes?.add(`input[${this.items.length}].content`, `${path}.thinking`);
+      this.notes?.add(`input[${this.items.length}].encrypted_content`, `${path}.data`);
+    }
+    this.addItem(item, path);
     return true;
   }
 

@@ -107,7 +107,10 @@ function addDocument(list: PartList, block: AnyBlock, path: string, id: number):
     const first = settings && { settings };
     if (type === 'text') addText('text', data ?? '', first);
     else if (typeof content === 'string') addText('content', content, { settings: { ...settings, isText: true } });
-    else addContent(list, content as AnyBlock[], `${path}.source.content`, place('content'), settings);
+    else {
+      noteSettings(list, settings, path);
+      addContent(list, content as AnyBlock[], `${path}.source.content`, place('content'), settings);
+    }
     return;
   }
   if (context) addText('context', context);
@@ -122,6 +125,11 @@ function fileOf(source: Source, title: string | null | undefined): object {
   if (source.type === 'file') return { file_id: source.file_id, ...named };
   if (source.type === 'url') return { file_url: source.url, ...named };
   return { file_data: urlOf(source), filename: title || UNTITLED_DOCUMENT };
+}
+
+/** Notes the paths of the settings of a block. The next part has them. */
+function noteSettings({ parts, path: listPath, notes }: PartList, settings: object | undefined, path: string): void {
+  for (const name of Object.keys(settings ?? {})) notes?.add(`${listPath}[${parts.length}].${name}`, `${path}.${name}`);
 }
 
 /** Adds the blocks of a document or a search result, each as a separate part. */
@@ -142,6 +150,7 @@ function addContent(
 function addSearchResult(list: PartList, block: AnyBlock, path: string, id: number): void {
   const { source, title, content } = block as unknown as { source: string; title: string; content: AnyBlock[] };
   const settings = restOf(block, 'source', 'title', 'content');
+  noteSettings(list, settings, path);
   for (const [field, text] of [
     ['title', title],
     ['source', source],
