@@ -1,9 +1,8 @@
 import type { EndpointFacts } from '../../domain/endpoint.ts';
-import { GatewayError } from '../../domain/errors.ts';
 import type { Tool, ToolChoice } from '../../domain/items.ts';
 import { isNativePart, NATIVE_FIELD } from '../../domain/native.ts';
 import type { RequestSettings, ResponseRequest } from '../../domain/request.ts';
-import { copyError } from '../copy-error.ts';
+import { atPath } from './at-path.ts';
 import type { OfferedServerTool } from './planned-call.ts';
 
 /**
@@ -40,17 +39,6 @@ const findNative = (
   { tool, path, parameters, hosted }: OfferedServerTool,
 ): Tool | undefined =>
   atPath(path, () => tool.native?.(parameters, endpoint, hosted)) ?? findOfFormat(request, endpoint, tool.type);
-
-/** Calls a function. Its error gets the path of the tool. */
-function atPath<Result>(path: string, call: () => Result): Result {
-  try {
-    return call();
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    const { message, metadata } = error;
-    throw copyError(error, `${path}: ${message}`, { metadata: { ...metadata, issues: [{ path, message }] } });
-  }
-}
 
 /** Finds the tool of the provider that a client of the same format has named, which means this tool. */
 function findOfFormat({ native }: RequestSettings, endpoint: EndpointFacts, type: string): Tool | undefined {

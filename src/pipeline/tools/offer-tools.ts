@@ -13,6 +13,7 @@ import { findToolPath } from '../../domain/late-tools.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
 import type { ToolLoop } from '../run/server-tools.ts';
+import { atPath } from './at-path.ts';
 import { checkStored } from './check-stored.ts';
 import type { DeferredTools } from './deferred-tools.ts';
 import { explainUnknownTool } from './explain-unknown-tool.ts';
@@ -106,8 +107,9 @@ function checkTools(
     const tool = replacing.get(entry.type);
     if (!tool?.hosted || offered.has(tool.name) || clientNames.has(tool.name)) continue; // only the provider runs it
     const hosted = entry as HostedTool; // of one of its types
-    const parameters = tool.hosted.readParameters(hosted, caller);
-    if (parameters) offer(tool, findToolPath(entry, index), parameters, hosted);
+    const path = findToolPath(entry, index);
+    const parameters = atPath(path, () => tool.hosted!.readParameters(hosted, caller));
+    if (parameters) offer(tool, path, parameters, hosted);
   }
   return offered;
 }
