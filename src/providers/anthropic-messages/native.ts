@@ -27,7 +27,12 @@ export function writeNative(
   for (const [name, value] of Object.entries(rest)) if (!(name in body)) body[name] = value;
   const keepsReasoning = request.reasoning === replaces.reasoning;
   const keepsText = request.text === replaces.text;
-  if (keepsReasoning && isServed(thinking, traits)) {
+  const { display } = (thinking ?? {}) as { display?: unknown }; // checked by the schema
+  if (!keepsReasoning || !isServed(thinking, traits)) {
+    if (display && (body.thinking as { type?: string } | undefined)?.type === 'enabled')
+      body.thinking = { ...(body.thinking as object), display };
+    else if (display) draft.dropped.push('thinking.display');
+  } else {
     if (thinking === undefined) delete body.thinking;
     else body.thinking = thinking;
     draft.dropped = draft.dropped.filter((name) => !name.startsWith('reasoning'));
