@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requestSchema } from '../../src/requests/responses/schema.ts';
 import { recording } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { type Trial, tryEveryField, word } from './every-field.ts';
 import { columns } from './matrix.ts';
+import { type TriedApi, triedApis, wireIds } from './field-apis.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -12,8 +12,6 @@ type Fields = Record<string, unknown>;
 
 /** Wires of providers without HTTP: the first event of their streams shows what they get. */
 const local = ['ai-sdk', 'simulator'];
-const wireIds = [...Object.keys(columns), 'simulator'];
-const translated = wireIds.filter((wire) => wire !== 'openai-responses');
 
 let gateway: TestGateway;
 let upstream: ScriptedUpstream;
@@ -41,130 +39,33 @@ function answerFor(wire: string): void {
   upstream.always(recording(new URL(`../../src/providers/${name}.http`, import.meta.url)));
 }
 
-/** Fields that need not reach the provider, each with the reason. */
-const exceptions: readonly [path: RegExp, reason: string, wires?: readonly string[]][] = [
-  [
-    /^(debug|max_tool_calls|models?|plugins|preset|provider|route|session_id|stop_server_tools_when|stream|trace)\b/,
-    'The gateway itself reads it.',
-  ],
-  [/^truncation$/, 'It is the switch of a plugin.', translated],
-  [
-    /^(user|safety_identifier)$/,
-    'The provider gets a hash, as other tests show.',
-    ['openai-responses', 'openai-chat', 'anthropic-messages'],
-  ],
-  [/^input\[\](\(\w+\))+\.(id|status)$/, 'Only a provider that stores responses reads it.', translated],
-  [/^input\[\]\(configuration_update\)\.id$/, 'The item becomes a setting.'],
-  [/^input\[\]\(\w+\)\.container_id$/, 'The container of another provider.', translated],
-  [/^input\[\]\(router:/, 'The model sees the call and the result that it saw.'],
-  [/tools\[\]\((router:|tool_search)/, 'The gateway itself runs the tool.'],
-  [/tools\[\]\(mcp\)/, 'The gateway itself calls the server.', translated],
-  [/tools\[\]\(code_interpreter\)\.container$/, 'The id of a container of the gateway.'],
-  [/\(code_interpreter\)\.container\.memory_limit$/, 'The stage of the tool names it.', translated],
-  [/tools\[\]\(web_search\w*\)\.engine$/, 'Routing has applied it.'],
-  [/\(assistant\)\.model$/, 'A router reads it.'],
-  [/\(function_call\)\.subagent_/, 'A tool of the gateway reads it.'],
-  [/\((function|custom_tool)_call\)\.async$/, 'It says that the output comes late, as it does.', translated],
-  [/\(reasoning\)\.format$/, 'It selects the providers that get the opaque fields.'],
-  [/\(additional_tools\)\.role$/, 'Tools of other protocols have no role.', translated],
-  [/\(mcp_call\)\.error\(\w+\)\.code$/, 'The model sees the message of the error.', translated],
-  [/\(url_citation\)\.content$/, 'An excerpt that the gateway has added.'],
-  [/^tool_choice\(mcp\)/, 'The gateway itself calls the server.', translated],
-  [/\(input_(audio|video)\)/, 'The package rejects it.', ['ai-sdk']],
-  [/\(web_search_(2025_08_26|preview|preview_2025_03_11)\)\./, 'It has the schema of `web_search`.'],
-  [
-    /\(additional_tools\)\.tools\[\]\((?!function|custom|namespace|web_search)/,
-    'It has the schema of a tool in `tools`.',
-  ],
-  [/^text\.format\(json_schema\)\.name$/, 'A required label. It says nothing about the output.', translated],
-];
-
-const isException = (wire: string, field: string): boolean =>
-  exceptions.some(([path, , wires = wireIds]) => path.test(field) && wires.includes(wire));
-
-/** Values of the fields beside the tried one. */
-const beside = {
-  '.arguments': '{}',
-  '(mcp)': { type: 'mcp', server_label: 'docs', server_url: 'https://a.example/mcp' },
-  '(function).name': 'f',
-  '.vector_store_ids': ['vs_1'],
-  '.image_url': 'data:image/png;base64,iVBORw0KGgo=',
-  '(input_file)': { type: 'input_file', file_data: 'data:application/pdf;base64,JVBE', filename: 'a.pdf' },
-  '(allowed_tools).tools[]': { type: 'function', name: 'f' },
-};
-/** The same with every source of an image and a file. */
-const besideSources = {
-  ...beside,
-  '(input_image)': { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', file_id: 'file-1' },
-  '(input_file)': {
-    type: 'input_file',
-    file_data: 'data:application/pdf;base64,JVBE',
-    file_url: 'https://a.example/b.pdf',
-    file_id: 'file-1',
-    filename: 'b.pdf',
-  },
-};
-const schemaWithWord = { type: 'object', properties: { a: { type: 'string', description: '*' } } };
-const values = {
-  tried: {
-    '.arguments': '{"a":"*"}',
-    '.image_url': 'data:image/png;base64,iVBORw0KGgo*',
-    '.file_url': 'https://a.example/*.pdf',
-    '.video_url': 'https://a.example/*.mp4',
-    '.server_url': 'https://a.example/*',
-    '.file_data': 'data:application/pdf;base64,*',
-    '.filename': '*.pdf',
-    '(image_generation_call).result': 'iVBORw0KGgo*',
-    '.parameters': schemaWithWord,
-    'format(json_schema).schema': schemaWithWord,
-  },
-  distinct: {
-    service_tier: ['auto', 'flex', 'priority', 'scale'], // `auto` is `default`, and `fast` is `priority`
-    '.effort': ['high', 'medium', 'low', 'minimal', 'none'], // some models have several names for the highest
-    include: [['file_search_call.results'], ['code_interpreter_call.outputs'], ['message.output_text.logprobs']],
-  },
-};
-
 /** Adds what a field needs besides itself. @returns the body, and the path of the field in it */
-function complete({ path, bodies }: Trial): { field: string; bodies: Fields[] } {
+function complete(
+  { list, listEarlier, ...api }: TriedApi,
+  { path, bodies }: Trial,
+): { field: string; bodies: Fields[] } {
   const field = path
     .replaceAll(/\([^)]*\)/g, '')
     .replaceAll('[]', '[0]')
     .replaceAll('{}', '.key');
   let before = 0;
-  const completed = bodies.map(({ input = 'hi', ...body }) => {
-    if (typeof body['tool_choice'] === 'object') body['tools'] = listChosen(body['tool_choice'] as Fields);
-    if (!Array.isArray(input)) return { input, ...body };
-    const items = [{ role: 'user', content: 'hi' }, ...listEarlier(input[0] as Fields)];
+  const hello = { role: 'user', content: 'hi' };
+  const completed = bodies.map(({ [list]: given, ...body }) => {
+    const choice = body['tool_choice'];
+    if (typeof choice === 'object') body['tools'] = api.listChosen(choice as Fields);
+    const { function_call: legacy } = body as { function_call?: { name?: string } };
+    if (legacy) body['functions'] = [{ name: legacy.name ?? 'f' }];
+    if (!Array.isArray(given) || path === list) return { ...body, [list]: given ?? [hello] };
+    if (!path.startsWith(list)) return { ...body, [list]: [hello] };
+    const items = [hello, ...listEarlier(given[0] as Fields)];
     before = items.length;
-    return { ...body, input: [...items, ...input] };
+    return { ...body, [list]: [...items, ...given] };
   });
-  return { field: field.replace(/^input\[0\]/, `input[${before}]`), bodies: completed };
+  return { field: field.replace(new RegExp(`^${list}\\[0\\]`), `${list}[${before}]`), bodies: completed };
 }
 
-/** Returns the items that an item belongs to. */
-function listEarlier({ type, call_id: callId, approval_request_id: id }: Fields): Fields[] {
-  switch (type) {
-    case 'function_call_output':
-      return [{ type: 'function_call', call_id: callId, name: 'f', arguments: '{}' }];
-    case 'custom_tool_call_output':
-      return [{ type: 'custom_tool_call', call_id: callId, name: 'f', input: 'x' }];
-    case 'shell_call_output':
-      return [{ type: 'shell_call', call_id: callId, action: { commands: ['ls'] } }];
-    case 'mcp_approval_response':
-      return [{ type: 'mcp_approval_request', id, server_label: 'docs', name: 'f', arguments: '{}' }];
-    default:
-      return [];
-  }
-}
-
-function listChosen({ type, name = 'f', tools, server_label: label }: Fields): Fields[] {
-  if (Array.isArray(tools)) return tools.flatMap((tool: Fields) => listChosen(tool));
-  if (type === 'mcp') return [{ type, server_label: label, server_url: 'https://a.example/mcp' }];
-  return [
-    type === 'custom' || type === 'shell' || type === 'apply_patch' ? { type, name } : { type: 'function', name },
-  ];
-}
+const isException = ({ exceptions }: TriedApi, wire: string, field: string): boolean =>
+  exceptions.some(([path, , wires = wireIds]) => path.test(field) && wires.includes(wire));
 
 interface Outcome {
   status: number;
@@ -206,15 +107,15 @@ const isNamed = (field: string, named: readonly string[]): boolean =>
 /** Whether an error names a field, or a field that contains it or that it contains. */
 function isBlamed(field: string, message: string): boolean {
   const [name = ''] = message.replace(/^`/, '').split(/[:`]/);
-  return contains(name, field) || contains(field, name);
+  return contains(name.replace(/\.type$/, ''), field) || contains(field, name);
 }
 
 /** @returns why a field was lost; undefined: it was not */
-async function explainLoss(wire: string, path: string, trial: Trial): Promise<string | undefined> {
-  const { field, bodies } = complete(trial);
+async function explainLoss(api: TriedApi, wire: string, trial: Trial): Promise<string | undefined> {
+  const { field, bodies } = complete(api, trial);
   const bySent = new Map<string, number>();
   for (const [index, body] of bodies.entries()) {
-    const { status, message, named, sent } = await send(wire, path, body);
+    const { status, message, named, sent } = await send(wire, api.path, body);
     if (status === 400 || status === 422) {
       if (!isBlamed(field, message)) return `the error does not name it: ${message.slice(0, 200)}`;
       continue;
@@ -230,23 +131,29 @@ async function explainLoss(wire: string, path: string, trial: Trial): Promise<st
   return undefined;
 }
 
-it('has no exception for a field that does not exist', () => {
-  const paths = [...tryEveryField(requestSchema, { ...values, beside })].map(({ path }) => path);
-  const stale = exceptions.filter(([path]) => !paths.some((each) => path.test(each)));
-  expect(stale).toEqual([]);
-});
+describe.each(triedApis)('$id', (api) => {
+  const { schema, values, exceptions, besideSources } = api;
 
-describe.each(wireIds)('%s', (wire) => {
-  it.each([
-    ['each alone', beside, /^/],
-    ['beside other sources', besideSources, /\(input_(image|file)\)/],
-  ])('loses no field of a request, %s', async (_, others, tried) => {
+  it('has no exception for a field that does not exist', () => {
+    const paths = [...tryEveryField(schema, values)].map(({ path }) => path);
+    const stale = exceptions.filter(([path]) => !paths.some((each) => path.test(each)));
+    expect(stale).toEqual([]);
+  });
+
+  it.each(wireIds)('loses no field on %s', async (wire) => {
     answerFor(wire);
     const lost: Fields = {};
-    for (const trial of tryEveryField(requestSchema, { ...values, beside: others })) {
-      if (!tried.test(trial.path) || isException(wire, trial.path)) continue;
-      const reason = await explainLoss(wire, '/responses', trial);
-      if (reason !== undefined) lost[trial.path] = reason;
+    const tryAll = async (trials: Iterable<Trial>) => {
+      for (const trial of trials) {
+        if (isException(api, wire, trial.path)) continue;
+        const reason = await explainLoss(api, wire, trial);
+        if (reason !== undefined) lost[trial.path] = reason;
+      }
+    };
+    await tryAll(tryEveryField(schema, values));
+    if (besideSources) {
+      const beside = tryEveryField(schema, { ...values, beside: besideSources });
+      await tryAll(beside.filter(({ path }) => /\(input_(image|file)\)/.test(path)));
     }
     expect(lost).toEqual({});
   });
