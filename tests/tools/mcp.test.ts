@@ -204,6 +204,7 @@ describe.each(wireNames)('mcp on %s', (wire) => {
         expect(server.requests).toEqual([]);
         expect(again.sent[0]!.split('echo: hello')).toHaveLength(2);
         expect(again.served.body.status).toBe('completed');
+        expect(again.served.body.router_metadata?.params).not.toHaveProperty('dropped_fields');
       });
 
       it('tells the model that the call was rejected', async () => {

@@ -166,20 +166,27 @@ describe.each(wireNames)('router:shell on %s', (wire) => {
           action: { type: 'exec', command: ['bash', '-lc', 'ls -a'], env: {} },
         },
         { type: 'local_shell_call_output', id: 'local', output: 'c' },
+        { type: 'shell_call', call_id: 'cut', action: { commands: ['ls'] }, environment: { type: 'local' } },
+        { type: 'shell_call_output', call_id: 'cut', output: [result], error: 'Out of time.' },
       ];
-      const { status } = await respond({ input, tools: [{ type }] }, answering);
+      const { status, body } = await respond({ input, tools: [{ type }] }, answering);
 
       expect(status).toBe(200);
+      expect(body.router_metadata?.params?.['dropped_fields']).toEqual([
+        expect.stringMatching(/^input\[\d+\]\.environment$/),
+      ]);
       const [sent] = listSent();
       expect(sent!.calls).toMatchObject([
         { name: 'router_shell', value: { commands: ['pwd'] } },
         { name: 'router_shell', value: { commands: ['ls'], timeout_ms: 5 } },
         { name: 'router_shell', value: { commands: ['ls -a'] } },
+        { name: 'router_shell', value: { commands: ['ls'] } },
       ]);
       expect(sent!.results.map(({ value }) => value)).toEqual([
         { output: [printed('pwd')] },
         { output: [result] },
         { output: 'c' },
+        { error: 'Out of time.', output: [result] },
       ]);
     });
 

@@ -146,6 +146,10 @@ export function dropOtherSources({ dropped }: Draft, part: object, sent: string,
     if (field !== sent && (part as Record<string, unknown>)[field]) dropped.push(`${place()}.${field}`);
 }
 
+/** Returns the field of a request that names its end user. */
+export const nameIdentity = ({ safety_identifier: id }: ResponseRequest): string =>
+  isSet(id) ? 'safety_identifier' : 'user';
+
 export const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 
 function saysSomething(value: unknown): boolean {

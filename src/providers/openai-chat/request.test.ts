@@ -45,6 +45,8 @@ describe('settings', () => {
   it('name the end user only as the target does', () => {
     expect(write({ user: 'ada@example.com', safety_identifier: 'ada' }).body).not.toHaveProperty('user');
     expect(write({ user: 'ada@example.com' }, { endUser: 'h4sh' }).body).toMatchObject({ user: 'h4sh' });
+    const omitted = write({ safety_identifier: 'ada' }, { endUser: 'h4sh', dialect: { omit: ['user'] } });
+    expect(omitted.dropped).toEqual(['safety_identifier']);
   });
 
   it('name the workspace only if there is no end user and the server takes it', () => {

@@ -1,6 +1,6 @@
 import { isEffort, type ReasoningEffort, type Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
+import { dropRest, isSet, listAdaptations, nameIdentity, refuse } from '../kit/draft.ts';
 import { noteEffort, planEffort } from '../kit/effort.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { addTools, planTools, ToolBox } from '../kit/tool-box.ts';
@@ -88,7 +88,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   put(draft, body, 'prompt_cache_retention', request.prompt_cache_retention);
   put(draft, body, 'prediction', request.prediction);
   put(draft, body, 'service_tier', request.service_tier);
-  put(draft, body, 'user', target.endUser);
+  put(draft, body, 'user', target.endUser, nameIdentity(request));
   // `user` would also change which requests share a cache.
   if (target.endUser === undefined && dialect.account_identity) put(draft, body, 'safety_identifier', target.account);
   putWhen(dialect.metadata, draft, body, 'metadata', request.metadata);

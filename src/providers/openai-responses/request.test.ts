@@ -121,6 +121,8 @@ describe('the body', () => {
     const omitted = write({}, { account, dialect: { ...dialect, omit: ['safety_identifier'] } });
     expect(omitted.body).not.toHaveProperty('safety_identifier');
     expect(omitted.dropped).toEqual([]);
+    const ofUser = write({ user: 'ada' }, { endUser: 'hg_1', dialect: { omit: ['safety_identifier'] } });
+    expect(ofUser.dropped).toEqual(['user']);
   });
 
   it('requests the logprobs that top_logprobs counts', () => {

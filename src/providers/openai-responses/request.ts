@@ -1,6 +1,6 @@
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
-import { listAdaptations } from '../kit/draft.ts';
+import { listAdaptations, nameIdentity } from '../kit/draft.ts';
 import { type Dialect, readDialect } from './dialect.ts';
 import { writeReasoning } from './effort.ts';
 import { fitBody, type WireBody, type ResponsesDraft } from './fit.ts';
@@ -98,7 +98,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   for (const field of dialect.omit) {
     if (!(field in body)) continue;
     delete body[field];
-    dropped.push(field);
+    dropped.push(field === 'safety_identifier' ? nameIdentity(request) : field);
   }
   if (request.stop && request.stop.length > 0) {
     draft.appliedStops = request.stop; // the protocol has no place for them

@@ -140,6 +140,15 @@ describe('aliases and clamps', () => {
 });
 
 describe('unknown top-level fields', () => {
+  it.each([
+    [{ background: true }, ['background']],
+    [{ background: false }, []],
+    [{ user: 'ada', safety_identifier: 'bob' }, ['user']],
+    [{ user: 'ada', safety_identifier: 'ada' }, []],
+  ])('names what has no effect: %j', (fields, ignoredFields) => {
+    expect(read(fields).ignoredFields).toEqual(ignoredFields);
+  });
+
   it('are removed and named', () => {
     const { request, ignoredFields } = read({ stream_options: {}, conversation: null, temperature: 1 });
     expect(ignoredFields).toEqual(['stream_options', 'conversation']);

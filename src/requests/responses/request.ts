@@ -99,6 +99,8 @@ function settleRequest(
 ): Omit<ParsedRequest, keyof NamedModel> {
   dropUnknownSettings(checked, ignored, modules);
   settleRoute(checked, ignored);
+  const { user, safety_identifier: endUser } = checked;
+  if (user && endUser && user !== endUser) ignored.add('', 'user'); // the newer field wins
   if (checked.background) ignored.add('', 'background'); // nothing is stored, so the response runs in the foreground
   if (checked.session_id === undefined && sessionId !== undefined && sessionId !== '') checked.session_id = sessionId;
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
