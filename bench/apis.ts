@@ -71,6 +71,7 @@ function createBodies(turns: number): { responses: string; chat: string } {
 function createEvents(): ResponseEvent[] {
   const builder = new EventBuilder({
     base: () => createResponseObject({}, 'resp_0123456789012345678901234', 1, 'acme/mock-model'),
+    model: () => 'acme/one',
     settle: () => ({ usage: null, serviceTier: null, routerMetadata: undefined }),
     now: () => 2,
     limitBytes: 1e8,

@@ -126,6 +126,7 @@ rmSync(folder, { recursive: true });
 
 const context: BuilderContext = {
   base: () => createResponseObject({}, 'resp_1', 0, 'm'),
+  model: () => 'acme/one',
   settle: () => ({ usage: null, serviceTier: null, routerMetadata: undefined }),
   now: () => 0,
   limitBytes: 1024 * 1024,

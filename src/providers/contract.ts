@@ -183,6 +183,7 @@ function frameEnds(body: Buffer): number[] {
 function buildEvents(chunks: Chunk[]): ResponseEvent[] {
   return new EventBuilder({
     base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
+    model: () => 'acme/one',
     settle: (finish) => ({
       usage: wireUsage(finish),
       serviceTier: finish?.serviceTier ?? null,

@@ -70,6 +70,7 @@ async function serve(filters: OutputFilters, batches: readonly Chunk[][], settin
   const stages: StageRecord[] = [];
   const builder = new EventBuilder({
     base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
+    model: () => 'acme/one',
     settle: () => ({ usage: null, routerMetadata: undefined, serviceTier: null }),
     now: () => 0,
     limitBytes: 10_000_000,

@@ -68,6 +68,7 @@ function respond(chunks: Chunk[], stream: boolean): { message: FoldedMessage; ev
   const builder = new EventBuilder(
     {
       base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
+      model: () => 'acme/one',
       settle: () => ({ usage: null, serviceTier: null, routerMetadata: undefined }),
       now: () => 0,
       limitBytes: 1e9,
@@ -138,6 +139,7 @@ it('a stream that is cut never ends regularly', () => {
   const chunks = readChunks(native, folder, 'text', true).slice(0, -1);
   const builder = new EventBuilder({
     base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
+    model: () => 'acme/one',
     settle: () => ({ usage: null, serviceTier: null, routerMetadata: undefined }),
     now: () => 0,
     limitBytes: 1e9,

@@ -133,6 +133,7 @@ const createBuilder = ({ request }: AcceptedBody, isStreamed: boolean): EventBui
   new EventBuilder(
     {
       base: () => createResponseObject(request, 'resp_1', 0, 'acme/one'),
+      model: () => 'acme/one',
       settle(finish) {
         const counts = finish?.usage ?? usage({ inputTokens: 0, outputTokens: 0 });
         return {

@@ -40,6 +40,7 @@ const createBuilder = (emitsDeltas: boolean): EventBuilder =>
   new EventBuilder(
     {
       base,
+      model: () => 'acme/one',
       settle: (finish) => ({
         usage: finish?.usage
           ? {

@@ -45,7 +45,14 @@ export const wireUsage = named(
 /** An output item. Clients must accept unknown types. @see docs/reference/items.md */
 const outputItem = named(
   'OutputItem',
-  Type.Object({ id: Type.Optional(text), type: text }, { additionalProperties: true }),
+  Type.Object(
+    {
+      id: Type.Optional(text),
+      type: text,
+      model: Type.Optional(Type.String({ description: 'Of a message: the model that wrote it.' })),
+    },
+    { additionalProperties: true },
+  ),
 );
 
 /** @see docs/reference/responses.md#result */

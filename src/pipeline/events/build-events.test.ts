@@ -10,6 +10,7 @@ import { createResponseObject } from './response-object.ts';
 const builder = (): EventBuilder =>
   new EventBuilder({
     base: () => createResponseObject({}, 'resp_1', 0, 'acme/one'),
+    model: () => 'acme/one',
     settle: () => ({ usage: null, serviceTier: null, routerMetadata: undefined }),
     now: () => 7,
     limitBytes: 1024 * 1024,
@@ -156,8 +157,9 @@ describe('the builder of events', () => {
       'content_part.done',
       'output_item.done',
     ]);
-    expect(events[2]!['item']).toEqual({ ...item, status: 'in_progress', content: [] });
-    expect(responseOf(events).output).toEqual([{ ...item, content: [{ ...content[0], logprobs: [] }] }]);
+    const shown = { ...item, model: 'acme/one' };
+    expect(events[2]!['item']).toEqual({ ...shown, status: 'in_progress', content: [] });
+    expect(responseOf(events).output).toEqual([{ ...shown, content: [{ ...content[0], logprobs: [] }] }]);
   });
 
   it('blames the provider for arguments of a call that never began', () => {

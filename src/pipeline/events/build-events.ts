@@ -22,6 +22,8 @@ import { type Ending, failResponse, finishResponse } from './response-object.ts'
 export interface BuilderContext {
   /** Creates the response object before any output. Called once, at the first output. */
   base(): ResponseObject;
+  /** The slug of the model that is responding. Messages name it: each step may have another one. */
+  model(): string;
   /** Called once at the end, regular (`finish`) or not, for usage and metadata. */
   settle(finish: FinishChunk | undefined): Omit<Ending, 'output'>;
   /** Unix seconds. */
@@ -107,12 +109,17 @@ export class EventBuilder {
     if (key !== undefined) return this.byKey?.get(key) ?? this.addNative(key, freshItem(type));
     if (this.current?.wire.type === type && !this.current.sealed) return this.current;
     this.closeCurrent();
-    this.current = this.writer.addItem(freshItem(type));
+    this.current = this.addItem(freshItem(type));
     return this.current;
   }
 
+  /** A message names its model, for `pin_model`. */
+  private addItem(wire: OutputItem): OpenItem {
+    return this.writer.addItem(wire.type === 'message' ? { ...wire, model: this.context.model() } : wire);
+  }
+
   private addNative(key: ItemKey, wire: OutputItem): OpenItem {
-    const item = this.writer.addItem(wire);
+    const item = this.addItem(wire);
     this.byKey ??= new Map();
     this.byKey.set(key, item);
     return item;

@@ -94,6 +94,7 @@ export class ItemWriter implements TextCounter {
     else {
       const { wire } = item;
       item.wire = { ...final, id: item.id, ...(hasCallText(item, final) ? callFields(item) : undefined) };
+      if (wire.type === 'message') item.wire['model'] = wire['model'];
       for (const field of ['content', 'summary'] as const) {
         const parts = reconcileParts(wire[field], final[field]);
         if (parts) item.wire[field] = parts;

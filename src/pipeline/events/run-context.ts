@@ -29,9 +29,12 @@ export class RunContext implements BuilderContext {
 
   base(): ResponseObject {
     const run = this.run;
-    const step = run.steps.at(-1);
-    const model = step?.committed?.endpoint.model ?? step?.plan.requested ?? run.request.model ?? '';
-    return createResponseObject(run.request, run.responseId, Math.floor(run.startedAtMs / 1000), model);
+    return createResponseObject(run.request, run.responseId, Math.floor(run.startedAtMs / 1000), this.model());
+  }
+
+  model(): string {
+    const step = this.run.steps.at(-1);
+    return step?.committed?.endpoint.model ?? step?.plan.requested ?? this.run.request.model ?? '';
   }
 
   settle(finish: FinishChunk | undefined) {

@@ -358,6 +358,7 @@ describe('pin_model', () => {
     ['a model that nobody carries', pin([said('gone/away'), asked])],
     ['a model that may not serve', { ...pin([said('acme/m11')]), provider: { max_price: { prompt: 10 } } }],
     ['no answer that names its model', pin([said(), asked])],
+    ['a last answer that does not name its model', pin([said('acme/m8'), asked, said(), asked])],
     ['a model that is no text', pin([said(8), asked])],
     ['no conversation', pin([])],
     ['pin_model: false', pin([said('acme/m8')], { pin_model: false })],

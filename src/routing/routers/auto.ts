@@ -84,9 +84,9 @@ function settle(setting: PluginSetting | undefined, saved: AutoSettings): Settle
 /** Describes a model by its slug. */
 const describeSlug = (slug: string) => ({ id: slug.toLowerCase(), canonicalSlug: slug });
 
-/** Returns the model that the last assistant message names. */
+/** Returns the model that the last assistant message names. An earlier message does not count. */
 export function findPinnedModel(input: readonly InputItem[]): string | undefined {
-  const last = input.findLast((item) => 'role' in item && item.role === 'assistant' && 'model' in item);
+  const last = input.findLast((item) => item.type === 'message' && item.role === 'assistant');
   const model = (last as { model?: unknown } | undefined)?.model;
   return typeof model === 'string' ? model : undefined;
 }
