@@ -31,6 +31,14 @@ describe('the guide of server tools', () => {
     expect(output).toMatchObject([...calls, end]);
   });
 
+  it.each(['Asia/Tokyo', undefined])('tells the time in the zone of the request, or in UTC: %s', async (timezone) => {
+    const [request] = requests;
+    const tools = [{ type: 'router:datetime', parameters: { timezone } }];
+    const response = await gateway.post('/responses', { ...request!.body, tools });
+    const { output } = (await response.json()) as ResponseObject;
+    expect(output[0]).toMatchObject({ type: 'router:datetime', timezone: timezone ?? 'UTC' });
+  });
+
   it('shows the items and counts of its first response', async () => {
     const [request] = requests;
     const shown = JSON.parse(/```json\n(\{\n {2}"output"[\s\S]*?)```/.exec(page)![1]!) as ResponseObject;

@@ -1,5 +1,5 @@
 import { defineServerTool } from '../server-tool.ts';
-import { datetimeArguments, datetimeParameters } from './parameters.ts';
+import { datetimeParameters, DEFAULT_ZONE, describeArguments } from './parameters.ts';
 import { writeZonedTime } from './write-zoned-time.ts';
 
 /** Tells the model the current date and time. @see docs/reference/tools/datetime.md */
@@ -9,7 +9,8 @@ export const datetime = defineServerTool({
     'Returns the current date and time. Use it if the answer depends on today, on the time of day or on a weekday. ' +
     'Do not use it for dates that the conversation already states.',
   parameters: datetimeParameters,
-  arguments: datetimeArguments,
+  arguments: describeArguments(DEFAULT_ZONE),
+  show: ({ timezone = DEFAULT_ZONE }) => ({ arguments: describeArguments(timezone) }),
   item: (input, parameters) => ({ datetime: '', timezone: nameZone(input, parameters) }),
   execute(input, parameters, { now }) {
     const timezone = nameZone(input, parameters);
@@ -24,4 +25,4 @@ export const datetime = defineServerTool({
 
 /** The zone of the call, otherwise the one of the request. */
 const nameZone = (input: { timezone?: string }, parameters: { timezone?: string }): string =>
-  input.timezone ?? parameters.timezone ?? 'UTC';
+  input.timezone ?? parameters.timezone ?? DEFAULT_ZONE;

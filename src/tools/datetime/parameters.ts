@@ -19,16 +19,23 @@ const timeZone = Type.Refine(
 /** `parameters` of `router:datetime`. */
 export const datetimeParameters = Type.Object({ timezone: Type.Optional(timeZone) }, { additionalProperties: false });
 
-/** The arguments of its calls. */
-export const datetimeArguments = Type.Object(
-  {
-    timezone: Type.Optional(
-      Type.Refine(
-        Type.String({ description: 'A time zone of the IANA database.', examples: ['Europe/Zurich'] }),
-        isTimeZone,
-        (name) => `must be a time zone of the IANA database such as Europe/Zurich, got ${show(name)}`,
+/** Zone of calls and requests that name none. */
+export const DEFAULT_ZONE = 'UTC';
+
+/**
+ * Creates the schema of the arguments. Its example is the zone of the request: a model that fills in the example then
+ * uses no zone that the request does not know.
+ */
+export const describeArguments = (zone: string) =>
+  Type.Object(
+    {
+      timezone: Type.Optional(
+        Type.Refine(
+          Type.String({ description: `A time zone of the IANA database. Default: ${zone}.`, examples: [zone] }),
+          isTimeZone,
+          (name) => `must be a time zone of the IANA database such as Europe/Zurich, got ${show(name)}`,
+        ),
       ),
-    ),
-  },
-  { additionalProperties: false },
-);
+    },
+    { additionalProperties: false },
+  );
