@@ -11,6 +11,7 @@ import type { KeyRecord } from '../platform/storage/ports/keys.ts';
 import { type LimitOptions, readLimits } from './limit-options.ts';
 import { readStore } from './open-store.ts';
 import { createParts, type OperatorParts, operate, operator } from './operate.ts';
+import { type JsonOption, printObject } from './print-object.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { resolveKey } from './resolve-key.ts';
 import { CommandError, type Terminal } from './terminal.ts';
@@ -21,13 +22,14 @@ export interface UpdateKeyOptions extends LimitOptions, RateOptions {
   disable?: boolean;
 }
 
-/** Prints a key as the management API shows it, with its spending. */
-export async function showKey({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
+/** Prints a key with its spending. */
+export async function showKey(terminal: Terminal, config: Config, wanted: string, options: JsonOption): Promise<void> {
+  const { stderr } = terminal;
   const found = await readStore({ config, stderr }, async (storage) => {
     const { hash } = resolveKey(await storage.access.listKeys(), wanted);
     return getKey(await createParts(storage, config), operator, hash);
   });
-  stdout.write(`${JSON.stringify(writeKey(found), undefined, 2)}\n`);
+  printObject(terminal, writeKey(found), options);
 }
 
 /** @throws {CommandError} if no option says what to change, or the name of the key is ambiguous */

@@ -12,6 +12,7 @@ import type { FileRecord } from '../platform/storage/ports/files.ts';
 import { formatDay } from './format-time.ts';
 import { requireStore, withStore } from './open-store.ts';
 import { operator } from './operate.ts';
+import { type JsonOption, printObject } from './print-object.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 import { readIssues } from './read-issues.ts';
 import { drawTable } from './table.ts';
@@ -88,14 +89,14 @@ export async function uploadFile(
   terminal: Terminal,
   config: Config,
   path: string,
-  options: FilePlace & { name?: string },
+  options: FilePlace & JsonOption & { name?: string },
 ): Promise<void> {
   const place = resolve(terminal.cwd, path);
   const filename = options.name ?? basename(place);
   const stored = await withFiles(terminal, config, options, (parts, workspaceId) =>
     createFile(parts, operator, { workspaceId, filename, downloadable: false, content: readPieces(place) }),
   );
-  terminal.stdout.write(`${JSON.stringify(writeFileRecord(stored), undefined, 2)}\n`);
+  printObject(terminal, writeFileRecord(stored), options);
 }
 
 /** @throws {GatewayError} if the file cannot be read, so that the message names it */

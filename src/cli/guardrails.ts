@@ -26,6 +26,7 @@ import type { GuardrailRecord } from '../platform/storage/ports/guardrails.ts';
 import type { ManagementStore } from '../platform/storage/ports/management.ts';
 import { readDollars } from './limit-options.ts';
 import { readStore } from './open-store.ts';
+import { type JsonOption, printObject } from './print-object.ts';
 import { resolveKey } from './resolve-key.ts';
 import { createParts, operate, operator } from './operate.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
@@ -105,8 +106,8 @@ export async function printGuardrails(
     ];
   });
   const columns = [
-    { title: 'NAME' },
-    { title: 'WORKSPACE' },
+    { title: 'NAME', canWrap: true },
+    { title: 'WORKSPACE', canWrap: true },
     { title: 'KEYS', isNumber: true },
     { title: 'MEMBERS', isNumber: true },
     { title: 'ID' },
@@ -139,8 +140,14 @@ function writeRules(rules: GuardrailRecord['rules']): Record<string, string> {
 const writeFilter = ({ label, applyTo = ['input'] }: { label: string; applyTo?: readonly FilterSide[] }): string =>
   applyTo.includes('output') ? `${label} (${applyTo.join(', ')})` : label;
 
-/** Prints a guardrail as the management API shows it, with its keys and members and the usage of its limit. */
-export async function showGuardrail({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
+/** Prints a guardrail with its keys and members and the usage of its limit. */
+export async function showGuardrail(
+  terminal: Terminal,
+  config: Config,
+  wanted: string,
+  options: JsonOption,
+): Promise<void> {
+  const { stderr } = terminal;
   const shown = await readStore({ config, stderr }, async (storage) => {
     const { management } = storage;
     const guardrail = await findGuardrail(management, wanted);
@@ -157,23 +164,23 @@ export async function showGuardrail({ stdout, stderr }: Terminal, config: Config
       ...(guardrail.limitNanoUsd === null ? undefined : { budgets: budgets.rows }),
     };
   });
-  stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+  printObject(terminal, shown, options);
 }
 
-/** Creates a guardrail and prints it as the management API shows it. */
+/** Creates a guardrail and prints it. */
 export async function addGuardrail(
   terminal: Terminal,
   loaded: LoadedConfig,
-  { workspace, ...options }: RuleOptions & { name: string; workspace?: string },
+  { workspace, ...options }: RuleOptions & JsonOption & { name: string; workspace?: string },
 ): Promise<void> {
-  const { stdout, stderr } = terminal;
+  const { stderr } = terminal;
   const asked = readBody(terminal, options);
   const made = await operate({ config: loaded.config, stderr }, async (parts) => {
     const place =
       workspace === undefined ? undefined : { workspace_id: (await resolveWorkspace(parts.management, workspace)).id };
     return createGuardrail(parts, operator, checkCreateGuardrail({ ...asked, ...place }));
   });
-  stdout.write(`${JSON.stringify(writeGuardrail(made), undefined, 2)}\n`);
+  printObject(terminal, writeGuardrail(made), options);
   await warnOfUnknown({ stderr }, loaded, asked);
 }
 
@@ -181,9 +188,9 @@ export async function changeGuardrail(
   terminal: Terminal,
   loaded: LoadedConfig,
   wanted: string,
-  options: RuleOptions,
+  options: RuleOptions & JsonOption,
 ): Promise<void> {
-  const { stdout, stderr } = terminal;
+  const { stderr } = terminal;
   const asked = readBody(terminal, options);
   if (Object.keys(asked).length === 0) {
     throw new CommandError('Nothing would change. See "headgate guardrails update --help".');
@@ -193,7 +200,7 @@ export async function changeGuardrail(
     const { id } = await findGuardrail(parts.management, wanted);
     return updateGuardrail(parts, operator, id, body);
   });
-  stdout.write(`${JSON.stringify(writeGuardrail(changed), undefined, 2)}\n`);
+  printObject(terminal, writeGuardrail(changed), options);
   await warnOfUnknown({ stderr }, loaded, asked);
 }
 
@@ -215,7 +222,7 @@ export async function removeGuardrail({ stdout, stderr }: Terminal, config: Conf
   stdout.write(`Deleted "${gone.name}". No key or member uses it now.\n`);
 }
 
-export interface TestOptions {
+export interface TestOptions extends JsonOption {
   /** `-` reads the standard input. */
   text: string;
   guardrail?: string;
@@ -226,7 +233,7 @@ export interface TestOptions {
 
 /** Shows what the content filters of a guardrail, or of a file, find in a text, and what they do. */
 export async function testGuardrail(terminal: Terminal, { config }: LoadedConfig, options: TestOptions): Promise<void> {
-  const { stdout, stderr } = terminal;
+  const { stderr } = terminal;
   const { guardrail, file, kind } = options;
   if ((guardrail === undefined) === (file === undefined)) throw new CommandError('Give either --guardrail or --file.');
   if (file === '-' && options.text === '-') throw new CommandError('Only one of --text and --file can be -.');
@@ -238,7 +245,7 @@ export async function testGuardrail(terminal: Terminal, { config }: LoadedConfig
     const body = checkTestGuardrail({ text, ...filters, ...id, ...(kind !== undefined && { kind }) });
     return testFilters(parts, body);
   });
-  stdout.write(`${JSON.stringify(result, undefined, 2)}\n`);
+  printObject(terminal, result, options);
 }
 
 export interface AssigneeOptions {

@@ -41,7 +41,7 @@ it('creates, starts with progress, suspends, resumes and deletes an intern', asy
   expect(intern).toMatchObject({ name: 'scout', member: 'ada', status: 'running', step: null });
   expect(await succeed('list')).toMatch(/NAME +ID +MEMBER +STATUS.*\nscout .* ada +running +default /);
   expect(await succeed('suspend', 'scout')).toBe('Suspended scout.\n');
-  expect(JSON.parse(await succeed('show', intern!.id))).toMatchObject({
+  expect(JSON.parse(await succeed('show', intern!.id, '--json'))).toMatchObject({
     status: 'stopped',
     vault_id: expect.any(String),
   });

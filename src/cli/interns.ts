@@ -16,6 +16,7 @@ import { createInternVaults } from '../vault/intern-vaults.ts';
 import { formatDay } from './format-time.ts';
 import { requireStore, withStore } from './open-store.ts';
 import { operator } from './operate.ts';
+import { type JsonOption, printObject } from './print-object.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 import { readIssues } from './read-issues.ts';
 import { readNeededMasterKeys } from './read-needed-master-keys.ts';
@@ -115,7 +116,10 @@ export async function printInterns(
   const { stdout } = terminal;
   if (options.json) return void stdout.write(`${JSON.stringify(all.map(describeIntern), undefined, 2)}\n`);
   if (all.length === 0) return void stdout.write('There are no interns. "headgate interns create" adds one.\n');
-  const columns = ['NAME', 'ID', 'MEMBER', 'STATUS', 'MODEL', 'CREATED'].map((title) => ({ title }));
+  const columns = ['NAME', 'ID', 'MEMBER', 'STATUS', 'MODEL', 'CREATED'].map((title) => ({
+    title,
+    canWrap: ['NAME', 'MEMBER', 'MODEL'].includes(title),
+  }));
   const cells = all.map((intern) => [
     intern.name,
     intern.id,
@@ -127,15 +131,15 @@ export async function printInterns(
   stdout.write(drawTable(terminal, columns, cells));
 }
 
-/** Prints an intern as JSON. */
+/** Prints an intern. */
 export async function showIntern(
   terminal: Terminal,
   config: LoadedConfig,
   wanted: string,
-  options: InternOptions,
+  options: InternOptions & JsonOption,
 ): Promise<void> {
   const intern = await withInterns(terminal, config, options, (opened) => resolveIntern(opened, wanted));
-  terminal.stdout.write(`${JSON.stringify(describeIntern(intern), undefined, 2)}\n`);
+  printObject(terminal, describeIntern(intern), options);
 }
 
 const describeIntern = (intern: Intern) => ({

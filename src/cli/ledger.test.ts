@@ -321,7 +321,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     await book(entry);
     configure(store.url, [model('small', '0.000002')]);
     await call(['ledger', 'recompute', '--apply']);
-    const { code, stdout } = await call(['ledger', 'show', entry.id]);
+    const { code, stdout } = await call(['ledger', 'show', entry.id, '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       id: entry.id,

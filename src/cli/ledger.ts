@@ -13,6 +13,7 @@ import type { Correction, EntryQuery } from '../platform/storage/ports/entries.t
 import type { Storage } from '../platform/storage/storage.ts';
 import { findStoreFile } from './describe-store.ts';
 import { readStore, withStore } from './open-store.ts';
+import { type JsonOption, printObject } from './print-object.ts';
 import { drawTable } from './table.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 import { readTimeOption } from './time-option.ts';
@@ -225,13 +226,15 @@ const writeSum = (name: string, { entries, corrections, oldNanoUsd, newNanoUsd }
 
 const writeUsd = (nanoUsd: bigint): string => (nanoUsd < 0n ? `-${writePerPiece(-nanoUsd)}` : writePerPiece(nanoUsd));
 
-/** Prints an entry as JSON, with its corrections. @throws {CommandError} if there is none with this id */
+/** Prints an entry with its corrections. @throws {CommandError} if there is none with this id */
 export async function showEntry(
-  { stdout, stderr }: Pick<Terminal, 'stdout' | 'stderr'>,
+  terminal: Pick<Terminal, 'stdout' | 'stderr'>,
   config: Config,
   id: string,
+  options: JsonOption,
 ): Promise<void> {
+  const { stderr } = terminal;
   const entry = await readStore({ config, stderr }, ({ ledger }) => ledger.find(undefined, id));
   if (!entry) throw new CommandError(`The ledger has no entry ${id.slice(0, 100)}.`);
-  stdout.write(`${JSON.stringify(writeLedgerEntry(entry), undefined, 2)}\n`);
+  printObject(terminal, writeLedgerEntry(entry), options);
 }

@@ -32,22 +32,25 @@ export async function printKeys(terminal: Terminal, config: Config, options: { j
   const rows = keys.map((key) => [
     key.name,
     nameKind(key.kind),
-    key.label,
+    shortenLabel(key.label),
     (key.kind !== 'management' && names.get(key.workspaceId)) || '-',
-    key.kind === 'organization' ? '(organization)' : (key.memberId ?? '-'),
+    key.kind === 'organization' ? '(org)' : (key.memberId ?? '-'),
     readKeyState(key, currentTimeMs()),
     formatDay(key.createdAtMs),
-    key.hash.slice(0, 12),
+    key.hash.slice(0, 8),
   ]);
   const titles = ['NAME', 'KIND', 'LABEL', 'WORKSPACE', 'OWNER', 'STATE', 'CREATED', 'HASH'];
   stdout.write(
     drawTable(
       terminal,
-      titles.map((title) => ({ title, canWrap: title === 'NAME' })),
+      titles.map((title) => ({ title, canWrap: ['NAME', 'WORKSPACE', 'OWNER'].includes(title) })),
       rows,
     ),
   );
 }
+
+/** Leaves out the prefix, which only repeats the kind. */
+const shortenLabel = (label: string): string => label.replace(/^sk-rt-(?:mgmt-)?v1-/, '');
 
 /** Names the kind as the configuration does, without the owner. */
 const nameKind = (kind: KeyRecord['kind']) => (kind === 'management' ? 'management' : 'inference');

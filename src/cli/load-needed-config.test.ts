@@ -24,14 +24,14 @@ const save = (text: string) => writeFileSync(join(folder, 'headgate.yaml'), text
 describe('a command for the store, with an error in the configuration', () => {
   it.each([
     ['keys list', 'app'],
-    ['keys show app', '"name": "app"'],
+    ['keys show app --json', '"name": "app"'],
     ['keys disable app', 'Disabled "app"'],
     ['credits show', 'Credits are off'],
     ['credits add 5', 'Added $5.00'],
     ['budgets', ''],
     ['workspaces list', 'default'],
     ['guardrails list', ''],
-    ['guardrails create --name G --allow-model m', '"name": "G"'],
+    ['guardrails create --name G --allow-model m --json', '"name": "G"'],
   ])('prints it in a line and continues: %s', async (command, prints) => {
     save('server: { prot: 1 }\nlog: { level: loud }\n');
     const { code, stdout, stderr } = await run(...command.split(' '));

@@ -6,6 +6,7 @@ import type { MemberRecord } from '../platform/storage/ports/members.ts';
 import { formatDay } from './format-time.ts';
 import { readStore } from './open-store.ts';
 import { operate, operator } from './operate.ts';
+import { type JsonOption, printObject } from './print-object.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { drawTable } from './table.ts';
 import { CommandError, type Terminal } from './terminal.ts';
@@ -30,24 +31,26 @@ export async function printMembers(terminal: Terminal, config: Config, { json }:
     formatDay(createdAtMs),
   ]);
   const limits = ['REQUESTS/MIN', 'TOKENS/MIN', 'STREAMS'].map((title) => ({ title, isNumber: true }));
-  stdout.write(drawTable(terminal, [{ title: 'MEMBER' }, ...limits, { title: 'CREATED' }], cells));
+  stdout.write(drawTable(terminal, [{ title: 'MEMBER', canWrap: true }, ...limits, { title: 'CREATED' }], cells));
 }
 
 const writeLimit = (limit: number): string => (limit === 0 ? '-' : String(limit));
 
-/** Prints a member as the management API shows it. */
-export async function showMember({ stdout, stderr }: Terminal, config: Config, id: string): Promise<void> {
+/** Prints a member. */
+export async function showMember(terminal: Terminal, config: Config, id: string, options: JsonOption): Promise<void> {
+  const { stderr } = terminal;
   const member = await readStore({ config, stderr }, ({ management }) => resolveMember(management, id));
-  stdout.write(`${JSON.stringify(writeMember(member), undefined, 2)}\n`);
+  printObject(terminal, writeMember(member), options);
 }
 
 /** Changes the rate limits of a member, then prints it. */
 export async function changeMember(
-  { stdout, stderr }: Terminal,
+  terminal: Terminal,
   config: Config,
   id: string,
-  options: RateOptions,
+  options: RateOptions & JsonOption,
 ): Promise<void> {
+  const { stderr } = terminal;
   const limits = readRateOptions(options);
   if (Object.keys(limits).length === 0) {
     throw new CommandError('Nothing would change. See "headgate members update --help".');
@@ -56,7 +59,7 @@ export async function changeMember(
     await resolveMember(parts.management, id);
     return updateMember(parts, operator, id, checkUpdateMember(limits));
   });
-  stdout.write(`${JSON.stringify(writeMember(changed), undefined, 2)}\n`);
+  printObject(terminal, writeMember(changed), options);
   const entry = config.bootstrap.members.find((member) => member.id === id);
   if (entry && Object.keys(limits).some((name) => name in entry)) {
     stderr.write(

@@ -13,12 +13,16 @@ beforeAll(async () => {
 afterAll(() => gateway?.close());
 
 /** Beside the running gateway, on its store. */
+/** Commands that print one object of the API. These tests read it. */
+const printsObject =
+  /^(?:(?:guardrails|workspaces) (?:show|create|update)|guardrails test|files upload|presets (?:show|save|update))$/;
 async function call(...args: string[]) {
   const printed = { stdout: '', stderr: '' };
   const write = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
   const source = ['--config', join(gateway.dataDir, 'test.json'), '--data', gateway.dataDir];
   const terminal = { stdout: write('stdout'), stderr: write('stderr'), env: {}, cwd: gateway.dataDir };
-  const code = await runCli([...args, ...source], terminal);
+  const asked = printsObject.test(args.slice(0, 2).join(' ')) ? [...args, '--json'] : args;
+  const code = await runCli([...asked, ...source], terminal);
   return { code, ...printed };
 }
 async function succeed(...args: string[]): Promise<string> {

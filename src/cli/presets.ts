@@ -12,6 +12,7 @@ import { isObject } from '../schema/by-kind.ts';
 import { formatDay } from './format-time.ts';
 import { requireStore } from './open-store.ts';
 import { operate, operator, type OperatorParts } from './operate.ts';
+import { type JsonOption, printObject } from './print-object.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 import { drawTable } from './table.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
@@ -70,19 +71,27 @@ export async function printPresets(
     String(version),
     formatDay(preset.updatedAtMs),
   ]);
-  const columns = ['SLUG', 'NAME', 'STATUS', 'VERSION', 'UPDATED'].map((title) => ({ title }));
+  const columns = ['SLUG', 'NAME', 'STATUS', 'VERSION', 'UPDATED'].map((title) => ({
+    title,
+    canWrap: title === 'NAME',
+  }));
   stdout.write(drawTable(terminal, columns, cells));
 }
 
 const findNumber = async (management: OperatorParts['management'], preset: PresetRecord): Promise<number> =>
   (await management.findDesignatedVersion(preset.designatedVersionId))?.version ?? 0;
 
-/** Prints a preset as the API shows it. */
-export async function showPreset(terminal: Terminal, config: Config, slug: string, place: PresetPlace): Promise<void> {
+/** Prints a preset. */
+export async function showPreset(
+  terminal: Terminal,
+  config: Config,
+  slug: string,
+  place: PresetPlace & JsonOption,
+): Promise<void> {
   const found = await withPresets(terminal, config, place, ({ management }, scope) =>
     getPreset(management, scope, slug),
   );
-  terminal.stdout.write(`${JSON.stringify(writeFoundPreset(found), undefined, 2)}\n`);
+  printObject(terminal, writeFoundPreset(found), place);
 }
 
 /** Creates a preset, or a new version of it, from the body of a request. Prints it. */
@@ -90,7 +99,7 @@ export async function savePresetFile(
   terminal: Terminal,
   config: Config,
   wanted: string,
-  options: PresetPlace & { body: string },
+  options: PresetPlace & JsonOption & { body: string },
 ): Promise<void> {
   const body = readBodyFile(terminal, options.body);
   const { config: settings, systemPrompt, unknown } = readPresetConfig(body);
@@ -101,7 +110,7 @@ export async function savePresetFile(
     const { slug } = checkPresetSlug({ slug: wanted });
     return savePresetSettings(parts, operator, scope, slug, { config: settings, systemPrompt });
   });
-  terminal.stdout.write(`${JSON.stringify(writeFoundPreset(saved), undefined, 2)}\n`);
+  printObject(terminal, writeFoundPreset(saved), options);
   if (unknown.length > 0) terminal.stderr.write(`headgate: unknown fields were left out: ${unknown.join(', ')}\n`);
 }
 
@@ -116,7 +125,7 @@ function readBodyFile({ cwd }: Terminal, file: string): Record<string, unknown> 
   return body;
 }
 
-export interface PresetOptions extends PresetPlace {
+export interface PresetOptions extends PresetPlace, JsonOption {
   slug?: string;
   name?: string;
   /** Or `none`. */
@@ -147,7 +156,7 @@ export async function changePreset(
   const changed = await withPresets(terminal, config, options, (parts, scope) =>
     updatePreset(parts, operator, scope, wanted, checkUpdatePreset(asked)),
   );
-  terminal.stdout.write(`${JSON.stringify(writeFoundPreset(changed), undefined, 2)}\n`);
+  printObject(terminal, writeFoundPreset(changed), options);
 }
 
 export async function removePreset(

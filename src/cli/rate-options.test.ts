@@ -24,7 +24,7 @@ async function call(...args: string[]) {
   const code = await runCli([...args, ...source], terminal);
   return { code, ...printed };
 }
-const print = async (...args: string[]): Promise<Json> => JSON.parse((await call(...args)).stdout);
+const print = async (...args: string[]): Promise<Json> => JSON.parse((await call(...args, '--json')).stdout);
 const statusOf = async (key: string) =>
   (await gateway.post('/responses', { model: 'simulator/echo', input: 'x' }, { key })).status;
 

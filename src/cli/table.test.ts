@@ -39,6 +39,18 @@ it('keeps words whole in a terminal that is too narrow for them', () => {
   expect(lines).toContain('                       three');
 });
 
+it('shortens long words of columns that can wrap, so that the table fits', () => {
+  const long = 'a-long-name-of-one-word-that-no-terminal-has-room-for';
+  const text = drawTable(
+    { env: {}, stdout: { write: () => true, isTTY: true, columns: 40 } },
+    [{ title: 'NAME', canWrap: true }, { title: 'ID' }],
+    [[long, '1234567890']],
+  );
+  const [, row = ''] = stripVTControlCharacters(text).split('\n');
+  expect(row).toMatch(/^a-long-name-of-one-\S*… {2}1234567890$/);
+  expect(row.length).toBeLessThanOrEqual(40);
+});
+
 it('counts the columns of wide characters', () => {
   const text = drawTable(
     { env: {}, stdout: { write: () => true } },

@@ -10,6 +10,9 @@ export interface Column {
   canWrap?: boolean;
 }
 
+/** Characters of a longer word that a narrow terminal shows at least. */
+const MIN_WORD = 12;
+
 type Rows = readonly (readonly string[])[];
 
 /** Draws rows as columns that fit the terminal, with two spaces between them. Other outputs have no width. */
@@ -45,7 +48,7 @@ const noBorders = Object.fromEntries(
 );
 
 /**
- * Takes the excess from the columns that can wrap, the widest first, but never breaks a word.
+ * Takes the excess from the columns that can wrap, the widest first: at words, and then within words, which end with `…`.
  *
  * @returns a width for each of these columns, null for the others
  */
@@ -53,13 +56,17 @@ function narrow(columns: readonly Column[], rows: Rows, excess: number): (number
   const cellsOf = (at: number) => [columns[at]!.title, ...rows.map((row) => row[at] ?? '')];
   const widths = columns.map(({ canWrap }, at) => (canWrap ? longest(cellsOf(at)) : null));
   const minima = columns.map((_, at) => longest(cellsOf(at).flatMap((cell) => cell.split(/\s+/))));
-  for (let left = excess; left > 0; left--) {
-    let widest = -1;
-    for (const [at, width] of widths.entries()) {
-      if (width !== null && width > minima[at]! && width > (widths[widest] ?? 0)) widest = at;
+  const words = minima.map((length) => Math.min(length, MIN_WORD));
+  let left = excess;
+  for (const smallest of [minima, words]) {
+    for (; left > 0; left--) {
+      let widest = -1;
+      for (const [at, width] of widths.entries()) {
+        if (width !== null && width > smallest[at]! && width > (widths[widest] ?? 0)) widest = at;
+      }
+      if (widest === -1) break;
+      widths[widest]!--;
     }
-    if (widest === -1) break;
-    widths[widest]!--;
   }
   return widths;
 }

@@ -11,6 +11,7 @@ import { readLocations } from '../vault/secrets.ts';
 import { formatDay } from './format-time.ts';
 import { requireStore, withStore } from './open-store.ts';
 import { operator } from './operate.ts';
+import { type JsonOption, printObject } from './print-object.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 import { readIssues } from './read-issues.ts';
 import { readNeededMasterKeys } from './read-needed-master-keys.ts';
@@ -73,7 +74,10 @@ export async function printSecrets(
     terminal.stdout.write('The vault has no secrets. "headgate vault set" adds one.\n');
     return;
   }
-  const columns = ['NAME', 'HOSTS', 'IN', 'FINGERPRINT', 'CREATED'].map((title) => ({ title }));
+  const columns = ['NAME', 'HOSTS', 'IN', 'FINGERPRINT', 'CREATED'].map((title) => ({
+    title,
+    canWrap: title === 'NAME' || title === 'HOSTS',
+  }));
   const cells = rows.map(({ name, hosts, locations, fingerprint, createdAtMs }) => [
     name,
     hosts.join(' '),
@@ -98,7 +102,7 @@ export async function printEffectiveSecrets(
     terminal.stdout.write('The intern receives no secrets.\n');
     return;
   }
-  const columns = ['NAME', 'SCOPE', 'HOSTS'].map((title) => ({ title }));
+  const columns = ['NAME', 'SCOPE', 'HOSTS'].map((title) => ({ title, canWrap: title !== 'SCOPE' }));
   terminal.stdout.write(
     drawTable(
       terminal,
@@ -113,7 +117,7 @@ export async function setSecret(
   terminal: Terminal,
   config: LoadedConfig,
   wanted: string,
-  { hosts, locations, ...options }: VaultOptions & { hosts: string[]; locations?: string[] | undefined },
+  { hosts, locations, ...options }: VaultOptions & JsonOption & { hosts: string[]; locations?: string[] | undefined },
 ): Promise<void> {
   if (!terminal.openInput) throw new CommandError('There is no standard input to read the value from.');
   const value = await readSecretValue(terminal.openInput(), terminal.stderr);
@@ -124,7 +128,7 @@ export async function setSecret(
     };
     return putSecret(parts, caller, place, body);
   });
-  printJson(terminal, writeSecret(stored));
+  printObject(terminal, writeSecret(stored), options);
 }
 
 export async function removeSecret(
@@ -142,13 +146,14 @@ export async function copyToIntern(
   terminal: Terminal,
   config: LoadedConfig,
   wanted: readonly string[],
-  options: { intern: string },
+  options: JsonOption & { intern: string },
 ): Promise<void> {
   const copied = await withVaults(terminal, config, options, async ({ parts, caller }) => {
     const { names } = checkCopySecrets({ names: wanted });
     return copySecrets(parts, caller, options.intern, names);
   });
-  printJson(terminal, copied.map(writeSecret));
+  if (options.json) printJson(terminal, copied.map(writeSecret));
+  else terminal.stdout.write(`Copied ${copied.map(({ name }) => `"${name}"`).join(', ')}.\n`);
 }
 
 /** Gives all vaults new data keys, or encrypts their data keys with the current master key. */

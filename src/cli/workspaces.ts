@@ -25,6 +25,7 @@ import { formatDay } from './format-time.ts';
 import { usageColumns, writeUsageCells } from './limit-usage.ts';
 import { readStore } from './open-store.ts';
 import { operate, operator } from './operate.ts';
+import { type JsonOption, printObject } from './print-object.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 import { type RateOptions, readRateOptions } from './rate-options.ts';
 import { resolveWorkspaceId } from './resolve-workspace-id.ts';
@@ -58,8 +59,8 @@ export async function printWorkspaces(terminal: Terminal, config: Config, { json
     id,
   ]);
   const columns = [
-    { title: 'NAME' },
-    { title: 'SLUG' },
+    { title: 'NAME', canWrap: true },
+    { title: 'SLUG', canWrap: true },
     { title: 'KEYS', isNumber: true },
     { title: 'CREATED' },
     { title: 'ID' },
@@ -84,28 +85,30 @@ export interface WorkspaceOptions extends RateOptions {
   disableServerTools?: string[];
 }
 
-/** Creates a workspace and prints it as the management API shows it. */
+/** Creates a workspace and prints it. */
 export async function addWorkspace(
-  { stdout, stderr }: Terminal,
+  terminal: Terminal,
   loaded: LoadedConfig,
-  options: WorkspaceOptions & { name: string },
+  options: WorkspaceOptions & JsonOption & { name: string },
 ): Promise<void> {
+  const { stderr } = terminal;
   const asked = readBody(options);
   const made = await operate({ config: loaded.config, stderr }, async (parts) => {
     const { rows } = await parts.management.listWorkspaces(ALL);
     const slug = options.slug ?? createSlug(options.name, new Set(rows.map((row) => row.slug)));
     return createWorkspace(parts, operator, checkCreateWorkspace({ ...asked, slug }));
   });
-  stdout.write(`${JSON.stringify(writeWorkspace(made), undefined, 2)}\n`);
+  printObject(terminal, writeWorkspace(made), options);
   await warnOfModels({ stderr }, loaded, made, asked);
 }
 
 export async function changeWorkspace(
-  { stdout, stderr }: Terminal,
+  terminal: Terminal,
   loaded: LoadedConfig,
   wanted: string,
-  options: WorkspaceOptions,
+  options: WorkspaceOptions & JsonOption,
 ): Promise<void> {
+  const { stderr } = terminal;
   const { config } = loaded;
   const asked = readBody(options);
   if (Object.keys(asked).length === 0) {
@@ -116,7 +119,7 @@ export async function changeWorkspace(
     const { id } = await resolveWorkspace(parts.management, wanted);
     return updateWorkspace(parts, operator, id, body);
   });
-  stdout.write(`${JSON.stringify(writeWorkspace(changed), undefined, 2)}\n`);
+  printObject(terminal, writeWorkspace(changed), options);
   warnOfBootstrap({ stderr }, config, changed, 'renames it');
   warnOfLimits({ stderr }, config, changed, asked);
   await warnOfModels({ stderr }, loaded, changed, asked);
@@ -214,10 +217,16 @@ function warnOfLimits(
   );
 }
 
-/** Prints a workspace as the management API shows it. */
-export async function showWorkspace({ stdout, stderr }: Terminal, config: Config, wanted: string): Promise<void> {
+/** Prints a workspace. */
+export async function showWorkspace(
+  terminal: Terminal,
+  config: Config,
+  wanted: string,
+  options: JsonOption,
+): Promise<void> {
+  const { stderr } = terminal;
   const workspace = await operate({ config, stderr }, ({ management }) => resolveWorkspace(management, wanted));
-  stdout.write(`${JSON.stringify(writeWorkspace(workspace), undefined, 2)}\n`);
+  printObject(terminal, writeWorkspace(workspace), options);
 }
 
 export interface BudgetOptions {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { FilePlace } from '../files.ts';
+import { type JsonOption, jsonOption } from '../print-object.ts';
 import { type CommandParts, type SourceOptions, workspaceOption } from './command-parts.ts';
 
 /** Adds `headgate files`. */
@@ -17,7 +18,8 @@ export function addFileCommands(program: Command, parts: CommandParts): void {
   add('upload', 'store a file')
     .argument('<file>', 'path of the file')
     .option('--name <name>', 'name of the stored file (the name of the file)')
-    .action(async (file: string, options: SourceOptions & FilePlace & { name?: string }) => {
+    .option(...jsonOption)
+    .action(async (file: string, options: SourceOptions & FilePlace & JsonOption & { name?: string }) => {
       const { uploadFile } = await import('../files.ts');
       await uploadFile(terminal, await read(options), file, options);
     });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { AssigneeOptions, RuleOptions, TestOptions } from '../guardrails.ts';
+import { type JsonOption, jsonOption } from '../print-object.ts';
 import { type CommandParts, includeByokOption, type SourceOptions } from './command-parts.ts';
 
 /** Adds `headgate guardrails`. */
@@ -13,6 +14,7 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
   );
   const withRules = (rules: Command): Command =>
     rules
+      .option(...jsonOption)
       .option('--description <text>', 'description, or none')
       .option('--allow-model <model...>', 'the only slugs or patterns to use, or none')
       .option('--ignore-model <model...>', 'slugs or patterns to exclude, or none')
@@ -42,15 +44,16 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
     });
   add('show', 'print a guardrail with its keys and members')
     .argument(...guardrailArgument)
-    .action(async (wanted: string, options: SourceOptions) => {
+    .option(...jsonOption)
+    .action(async (wanted: string, options: SourceOptions & JsonOption) => {
       const { showGuardrail } = await import('../guardrails.ts');
-      await showGuardrail(terminal, await readConfig(options), wanted);
+      await showGuardrail(terminal, await readConfig(options), wanted, options);
     });
   withRules(
     add('create', 'create a guardrail; it is not assigned yet')
       .requiredOption('--name <name>', 'display name')
       .option('--workspace <name>', 'workspace of the keys and members (the default one)'),
-  ).action(async (options: SourceOptions & RuleOptions & { name: string; workspace?: string }) => {
+  ).action(async (options: SourceOptions & RuleOptions & JsonOption & { name: string; workspace?: string }) => {
     const { addGuardrail } = await import('../guardrails.ts');
     await addGuardrail(terminal, await loadForStore(options, ['guardrails']), options);
   });
@@ -58,7 +61,7 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
     add('update', 'change the rules of a guardrail')
       .argument(...guardrailArgument)
       .option('--name <name>', 'display name'),
-  ).action(async (wanted: string, options: SourceOptions & RuleOptions) => {
+  ).action(async (wanted: string, options: SourceOptions & RuleOptions & JsonOption) => {
     const { changeGuardrail } = await import('../guardrails.ts');
     await changeGuardrail(terminal, await loadForStore(options, ['guardrails']), wanted, options);
   });
@@ -67,6 +70,7 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
     .option('--guardrail <guardrail>', guardrailArgument[1])
     .option('--file <file>', 'content filters as in the API, in YAML or JSON, instead of --guardrail')
     .option('--kind <kind>', 'user (a message of a user, the default), context (other input) or output')
+    .option(...jsonOption)
     .action(async (options: SourceOptions & TestOptions) => {
       const { testGuardrail } = await import('../guardrails.ts');
       await testGuardrail(terminal, await loadForStore(options, ['guardrails']), options);

@@ -3,6 +3,7 @@ import type { InternApiOptions } from '../intern-api.ts';
 import type { InternChatOptions } from '../intern-chat.ts';
 import type { CreateInternOptions, InternOptions } from '../interns.ts';
 import { addScheduleCommands } from './add-schedule-commands.ts';
+import { type JsonOption, jsonOption } from '../print-object.ts';
 import { type CommandParts, type SourceOptions, workspaceOption } from './command-parts.ts';
 
 /** Adds `headgate interns`. */
@@ -29,7 +30,8 @@ export function addInternCommands(program: Command, parts: CommandParts): void {
     });
   add('show', 'print an intern')
     .argument(...internArgument)
-    .action(async (intern: string, options: SourceOptions & InternOptions) => {
+    .option(...jsonOption)
+    .action(async (intern: string, options: SourceOptions & InternOptions & JsonOption) => {
       const { showIntern } = await import('../interns.ts');
       await showIntern(terminal, await load(options), intern, options);
     });

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { UpdateKeyOptions } from '../change-keys.ts';
 import type { CreateKeyOptions } from '../create-key.ts';
 import { withRateOptions } from '../rate-options.ts';
+import { type JsonOption, jsonOption } from '../print-object.ts';
 import { type CommandParts, includeByokOption, type SourceOptions } from './command-parts.ts';
 
 /** Adds `headgate keys`. */
@@ -36,9 +37,10 @@ export function addKeyCommands(program: Command, parts: CommandParts): void {
     });
   add('show', 'print a key with its settings and its spending')
     .argument(...keyArgument)
-    .action(async (wanted: string, options: SourceOptions) => {
+    .option(...jsonOption)
+    .action(async (wanted: string, options: SourceOptions & JsonOption) => {
       const { showKey } = await import('../change-keys.ts');
-      await showKey(terminal, await readConfig(options), wanted);
+      await showKey(terminal, await readConfig(options), wanted, options);
     });
   withRateOptions(add('update', 'change the settings of a key'))
     .argument(...keyArgument)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type RateOptions, withRateOptions } from '../rate-options.ts';
+import { type JsonOption, jsonOption } from '../print-object.ts';
 import type { CommandParts, SourceOptions } from './command-parts.ts';
 
 /** Adds `headgate members`. */
@@ -14,13 +15,15 @@ export function addMemberCommands(program: Command, parts: CommandParts): void {
     });
   add('show', 'print a member')
     .argument(...memberArgument)
-    .action(async (id: string, options: SourceOptions) => {
+    .option(...jsonOption)
+    .action(async (id: string, options: SourceOptions & JsonOption) => {
       const { showMember } = await import('../members.ts');
-      await showMember(terminal, await readConfig(options), id);
+      await showMember(terminal, await readConfig(options), id, options);
     });
   withRateOptions(add('update', 'change the rate limits of a member'))
     .argument(...memberArgument)
-    .action(async (id: string, options: SourceOptions & RateOptions) => {
+    .option(...jsonOption)
+    .action(async (id: string, options: SourceOptions & RateOptions & JsonOption) => {
       const { changeMember } = await import('../members.ts');
       await changeMember(terminal, await readConfig(options), id, options);
     });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { PresetOptions, PresetPlace } from '../presets.ts';
+import { type JsonOption, jsonOption } from '../print-object.ts';
 import { type CommandParts, type SourceOptions, workspaceOption } from './command-parts.ts';
 
 /** Adds `headgate presets`. */
@@ -20,19 +21,22 @@ export function addPresetCommands(program: Command, parts: CommandParts): void {
     });
   add('show', 'print a preset with its settings')
     .argument(...presetArgument)
-    .action(async (slug: string, options: SourceOptions & PresetPlace) => {
+    .option(...jsonOption)
+    .action(async (slug: string, options: SourceOptions & PresetPlace & JsonOption) => {
       const { showPreset } = await import('../presets.ts');
       await showPreset(terminal, await readConfig(options), slug, options);
     });
   add('save', 'create a preset, or a new version of it, from the body of a request')
     .argument(...presetArgument)
     .requiredOption('--body <file>', 'body of a POST /responses, or - for the standard input')
-    .action(async (slug: string, options: SourceOptions & PresetPlace & { body: string }) => {
+    .option(...jsonOption)
+    .action(async (slug: string, options: SourceOptions & PresetPlace & JsonOption & { body: string }) => {
       const { savePresetFile } = await import('../presets.ts');
       await savePresetFile(terminal, await readConfig(options), slug, options);
     });
   add('update', 'rename a preset, change its status, or choose another version')
     .argument(...presetArgument)
+    .option(...jsonOption)
     .option('--slug <slug>', 'name in requests')
     .option('--name <name>', 'display name')
     .option('--description <text>', 'description, or none')

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { RecomputeOptions } from '../ledger.ts';
+import { type JsonOption, jsonOption } from '../print-object.ts';
 import type { CommandParts, SourceOptions } from './command-parts.ts';
 
 /** Adds `headgate ledger`, `credits` and `budgets`. */
@@ -23,9 +24,10 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
     });
   addToLedger('show', 'print an entry with its corrections')
     .argument('<id>', 'generation id: gen-…')
-    .action(async (id: string, options: SourceOptions) => {
+    .option(...jsonOption)
+    .action(async (id: string, options: SourceOptions & JsonOption) => {
       const { showEntry } = await import('../ledger.ts');
-      await showEntry(terminal, await readConfig(options), id);
+      await showEntry(terminal, await readConfig(options), id, options);
     });
 
   const { add: addToCredits } = addGroup(

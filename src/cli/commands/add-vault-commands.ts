@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { VaultOptions } from '../vault.ts';
+import { type JsonOption, jsonOption } from '../print-object.ts';
 import { type CommandParts, type SourceOptions, workspaceOption } from './command-parts.ts';
 
 /** Adds `headgate vault`. */
@@ -21,11 +22,14 @@ export function addVaultCommands(program: Command, { terminal, loadForStore, add
     .argument(...nameArgument)
     .requiredOption('--host <host...>', 'exact names of the hosts that may receive the secret')
     .option('--in <location...>', 'parts of a request that may have it: header, path, query, body (header)')
-    .action(async (name: string, given: SourceOptions & VaultOptions & { host: string[]; in?: string[] }) => {
-      const { host: hosts, in: locations, ...options } = given;
-      const { setSecret } = await import('../vault.ts');
-      await setSecret(terminal, await load(options), name, { ...options, hosts, locations }); // `host` would be `server.host`
-    });
+    .option(...jsonOption)
+    .action(
+      async (name: string, given: SourceOptions & VaultOptions & JsonOption & { host: string[]; in?: string[] }) => {
+        const { host: hosts, in: locations, ...options } = given;
+        const { setSecret } = await import('../vault.ts');
+        await setSecret(terminal, await load(options), name, { ...options, hosts, locations }); // `host` would be `server.host`
+      },
+    );
   addWithPlace('delete', 'delete a secret')
     .argument(...nameArgument)
     .action(async (name: string, options: SourceOptions & VaultOptions) => {
@@ -35,7 +39,8 @@ export function addVaultCommands(program: Command, { terminal, loadForStore, add
   add('copy', 'copy secrets of the workspace to an intern, all or none')
     .argument('<names...>', 'names of the secrets')
     .requiredOption('--intern <id>', 'the intern')
-    .action(async (names: string[], options: SourceOptions & { intern: string }) => {
+    .option('--json', 'print a JSON list')
+    .action(async (names: string[], options: SourceOptions & JsonOption & { intern: string }) => {
       const { copyToIntern } = await import('../vault.ts');
       await copyToIntern(terminal, await load(options), names, options);
     });

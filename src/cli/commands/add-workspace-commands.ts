@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { withRateOptions } from '../rate-options.ts';
 import type { BudgetOptions, WorkspaceOptions } from '../workspaces.ts';
+import { type JsonOption, jsonOption } from '../print-object.ts';
 import { type CommandParts, includeByokOption, type SourceOptions } from './command-parts.ts';
 
 /** Adds `headgate workspaces`. */
@@ -15,15 +16,16 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
     });
   add('show', 'print a workspace with its settings')
     .argument(...workspaceArgument)
-    .action(async (wanted: string, options: SourceOptions) => {
+    .option(...jsonOption)
+    .action(async (wanted: string, options: SourceOptions & JsonOption) => {
       const { showWorkspace } = await import('../workspaces.ts');
-      await showWorkspace(terminal, await readConfig(options), wanted);
+      await showWorkspace(terminal, await readConfig(options), wanted, options);
     });
   withSettings(
     withRateOptions(add('create', 'create a workspace'))
       .requiredOption('--name <name>', 'unique name')
       .option('--slug <slug>', 'name in paths (derived from the name)'),
-  ).action(async (options: SourceOptions & WorkspaceOptions & { name: string }) => {
+  ).action(async (options: SourceOptions & WorkspaceOptions & JsonOption & { name: string }) => {
     const { addWorkspace } = await import('../workspaces.ts');
     await addWorkspace(terminal, await loadForStore(options), options);
   });
@@ -34,7 +36,7 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
       .option('--slug <slug>', 'name in paths'),
   )
     .option('--no-io-logging', 'keep no further inputs and outputs')
-    .action(async (wanted: string, options: SourceOptions & WorkspaceOptions) => {
+    .action(async (wanted: string, options: SourceOptions & WorkspaceOptions & JsonOption) => {
       const { changeWorkspace } = await import('../workspaces.ts');
       await changeWorkspace(terminal, await loadForStore(options), wanted, options);
     });
@@ -67,6 +69,7 @@ export function addWorkspaceCommands(program: Command, parts: CommandParts): voi
 
 const withSettings = (command: Command): Command =>
   command
+    .option(...jsonOption)
     .option('--description <text>', 'description, or none')
     .option('--default-text-model <slug>', 'model of requests that name no model, or none')
     .option('--default-image-model <slug>', 'model of image requests that name no model, or none')

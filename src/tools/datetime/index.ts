@@ -10,7 +10,7 @@ export const datetime = defineServerTool({
     'Do not use it for dates that the conversation already states.',
   parameters: datetimeParameters,
   arguments: describeArguments(DEFAULT_ZONE),
-  show: ({ timezone = DEFAULT_ZONE }) => ({ arguments: describeArguments(timezone) }),
+  show: ({ timezone = DEFAULT_ZONE }) => ({ arguments: { ...describeArguments(timezone) } }),
   item: (input, parameters) => ({ datetime: '', timezone: nameZone(input, parameters) }),
   execute(input, parameters, { now }) {
     const timezone = nameZone(input, parameters);
