@@ -210,6 +210,7 @@ export function assemblePipelines(
       if (run.caller.contentSampling !== undefined) contents.record(run);
     },
     upstreamBodyLimit: () => config().server.upstream_body_limit,
+    learnsRules: () => config().routing.learn_rules,
     media,
   };
   const { references, ...images } = createImageFetchers(outbound, () => ({

@@ -209,6 +209,14 @@ export interface RateLimit {
   resetAtMs: number;
 }
 
+/** A rule that an error teaches. */
+export interface RefusalLesson {
+  /** The parameter or keyword that was refused: `temperature`, `pattern`. */
+  name: string;
+  /** Returns the settings of `dialect` that avoid it, to add to those of the endpoint. */
+  settings: (current: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+}
+
 export interface GatewayErrorOptions {
   /** Sent as `error.metadata`. Never has a secret or a raw upstream body. */
   metadata?: Record<string, unknown>;
@@ -236,6 +244,8 @@ export interface GatewayErrorOptions {
   providerCode?: string | number;
   /** The tokens of an input that is too long, and the maximum, as far as the provider names them. */
   tokens?: { input?: number; max?: number } | undefined;
+  /** What the provider refuses, if its error names a parameter or a keyword that a request can do without. */
+  lesson?: RefusalLesson | undefined;
   /** Replaces the message in the log if the message quotes a provider, which may quote the prompt or a key. */
   loggedMessage?: string | undefined;
   cause?: unknown;
@@ -257,6 +267,7 @@ export class GatewayError extends Error {
   readonly isRegional: boolean;
   readonly incompleteReason: 'content_filter' | undefined;
   readonly tokens: GatewayErrorOptions['tokens'];
+  readonly lesson: RefusalLesson | undefined;
   readonly loggedMessage: string | undefined;
 
   constructor(kind: ErrorKind, message: string, options: GatewayErrorOptions = {}) {
@@ -276,6 +287,7 @@ export class GatewayError extends Error {
     this.isRegional = options.isRegional ?? false;
     this.incompleteReason = options.incompleteReason;
     this.tokens = options.tokens;
+    this.lesson = options.lesson;
     this.loggedMessage = options.loggedMessage;
   }
 }

@@ -57,6 +57,7 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
     hashEndUser: () => '',
     region: () => '',
     upstreamBodyLimit: () => Number.POSITIVE_INFINITY,
+    learnsRules: () => false,
   };
   const run = createRun(pipeline, {
     request: { ...request, model: endpoint.model, models: undefined, stream: true },
@@ -97,6 +98,7 @@ function createEndpoint(upstream: Upstream, { wire, dialect, upstreamModel }: Re
     wire,
     dialect,
     settingsOf: () => dialect,
+    learn: () => undefined,
     upstream,
     imageFirstByteMs: 0, // there is no clock here
     upstreamOf: () => upstream,

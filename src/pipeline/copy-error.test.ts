@@ -16,6 +16,7 @@ const options: Required<GatewayErrorOptions> = {
   providerCode: 'busy',
   loggedMessage: 'Too much of it.',
   tokens: { input: 9, max: 8 },
+  lesson: { name: 'top_p', settings: () => ({}) },
   cause: new Error('The provider said so.'),
 };
 

@@ -27,6 +27,8 @@ export interface ResponsePipeline extends PipelineBase<Run> {
   tools?: ServerTools;
   /** The largest whole response, or single stream event, that is read from a provider, in bytes. */
   upstreamBodyLimit: () => number;
+  /** Whether an attempt is repeated without a parameter that the provider has refused. */
+  learnsRules: () => boolean;
   /** For endpoints that accept no URLs. Absent: nothing is fetched. */
   media?: () => MediaSource;
 }

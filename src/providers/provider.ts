@@ -1,8 +1,10 @@
 import { Cancellation } from '../domain/cancellation.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
+import type { RefusalLesson } from '../domain/errors.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { ImageFacts } from '../domain/images.ts';
 import { KeyRing } from './key-ring.ts';
+import type { Learned } from './rules/lessons.ts';
 import { EndpointSettings } from './rules/resolve.ts';
 import type { Wire } from './wire.ts';
 import { createUpstream, type Upstream, type UpstreamTimeouts } from './transport.ts';
@@ -21,6 +23,8 @@ export interface Provider {
   readonly dialect: Readonly<Record<string, unknown>>;
   /** Returns the settings for one of its models: the rules for that model, overridden by `dialect`. */
   settingsOf(wire: Wire, model: string): Readonly<Record<string, unknown>>;
+  /** Remembers what the server has refused. @returns undefined if it was known */
+  learn(wire: Wire, model: string, lesson: RefusalLesson): Learned | undefined;
   /** The network. Undefined for a wire that responds inside this process. */
   readonly upstream: Upstream | undefined;
   /** Maximum time to the first byte of an image, in milliseconds. */
@@ -177,6 +181,7 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
     baseUrl: entry.baseUrl,
     dialect: entry.dialect,
     settingsOf: (used, model) => settings.of(used.id, model),
+    learn: (used, model, lesson) => settings.learn(used.id, model, lesson),
     upstream,
     imageFirstByteMs: entry.imageFirstByteMs ?? entry.timeouts.firstByteMs,
     upstreamOf(url) {

@@ -108,6 +108,7 @@ export async function openPipelineLab(
     record: (entry) => void entries.push(entry),
     hashEndUser: () => '',
     region: () => 'local',
+    learnsRules: () => true,
     upstreamBodyLimit: () => 1_000_000,
     ...parts,
   };

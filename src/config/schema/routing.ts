@@ -28,5 +28,10 @@ export const routingSection = Type.Object({
     { restart: true },
   ),
   sticky_ms: milliseconds('How long a session keeps its endpoint after each success. 0: never.', 600_000, 0),
+  learn_rules: Type.Boolean({
+    description:
+      'Whether a request is repeated once without a parameter that a provider refuses by name. The endpoint gets it no more for a day.',
+    default: true,
+  }),
   seed: Type.Optional(Type.Integer({ description: 'Makes random draws repeatable, for tests.', minimum: 0 })),
 });

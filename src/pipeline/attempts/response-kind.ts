@@ -1,4 +1,5 @@
 import { type Chunk, isOutput } from '../../domain/chunks.ts';
+import type { GatewayError } from '../../domain/errors.ts';
 import { isJson } from '../../domain/is-json.ts';
 import type { AttemptOutcome } from '../../routing/health.ts';
 import { createTextAttempt, type TextAttempt } from '../run/attempt.ts';
@@ -19,8 +20,17 @@ export const responseKind: RunKind<Run, TextAttempt, Chunk, ResponsePipeline> = 
   isOutput: ({ request }, chunk) => (request.stream === true ? isOutput(chunk) : chunk.type === 'finish'),
   isKept: ({ type }) => type === 'debug',
   describeOutcome,
+  learn,
   measureFailed: (run, attempt, held) => measureAttempt(run, attempt, itemsOf(held)),
 };
+
+/** @see docs/reference/routing.md#learned-rules */
+function learn({ learnsRules }: ResponsePipeline, attempt: TextAttempt, { lesson }: GatewayError): boolean {
+  if (!lesson || !learnsRules()) return false;
+  const { endpoint, wire } = attempt;
+  attempt.learned = endpoint.provider.learn(wire, endpoint.rulesOf ?? endpoint.upstreamModel, lesson);
+  return attempt.learned !== undefined;
+}
 
 /** Returns the outcome of an attempt, for the health of its endpoint. */
 function describeOutcome(run: Run, attempt: TextAttempt): AttemptOutcome {

@@ -6,6 +6,7 @@ import type { NativeOutput } from '../../domain/native.ts';
 import type { Usage } from '../../domain/usage.ts';
 import type { InFlightRequest } from '../../metering/journal.ts';
 import type { Endpoint } from '../../providers/provider.ts';
+import type { Learned } from '../../providers/rules/lessons.ts';
 import type { Wire } from '../../providers/wire.ts';
 import type { AttemptCost } from '../accounting/attempt-cost.ts';
 import type { KeptSize } from '../events/kept-size.ts';
@@ -35,6 +36,8 @@ export interface Attempt {
   droppedUpstreamFields: readonly string[];
   /** Changes without a loss that the rules of the endpoint demanded. */
   adapted: readonly string[];
+  /** The parameter or keyword that its failure taught the gateway to leave out. Undefined: none. */
+  learned: Learned | undefined;
   /** The changes that make the endpoint accept the request, as sentences. */
   adjustments: readonly string[];
   /** Undefined if it failed before it was sent. */
@@ -114,6 +117,7 @@ const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry }: AttemptTur
   droppedFields: nothing,
   droppedUpstreamFields: nothing,
   adapted: nothing,
+  learned: undefined,
   adjustments: nothing,
   dispatchedAt: undefined,
   firstOutputAt: undefined,

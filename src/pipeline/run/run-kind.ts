@@ -26,6 +26,12 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
    */
   findOtherWire?(attempt: A, failure: GatewayError): MaybePromise<Wire | GatewayError>;
   /**
+   * Learns what the server has refused, so that the endpoint can be tried again without it. Absent: nothing is learned.
+   *
+   * @returns whether something new was learned
+   */
+  learn?(pipeline: P, attempt: A, failure: GatewayError): boolean;
+  /**
    * Measures an attempt that failed before the client received any output. Absent: such failures cost nothing.
    *
    * @param held the buffered chunks

@@ -10,12 +10,15 @@ import type { RunBase } from '../run/run.ts';
 import type { AttemptSink, RunKind } from '../run/run-kind.ts';
 import type { Step } from '../run/step.ts';
 
+/** Maximum number of times that an endpoint is tried again without what its server has refused. */
+const MAX_LESSONS = 3;
+
 /**
  * Walks the plan of a step until an attempt succeeds. Output is buffered until some of it is visible (for a buffered
  * response: until its end), so the client sees nothing of an attempt that fails before.
  *
- * An endpoint is tried again with its other keys if it rejects one, and with another wire of its provider if its server
- * does not have the path. After a failure, the next endpoint is tried at once. When no other endpoint is left, those
+ * An endpoint is tried again with its other keys if it rejects one, with another wire of its provider if its server
+ * does not have the path, and without a parameter that its server refuses. After a failure, the next endpoint is tried at once. When no other endpoint is left, those
  * with a transient failure are retried, as their providers allow. A model whose limit (`limits.models`) is reached is
  * skipped. Failures caused by an endpoint affect its health.
  *
@@ -62,6 +65,7 @@ export async function walkPlan<
     }
     const { provider } = endpoint;
     let fallback: Wire | undefined; // replaces a wire whose path the server does not have
+    let lessons = 0;
     for (let keysLeft = provider.keys.size; ; ) {
       const raised = raiseReservation(run);
       if (raised instanceof Promise) await raised;
@@ -88,6 +92,11 @@ export async function walkPlan<
       sink.abandon();
       if (other && !(other instanceof GatewayError)) {
         fallback = other;
+        continue;
+      }
+      const mayLearn = !step.committed && !cancellation.reason && lessons < MAX_LESSONS;
+      if (mayLearn && kind.learn?.(pipeline, attempt, failure)) {
+        lessons++;
         continue;
       }
       const hasOtherKey = restKey(attempt, failure) && --keysLeft > 0;

@@ -21,6 +21,15 @@ export function logFailedAttempts(
   const end = error && origin ? attempts.length - 1 : attempts.length;
   for (const [at, attempt] of attempts.entries()) {
     if (!attempt.error) continue;
+    if (attempt.learned) {
+      const { endpoint, learned } = attempt;
+      log('provider rule learned', {
+        provider: endpoint.provider.id,
+        model: endpoint.upstreamModel,
+        refused: learned.name,
+        dialect: JSON.stringify(learned.settings),
+      });
+    }
     const isReported = rejectedKeys.noteAttempt(attempt) || isListed;
     if (at < end) writeAttempt(log, run, attempt, isReported ? 'debug' : attempt.status >= 500 ? 'warn' : 'info');
   }

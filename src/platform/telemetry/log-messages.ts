@@ -72,6 +72,7 @@ export const logMessages = {
   },
   'error details': { levels: ['debug'], fields: ['of', 'err'] },
   'provider key rejected': { levels: ['error'], fields: ['provider', 'key', 'provider_code', 'error', 'count'] },
+  'provider rule learned': { levels: ['info'], fields: ['provider', 'model', 'refused', 'dialect'] },
   'service key rejected': { levels: ['error'], fields: ['service', 'status', 'count'] },
   'request fields dropped': {
     levels: ['info'],

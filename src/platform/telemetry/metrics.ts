@@ -28,6 +28,8 @@ class ModelNumbers {
   readonly attempts = new Map<string, number>();
   /** The attempts that were retries. */
   readonly retries = new Map<string, number>();
+  /** The rules that were learned, by what was refused. */
+  readonly learned = new Map<string, number>();
   readonly firstOutput = new Histogram();
   /** Buffered and streamed. */
   readonly duration = [new Histogram(), new Histogram()] as const;
@@ -109,11 +111,12 @@ export class Metrics {
     const { origin } = run;
     const attempts = listAttempts(run);
     for (let at = 0; at < attempts.length; at++) {
-      const { endpoint, error, isRetry } = attempts[at]!;
+      const { endpoint, error, isRetry, learned } = attempts[at]!;
       const counted = this.numbersOf(endpoint);
       const outcome = error ? error.kind : 'ok';
       countOne(counted.attempts, outcome);
       if (isRetry) countOne(counted.retries, outcome);
+      if (learned) countOne(counted.learned, learned.name);
     }
     const endpoint = (run.steps.at(-1)?.committed ?? attempts.at(-1))?.endpoint;
     const numbers = endpoint ? this.numbersOf(endpoint) : this.nobody;
@@ -222,6 +225,14 @@ export class Metrics {
         type: 'counter',
         samples: used.flatMap(({ labels, retries }) =>
           [...retries].map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
+        ),
+      },
+      {
+        name: 'headgate_learned_rules_total',
+        help: 'Rules that refusals of providers have taught, by what was refused.',
+        type: 'counter',
+        samples: used.flatMap(({ labels, learned }) =>
+          [...learned].map(([refused, value]) => ({ labels: { ...labels, refused }, value })),
         ),
       },
       ...this.tools.collect(),

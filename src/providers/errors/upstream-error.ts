@@ -1,6 +1,7 @@
 import { tooLongAdvice } from '../../domain/compression.ts';
 import { type ErrorKind, GatewayError } from '../../domain/errors.ts';
 import { sendTheItem } from '../kit/draft.ts';
+import { readLesson } from '../rules/lessons.ts';
 import type { UpstreamErrorResponse } from '../wire.ts';
 import { type Complaint, readComplaint } from './complaint.ts';
 import { type ErrorMeaning, errorPatterns } from './error-patterns.ts';
@@ -112,6 +113,8 @@ function explain(complaint: Complaint, status: number | undefined, received: Rec
     loggedMessage: subject,
     providerCode: typeof providerCode === 'string' ? shorten(maskSecrets(providerCode)) : providerCode,
     tokens,
+    lesson:
+      means === 'rejected' || means === 'unprocessable' ? readLesson(complaint.message, complaint.param) : undefined,
     cause,
   });
 }

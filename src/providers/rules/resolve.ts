@@ -1,4 +1,6 @@
 import { facetNames } from './facets.ts';
+import type { RefusalLesson } from '../../domain/errors.ts';
+import { type Learned, Lessons } from './lessons.ts';
 import { type RuleMatch, type RuleSet, ruleSets, type Settings } from './rule-sets.ts';
 
 /** The endpoint whose rules are wanted. */
@@ -63,6 +65,9 @@ export class EndpointSettings {
   private readonly place: Pick<RulePlace, 'provider' | 'host'>;
   private readonly own: Settings;
   private readonly known = new Map<string, Settings>();
+  private readonly lessons = new Lessons();
+  /** The settings with lessons, and the number of lessons in them. */
+  private readonly taught = new Map<string, { count: number; settings: Settings }>();
 
   /** @param own the `dialect` of the provider */
   constructor(place: Pick<RulePlace, 'provider' | 'host'>, own: Settings) {
@@ -70,8 +75,32 @@ export class EndpointSettings {
     this.own = own;
   }
 
-  /** Returns the same object for the same endpoint, which the wires check only once. */
+  /** Returns the same object for the same endpoint, which the wires check only once, until it learns something. */
   of(wire: string, model: string): Settings {
+    if (this.lessons.isEmpty) return this.ruled(wire, model);
+    const lessons = this.lessons.of(wire, model);
+    if (lessons.length === 0) return this.ruled(wire, model);
+    const key = `${wire} ${model}`;
+    const known = this.taught.get(key);
+    if (known?.count === lessons.length) return known.settings;
+    const settings = lessons.reduce((all, lesson) => mergeSettings(all, lesson.settings), this.ruled(wire, model));
+    if (this.taught.size >= MAX_KEPT) this.taught.clear();
+    this.taught.set(key, { count: lessons.length, settings });
+    return settings;
+  }
+
+  /**
+   * Remembers what the server of an endpoint has refused, for a day.
+   *
+   * @returns what was learned; undefined if it was known, so that the refusal has another cause
+   */
+  learn(wire: string, model: string, lesson: RefusalLesson): Learned | undefined {
+    if (!ruledWires.has(wire)) return undefined;
+    const learned = { wire, model, name: lesson.name, settings: lesson.settings(this.of(wire, model)) };
+    return this.lessons.add(learned) ? learned : undefined;
+  }
+
+  private ruled(wire: string, model: string): Settings {
     const key = `${wire} ${model}`;
     let settings = this.known.get(key);
     if (settings === undefined) {
