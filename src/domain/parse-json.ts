@@ -1,3 +1,4 @@
+import { parseExactly } from './exact-numbers.ts';
 import { findExcess, type JsonLimits, MAX_LEVELS } from './scan-json.ts';
 
 /** A text up to this size is inspected after it is parsed, which is cheaper. It is too small to do harm. */
@@ -40,7 +41,7 @@ export function parseJson(text: string, bytes?: Buffer): unknown {
     const says = describeExcess(bytes ?? Buffer.from(text));
     if (says !== undefined) throw new JsonExcessError(says);
   }
-  const value: unknown = JSON.parse(text);
+  const value = parseExactly(text);
   const mayBeDeep = text.length > 2 * MAX_LEVELS && text.length <= SMALL_JSON;
   if (mayBeDeep && isDeeper(value, MAX_LEVELS)) throw new JsonExcessError(`is nested deeper than ${MAX_LEVELS} levels`);
   return value;

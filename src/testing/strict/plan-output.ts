@@ -5,7 +5,7 @@ export interface PlannedOutput {
   text: string;
   /** The text in front of the output, if the request lets the model reason. */
   thoughts: string;
-  calls: { id: string; name: string; input: Record<string, string> }[];
+  calls: { id: string; name: string; input: Record<string, unknown> }[];
 }
 
 /** The text and the thoughts of every fake. */
@@ -34,9 +34,16 @@ export function planOutput(seen: Seen, nextId: (name: string) => string): Planne
   };
 }
 
-/** Gives every property of an object a text. */
-function fillProperties(schema: Schema | undefined): Record<string, string> {
+/** A whole number that a number cannot hold exactly. The first property of each call has it. */
+export const longNumber = '1234567890123456789';
+/** ES2026, which Node has and the types of TypeScript lack. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+
+/** Gives the first property of an object a long number, and every other one a text. */
+function fillProperties(schema: Schema | undefined): Record<string, unknown> {
   const properties = schema?.['properties'];
   if (!isFields(properties)) return {};
-  return Object.fromEntries(Object.keys(properties).map((name, index) => [name, `value ${index}`]));
+  return Object.fromEntries(
+    Object.keys(properties).map((name, index) => [name, index === 0 ? rawJSON(longNumber) : `value ${index}`]),
+  );
 }

@@ -6,6 +6,7 @@ import {
 } from '../../../src/testing/strict/index.ts';
 import { testGateway } from '../../../src/testing/test-gateway.ts';
 import { entryOf, paths } from '../strict-lab.ts';
+import { longNumber } from '../../../src/testing/strict/plan-output.ts';
 import { readAnswer, writeNext } from './read-answer.ts';
 import { png, type Talk } from './talk.ts';
 import { writeTalk } from './write-talk.ts';
@@ -44,7 +45,7 @@ export async function openCrossing(fakes: readonly StrictProvider[]): Promise<Cr
     if (response.status !== 200) throw new Error(`the gateway responded with ${response.status}: ${text}`);
     const sent = upstream.requests.at(-1)?.text ?? '';
     try {
-      return { answer: readAnswer(api, text, stream), sent };
+      return { answer: readAnswer(api, text, stream), sent, text };
     } catch (error) {
       throw new Error(`the response is invalid: ${text}`, { cause: error });
     }
@@ -57,6 +58,8 @@ export async function openCrossing(fakes: readonly StrictProvider[]): Promise<Cr
       const first = await send(fake, talk, body);
       if (!first) return;
       expectMarks(first.sent, marksOf(talk));
+      if (JSON.stringify(body).includes(longNumber) && !first.sent.includes(longNumber))
+        throw new Error(`a long number was rounded: ${first.sent}`);
       const { answer } = first;
       for (const { name, input } of answer.calls) {
         const tool = talk.tools.find((each) => each.name === name);
@@ -64,6 +67,8 @@ export async function openCrossing(fakes: readonly StrictProvider[]): Promise<Cr
         const own = propertiesOf(tool.schema);
         const other = Object.keys(input).find((key) => !own.includes(key));
         if (other !== undefined) throw new Error(`${other} is no property of ${name}`);
+        if (Object.keys(input).length > 0 && !first.text.includes(longNumber))
+          throw new Error(`a long number was rounded: ${first.text}`);
       }
       const list = talk.api === 'responses' ? 'input' : 'messages';
       const next = writeNext(talk.api, answer, { result: 'Sunny markRx', question: 'And now? markQx' });
