@@ -12,7 +12,7 @@ type Reviver = (key: string, value: unknown, context: { source?: string }) => un
  * @throws {SyntaxError}
  */
 export const parseExactly = (text: string): unknown =>
-  LONG_INTEGER.test(text) ? JSON.parse(text, keepDigits as Parameters<typeof JSON.parse>[1]) : JSON.parse(text);
+  JSON.parse(text, LONG_INTEGER.test(text) ? (keepDigits as (key: string, value: unknown) => unknown) : undefined);
 
 const keepDigits: Reviver = (_key, value, { source }) =>
   typeof value === 'number' && !Number.isSafeInteger(value) && source !== undefined && /^-?\d+$/.test(source)

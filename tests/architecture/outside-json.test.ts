@@ -14,7 +14,7 @@ const exempt: Readonly<Record<string, readonly string[]>> = {
   'src/api/interns/relay-chat-stream.ts': ['a frame of another process of the gateway'],
   'src/api/messages/accept-message.ts': ['a body that `readJson` has accepted'],
   'src/catalog/load-catalog.ts': ['a file of the operator'],
-  'src/domain/parse-json.ts': ['after the check'],
+  'src/domain/exact-numbers.ts': ['after the check of `parseJson`'],
   'src/domain/scan-json.ts': ['the name of one field'],
   'src/exchanges/folder.ts': ['a file of the operator'],
   'src/exchanges/mask.ts': ['serialized by the same line'],

@@ -178,14 +178,21 @@ function fitTools(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
       const name = fitName(block.name);
       const properties = renamed.get(block.name);
       if (name === block.name && !properties) return;
-      const input = properties
-        ? Object.fromEntries(Object.entries(block.input).map(([key, value]) => [properties.get(key) ?? key, value]))
-        : block.input;
+      const input = properties ? renameInput(block.input, properties) : block.input;
       turn.content[index] = { ...block, name, input };
     });
   }
   if (rules.keep_for_calls && body.tools === undefined) addCalledTools(draft, body);
 }
+
+/** Renames the properties of an input. A property that the schema lacks may have the new name of another one. */
+const renameInput = (input: object, names: ReadonlyMap<string, string>): object =>
+  Object.fromEntries(
+    Object.entries(input).map(([key, value]) => {
+      const name = names.get(key) ?? key;
+      return [name !== key && name in input ? `${name}_` : name, value];
+    }),
+  );
 
 /** Turns the reasoning off for a choice that is not combined with it. */
 function fitChoice(draft: MessagesDraft, body: WireBody): void {

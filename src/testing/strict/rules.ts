@@ -99,8 +99,8 @@ export interface StrictRules {
     /** Arguments that are no JSON object. `{value}` */
     badArguments?: Words;
     name?: { pattern?: RegExp; says: Words };
-    /** Calls of the present turn without the reasoning before them. */
-    reasoning?: Words;
+    /** Calls of the present turn without the reasoning before them, while the model reasons. */
+    reasoning?: Words | undefined;
     unsigned?: Words;
   };
   /** `{value}` */
@@ -142,7 +142,7 @@ function findFault(rules: StrictRules, seen: Seen, body: unknown): Fault | undef
     checkChoice(rules, seen, thinks) ??
     checkFormat(rules, seen) ??
     checkIds(rules, seen) ??
-    checkTurns(rules, seen) ??
+    checkTurns(rules, seen, thinks) ??
     checkParts(rules, seen) ??
     checkMarks(rules, seen)
   );
@@ -273,7 +273,7 @@ function checkIds({ ids: rules }: StrictRules, { messages }: Seen): Fault | unde
 const isSystem = ({ role }: SeenMessage): boolean => role === 'system' || role === 'developer';
 const isSilent = ({ texts }: SeenMessage): boolean => texts.every((text) => text === '');
 
-function checkTurns({ turns: rules }: StrictRules, { messages }: Seen): Fault | undefined {
+function checkTurns({ turns: rules }: StrictRules, { messages }: Seen, thinks: boolean): Fault | undefined {
   if (!rules) return undefined;
   const spoken = messages.filter((message) => !isSystem(message));
   if (rules.none !== undefined && spoken.length === 0) return { says: rules.none };
@@ -294,7 +294,10 @@ function checkTurns({ turns: rules }: StrictRules, { messages }: Seen): Fault | 
         rules.blank,
         texts.some((text) => text.trim() === ''),
       ) ??
-      fault(rules.empty, message.kinds.length === 0 && calls.length + message.results.length === 0) ??
+      fault(
+        rules.empty,
+        message.kinds.length === 0 && calls.length + message.results.length === 0 && !message.hasReasoning,
+      ) ??
       fault(rules.name?.says, name !== undefined && rules.name?.pattern?.test(name) !== true) ??
       fault(
         rules.badArguments,
@@ -303,7 +306,9 @@ function checkTurns({ turns: rules }: StrictRules, { messages }: Seen): Fault | 
       fault(rules.unsigned, calls.length > 0 && message.isSigned === false);
     if (says !== undefined) return { says, values };
   }
-  return checkOrder(rules, messages, spoken) ?? checkResults(rules, messages);
+  return (
+    checkOrder(thinks ? rules : { ...rules, reasoning: undefined }, messages, spoken) ?? checkResults(rules, messages)
+  );
 }
 
 type TurnRules = NonNullable<StrictRules['turns']>;

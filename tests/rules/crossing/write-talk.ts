@@ -118,7 +118,9 @@ function responseItems(entry: Entry, index: number): Fields[] {
   };
   return [
     ...(entry.thoughts === undefined ? [] : [thought]),
-    ...(entry.text === '' ? [] : [{ type: 'message', role: 'assistant', content: entry.text }]),
+    ...(entry.text === '' && entry.calls.length > 0
+      ? []
+      : [{ type: 'message', role: 'assistant', content: entry.text }]),
     ...entry.calls.map(({ id, name, input }) => ({
       type: 'function_call',
       call_id: id,

@@ -212,6 +212,7 @@ export const hostedCases: RuleCase[] = [
       ],
     },
   },
+  { rules: 'kimi/empty', request: { input: [user, { ...said, content: '' }, user] }, body: { messages: [{}, {}] } },
   {
     rules: 'zai/user',
     request: { input: [said] },
