@@ -539,9 +539,8 @@ export function testSandboxes(
         await runShell(sandbox, 'echo kept >kept');
         await runCommand(sandbox, bomb);
         // While processes are left, a call may fail, but it ends. A bomb can also end by itself.
-        for (let output = ''; output !== 'kept\n'; ) {
-          output = (await runCommand(sandbox, 'cat kept | cat')).stdout.toString();
-        }
+        const read = async () => (await runCommand(sandbox, 'cat kept | cat')).stdout.toString();
+        await expect.poll(read, { timeout: patient(10_000) }).toBe('kept\n');
         expect(await runShell(sandbox, 'cat kept')).toBe('kept\n');
         expect((await listHome(sandbox)).size).toBe(1);
         await sandbox.stop();
