@@ -8,7 +8,11 @@ import { drawTable } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Prints all keys, the newest first: as a table, or as a JSON list. */
-export async function printKeys(terminal: Terminal, config: Config, options: { json?: boolean }): Promise<void> {
+export async function printKeys(
+  terminal: Terminal,
+  config: Pick<Config, 'storage'>,
+  options: { json?: boolean },
+): Promise<void> {
   const { stdout, stderr } = terminal;
   const [keys, workspaces] = await readStore({ config, stderr }, ({ access }) =>
     Promise.all([access.listKeys(), access.listWorkspaces()]),

@@ -55,6 +55,7 @@ it.each([...readers, ...others])('headgate %s loads the configuration and the st
   }
 });
 
-it('headgate keys list loads no use cases of management', () => {
-  expect(listLoaded(['keys', 'list'])).not.toContain('src/management');
+it('headgate keys list loads no use cases of management, and no schema without a configuration', () => {
+  const loaded = listLoaded(['keys', 'list']);
+  for (const name of ['src/management', 'typebox', 'yaml', 'src/schema']) expect(loaded, name).not.toContain(name);
 });

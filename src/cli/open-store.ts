@@ -6,7 +6,7 @@ import { findStoreFile } from './describe-store.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 interface StoreParts {
-  config: Config;
+  config: Pick<Config, 'storage'>;
   stderr: Terminal['stderr'];
 }
 

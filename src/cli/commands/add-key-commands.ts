@@ -7,7 +7,7 @@ import { type CommandParts, includeByokOption, type SourceOptions } from './comm
 
 /** Adds `headgate keys`. */
 export function addKeyCommands(program: Command, parts: CommandParts): void {
-  const { addGroup, readConfig, terminal } = parts;
+  const { addGroup, findStore, readConfig, terminal } = parts;
   const { add } = addGroup(
     program,
     'keys',
@@ -33,7 +33,7 @@ export function addKeyCommands(program: Command, parts: CommandParts): void {
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printKeys } = await import('../list-keys.ts');
-      await printKeys(terminal, await readConfig(options), options);
+      await printKeys(terminal, await findStore(options), options);
     });
   add('show', 'print a key with its settings and its spending')
     .argument(...keyArgument)

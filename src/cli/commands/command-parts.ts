@@ -30,6 +30,8 @@ export interface CommandParts {
   createLoader(options: SourceOptions): Promise<() => LoadedConfig>;
   /** Loads what the store needs, and the given parts of the configuration. */
   loadForStore(options: SourceOptions, ...parts: Path[]): Promise<LoadedConfig>;
+  /** Finds the store. Loads the configuration only if it may name another one than the default. */
+  findStore(options: SourceOptions): Promise<Pick<Config, 'storage'>>;
   /** Loads what the store needs. */
   readConfig(options: SourceOptions): Promise<Config>;
   /** Adds a command with the options of every command that reads the configuration. */
@@ -59,6 +61,10 @@ export function createCommandParts(terminal: Terminal, exit: (code: number) => v
     load: async (options) => (await createLoader(options))(),
     createLoader,
     loadForStore,
+    async findStore(options) {
+      const { findDefaultStore } = await import('../find-default-store.ts');
+      return findDefaultStore(readSources(options)) ?? (await loadForStore(options)).config;
+    },
     readConfig: async (options) => (await loadForStore(options)).config,
     command: (parent, name, description, examples) =>
       withSources(parent.command(name)).description(description).addHelpText('after', examples),

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { DEFAULT_STORE } from '../default-store.ts';
 import { milliseconds } from './fields.ts';
 
 const masterKeyFile = (what: string) =>
@@ -23,7 +24,7 @@ export const storageSection = Type.Object({
   url: Type.String({
     description:
       'URL of the store: `file:…` (SQLite, relative to the working directory) or `postgres://…`. `<data>` is the data folder.',
-    default: 'file:<data>/headgate.db',
+    default: DEFAULT_STORE,
     pattern: '^(file:.|postgres(ql)?://.)',
     says: 'must be `file:` and a path, or a `postgres://` URL',
     secret: true,
