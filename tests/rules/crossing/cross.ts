@@ -23,7 +23,7 @@ export interface Crossing {
 }
 
 /** Why the gateway may refuse a conversation before it asks the provider. docs/guides/testing.md lists them. */
-const reasons = [/takes no images\./, /takes only texts and images/];
+const reasons = [/takes no images\./, /takes only texts and images/, /holds no content/];
 
 /** Starts the fakes and the gateway. */
 export async function openCrossing(fakes: readonly StrictProvider[]): Promise<Crossing> {

@@ -11,8 +11,8 @@ export interface Talk {
   choice: 'auto' | 'none' | 'required' | { name: string } | undefined;
   format: 'json_object' | { schema: object } | undefined;
   settings: TalkSettings;
-  /** A cache mark on the last text of the user, if the API has one. */
-  cached: '5m' | '1h' | undefined;
+  /** The cache marks of the texts of the user, if the API has them, in turns. */
+  cached: ('5m' | '1h')[];
 }
 
 export type Entry =
@@ -234,7 +234,10 @@ export const talk: fc.Arbitrary<Talk> = fc.constantFrom<InboundApi>('responses',
         5,
       ),
       settings,
-      cached: maybe(fc.constantFrom<'5m' | '1h'>('5m', '1h'), 5),
+      cached: fc.oneof(
+        { weight: 4, arbitrary: fc.constant([]) },
+        { weight: 1, arbitrary: fc.array(fc.constantFrom<'5m' | '1h'>('5m', '1h'), { minLength: 1, maxLength: 3 }) },
+      ),
     }),
   ),
 );

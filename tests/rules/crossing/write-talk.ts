@@ -13,7 +13,7 @@ const writers = { chat: writeChat, responses: writeResponses, messages: writeMes
 function writeChat({ entries, tools, choice, format, settings, cached }: Talk): Fields {
   const { temperature, top_p, stop, max, effort, seed, penalty, parallel, verbosity, user } = settings;
   return {
-    messages: entries.flatMap((entry, index) => chatMessages(entry, index === entries.length - 1 ? cached : undefined)),
+    messages: entries.flatMap((entry, index) => chatMessages(entry, cached[index % cached.length])),
     ...has(
       'tools',
       tools.length === 0 ? undefined : tools.map((tool) => ({ type: 'function', function: chatTool(tool) })),
@@ -40,7 +40,7 @@ function writeChat({ entries, tools, choice, format, settings, cached }: Talk): 
 
 const chatTool = ({ schema, ...tool }: TalkTool): Fields => ({ ...tool, ...has('parameters', schema) });
 
-function chatMessages(entry: Entry, cached: Talk['cached']): Fields[] {
+function chatMessages(entry: Entry, cached: Talk['cached'][number] | undefined): Fields[] {
   if (entry.kind === 'system') return [{ role: 'system', content: entry.text }];
   if (entry.kind === 'user') {
     const content = entry.parts.map((part): Fields => {
@@ -154,7 +154,7 @@ function writeMessages({ entries, tools, choice, format, settings, cached }: Tal
   const thinks = budget !== undefined && budget < max;
   return {
     max_tokens: max,
-    messages: entries.flatMap((entry, index) => messageTurns(entry, index === entries.length - 1 ? cached : undefined)),
+    messages: entries.flatMap((entry, index) => messageTurns(entry, cached[index % cached.length])),
     ...has(
       'tools',
       tools.length === 0
@@ -182,7 +182,7 @@ function writeMessages({ entries, tools, choice, format, settings, cached }: Tal
   };
 }
 
-function messageTurns(entry: Entry, cached: Talk['cached']): Fields[] {
+function messageTurns(entry: Entry, cached: Talk['cached'][number] | undefined): Fields[] {
   if (entry.kind === 'system') return [{ role: 'system', content: entry.text }];
   if (entry.kind === 'user') {
     const content = entry.parts.map((part): Fields => {
