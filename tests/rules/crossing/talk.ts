@@ -235,7 +235,7 @@ export const talk: fc.Arbitrary<Talk> = fc.constantFrom<InboundApi>('responses',
       ),
       settings,
       cached: fc.oneof(
-        { weight: 4, arbitrary: fc.constant([]) },
+        { weight: 4, arbitrary: fc.constant<('5m' | '1h')[]>([]) },
         { weight: 1, arbitrary: fc.array(fc.constantFrom<'5m' | '1h'>('5m', '1h'), { minLength: 1, maxLength: 3 }) },
       ),
     }),
