@@ -34,7 +34,7 @@ import { createInternVaults } from './vault/intern-vaults.ts';
 import { loadTools } from './compose/load-tools.ts';
 import { isSharedStore, openStorage } from './compose/open-storage.ts';
 import { runBootstrap } from './compose/run-bootstrap.ts';
-import { FLUSH_MS, PING_MS, SHUTDOWN_GRACE_MS, longestRequestMs } from './compose/time-limits.ts';
+import { DRAIN_MS, FLUSH_MS, PING_MS, POLLED_MS, SHUTDOWN_GRACE_MS, longestRequestMs } from './compose/time-limits.ts';
 import { optimizeEarly } from './compose/tune-engine.ts';
 import { listSecrets } from './config/list-secrets.ts';
 import type { Config } from './config/schema.ts';
@@ -127,6 +127,12 @@ export interface Gateway {
   collectCounters(): MetricFamily[];
   /** Writes to the log of this gateway. */
   log: WriteLog;
+  /**
+   * Begins a shutdown: `/ready` is a 503, and connections close after their next response. Requests are still served.
+   *
+   * @returns the time until `close`, in which load balancers notice
+   */
+  drain(): number;
   /** Rejects new requests, gives requests in flight `server.shutdown_grace_ms` to end, flushes and closes. */
   close(): Promise<void>;
   readonly storage: Storage;
@@ -401,10 +407,11 @@ async function assemble(
     },
     resources,
   );
-  let draining = false;
+  let phase: 'serving' | 'draining' | 'closing' = 'serving';
+  let polledAtMs = Number.NEGATIVE_INFINITY;
   const { ledger } = accounting;
-  const checkReadiness = createReadinessCheck({
-    isDraining: () => draining,
+  const readReadiness = createReadinessCheck({
+    isDraining: () => phase !== 'serving',
     blockedSinceMs: ledger.findBlockedSinceMs,
     ping: pingStore,
     storeLostSinceMs,
@@ -414,6 +421,10 @@ async function assemble(
     describeCounters: accounts.describeCounters,
     clockAheadMs: () => clock?.aheadMs ?? 0,
   });
+  const checkReadiness = (): Promise<Readiness> => {
+    polledAtMs = performance.now();
+    return readReadiness();
+  };
   const app = await createEdge({
     ...pipelines,
     contentGuardrails,
@@ -438,7 +449,8 @@ async function assemble(
     models: () => models,
     modules: modules.settings,
     routingContext: () => routingContext,
-    isDraining: () => draining,
+    isDraining: () => phase !== 'serving',
+    isClosing: () => phase === 'closing',
     primary: slot?.primary.use<PrimaryService>(serviceNames.primary),
   });
 
@@ -499,8 +511,13 @@ async function assemble(
     collectMetrics: telemetry.collect,
     collectCounters: telemetry.collectCounters,
     log,
+    drain() {
+      const isPolled = performance.now() - polledAtMs < POLLED_MS;
+      phase = 'draining';
+      return live.server.drain_ms ?? (isPolled ? DRAIN_MS : 0);
+    },
     async close() {
-      draining = true; // the port stays open for a while, and new requests get a 503
+      phase = 'closing'; // the port stays open for a while, and new requests get a 503
       await open.settled(live.server.shutdown_grace_ms);
       open.abort(new GatewayError('unavailable', 'The gateway was shut down before the response was complete.'));
       await open.settled(SHUTDOWN_GRACE_MS);

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadedConfig } from '../config/load.ts';
 import {
   findLocalServers,
@@ -9,6 +10,7 @@ import {
 } from '../config/local-servers.ts';
 import type { Config } from '../config/schema.ts';
 import { type ConfigReport, watchConfig } from '../config/watch.ts';
+import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { Gateway } from '../gateway.ts';
 import { recordAddress } from '../platform/data-folder/data-folder.ts';
 import { isPretty } from '../platform/telemetry/log-format.ts';
@@ -26,7 +28,7 @@ const LOCAL_MS = 300;
 const sameInterruptMs = 100;
 
 /**
- * Serves until a signal. SIGTERM or SIGINT closes gracefully; a second one ends the process with 130.
+ * Serves until a signal. SIGTERM drains and closes gracefully, and SIGINT does not drain; a second one ends the process with 130.
  *
  * @returns the exit code
  * @throws {CommandError} if the gateway cannot start
@@ -59,7 +61,7 @@ export async function start(
     if (serving !== undefined && !isPlain) serving.log(message, fields);
     else for (const sentence of describeReport(event)) stderr.write(`headgate: ${sentence}\n`);
   };
-  const signals = listenForSignals(loaded.config, report);
+  const signals = listenForSignals();
   const opening = open(loaded, terminal);
   // A SIGHUP before the gateway starts must not end the process.
   const stopWatching = watchConfig({
@@ -70,13 +72,11 @@ export async function start(
   });
   try {
     serving = await opening;
-    const failure = await Promise.race([
-      signals.first,
-      serving.failed?.catch((error: Error) => error) ?? signals.first,
-    ]);
+    const ending = await Promise.race([signals.first, serving.failed?.catch((error: Error) => error) ?? signals.first]);
+    if (!(ending instanceof Error)) await shutDown(serving, ending, loaded.config, report);
     await stopWatching();
     await serving.close();
-    if (failure) throw new CommandError(failure.message, { cause: failure });
+    if (ending instanceof Error) throw new CommandError(ending.message, { cause: ending });
     return 0;
   } finally {
     signals.stop();
@@ -86,7 +86,9 @@ export async function start(
 }
 
 /** Starts one process, or several under a primary. */
-type Serving = Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> & Partial<Pick<Primary, 'failed'>>;
+type Serving = Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> & {
+  drain(): MaybePromise<number>;
+} & Partial<Pick<Primary, 'failed'>>;
 
 /** Imports the server here, so that other commands do not load it. */
 async function create({ config, dataDir, file }: LoadedConfig): Promise<Serving> {
@@ -161,10 +163,23 @@ function explain(error: unknown, { server: { host, port } }: Config): CommandErr
   return new CommandError(readMessage(error), { cause: error });
 }
 
-interface ShutdownReport {
-  message: 'shutdown started';
-  signal: string;
-  grace_ms: number;
+type ShutdownReport =
+  | { message: 'drain started'; signal: string; drain_ms: number }
+  | { message: 'shutdown started'; signal: string; grace_ms: number };
+
+/** Serves new requests until load balancers have noticed, unless a person at a terminal waits for the end. */
+async function shutDown(
+  serving: Serving,
+  signal: NodeJS.Signals,
+  { server }: Config,
+  report: (event: ShutdownReport) => void,
+): Promise<void> {
+  const drainMs = signal === 'SIGINT' ? 0 : await serving.drain();
+  if (drainMs > 0) {
+    report({ message: 'drain started', signal, drain_ms: drainMs });
+    await delay(drainMs);
+  }
+  report({ message: 'shutdown started', signal, grace_ms: server.shutdown_grace_ms });
 }
 
 function describeReport(event: ConfigReport | ShutdownReport): readonly string[] {
@@ -177,23 +192,23 @@ function describeReport(event: ConfigReport | ShutdownReport): readonly string[]
       return [event.detail];
     case 'config rejected':
       return ['The configuration was not reloaded. The previous one stays in use:', ...event.problems];
+    case 'drain started':
+      return [
+        `Stopping. New requests are served for ${event.drain_ms / 1000} s, and /ready is a 503. A second signal stops at once.`,
+      ];
     case 'shutdown started':
       return [`Stopping. Open requests have ${event.grace_ms / 1000} s to finish. A second signal stops at once.`];
   }
 }
 
-function listenForSignals(
-  { server }: Config,
-  report: (event: ShutdownReport) => void,
-): { first: Promise<void>; stop(): void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
+function listenForSignals(): { first: Promise<NodeJS.Signals>; stop(): void } {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let first: { signal: string; at: number } | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     const now = performance.now();
     if (first === undefined) {
       first = { signal, at: now };
-      report({ message: 'shutdown started', signal, grace_ms: server.shutdown_grace_ms });
-      resolve();
+      resolve(signal);
     } else if (signal !== 'SIGINT' || first.signal !== 'SIGINT' || now - first.at > sameInterruptMs) process.exit(130);
   };
   const names: NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];

@@ -99,7 +99,10 @@ export interface EdgeParts {
   contentGuardrails: Pick<InputFilterParts, 'sets' | 'entities'>;
   telemetry: Telemetry;
   open: OpenRequests;
+  /** Whether a shutdown has begun. */
   isDraining: () => boolean;
+  /** Whether new requests get a 503. */
+  isClosing: () => boolean;
   log: WriteLog;
   version: string;
   /** Whether this process accepts requests. */
@@ -110,7 +113,7 @@ export interface EdgeParts {
 
 /** Creates the server and the parts of each route. Uses the addresses and body limits of the first configuration. */
 export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
-  const { config, models, pipeline, imagePipeline, accounting, storage, telemetry, open, isDraining, primary } = parts;
+  const { config, models, pipeline, imagePipeline, accounting, storage, telemetry, open, primary } = parts;
   const { access, admit } = parts.accounts;
   const { ledger, contents } = accounting;
   const { server, timeouts, images } = config();
@@ -262,7 +265,8 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     }),
     identify,
     isAgent: (connection) => parts.own.findKey(connection) !== undefined,
-    isDraining,
+    isDraining: parts.isDraining,
+    isClosing: parts.isClosing,
     hosts,
     open,
     bodyLimit: server.body_limit,

@@ -10,3 +10,7 @@ export const SHUTDOWN_GRACE_MS = 1000;
 export const PING_MS = 2000;
 /** Time for the last entries to reach the store. The remaining entries stay in the journal. */
 export const FLUSH_MS = 3000;
+/** Time in which load balancers notice that `/ready` is a 503. */
+export const DRAIN_MS = 5000;
+/** `/ready` is polled if it was requested within this time. */
+export const POLLED_MS = 60_000;

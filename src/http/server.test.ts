@@ -42,6 +42,7 @@ async function serve(
       return { kind: authorization } as Caller; // only the fields that the server reads
     },
     isDraining: () => options.isDraining ?? false,
+    isClosing: () => options.isDraining ?? false,
     open,
     bodyLimit: 1000,
     bodyMemory: () => 1_000_000,

@@ -38,8 +38,10 @@ export interface EdgeOptions {
    * @throws {GatewayError} `authentication`
    */
   identify: (authorization: string | undefined, connection: object) => Caller | Promise<Caller>;
-  /** Whether the gateway is shutting down. New requests then get a 503. */
+  /** Whether a shutdown has begun. Connections then close after their response. */
   isDraining: () => boolean;
+  /** Whether new requests get a 503. */
+  isClosing: () => boolean;
   /** Whether a connection belongs to the agent of an intern, whose requests have its key. */
   isAgent?: (connection: object) => boolean;
   /** Registers requests with a key, until the response is sent or the client has disconnected. */
@@ -101,7 +103,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       shouldUpgradeCallback: isForHost,
     },
     keepAliveTimeout: 72_000, // longer than that of load balancers, so that they close first
-    return503OnClosing: false, // `isDraining` responds with our envelope
+    return503OnClosing: false, // `isClosing` responds with our envelope
     forceCloseConnections: 'idle',
     requestIdHeader: false,
     genReqId: (raw) => {
@@ -149,6 +151,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       void hosts!.serve(request.raw, reply.raw);
       return;
     }
+    if (options.isDraining()) reply.raw.shouldKeepAlive = false; // the client connects to another host
     request.receivedAt = options.receivedAt();
     request.generationId = createTimedId('gen-');
     reply.header('x-generation-id', request.generationId);
@@ -171,8 +174,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
           checkPermission(permission, caller!);
           if (caller!.internId !== undefined) checkInternRoute(request);
           checkRoute();
-          if (options.isDraining()) {
-            reply.header('connection', 'close');
+          if (options.isClosing()) {
             throw new GatewayError('unavailable', 'The gateway is shutting down; send the request to another one.', {
               retryAfterSeconds: 1,
             });

@@ -63,6 +63,8 @@ export interface PrimaryOptions {
  * once.
  */
 export interface Primary extends Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> {
+  /** As for a single gateway. The longest time of a worker counts. */
+  drain(): Promise<number>;
   /** Rejects when workers end repeatedly. */
   readonly failed: Promise<never>;
 }
@@ -142,6 +144,7 @@ async function assemble(
   await removeInterruptedUploads(openObjects(config), { config: () => config, dataDir, log });
 
   const serving = new Set<ServingWorker>();
+  let isDraining = false;
   /** Requests whose worker has ended, until another worker releases their reservations. */
   let ended: OrphanedRequest[] = [];
   function takeOrphaned(found: OrphanedRecords): void {
@@ -263,6 +266,7 @@ async function assemble(
       void forked.ended.then(() => void serving.delete(worker));
       releaseEnded();
       await bringUpToDate(worker);
+      if (isDraining) await gateway.drain();
       peer.provide(serviceNames.dispatcher, dispatcher.open(peer, forked.sendConnection));
       return worker;
     } catch (error) {
@@ -342,6 +346,11 @@ async function assemble(
       await Promise.all([...serving].map((worker) => bringUpToDate(worker).catch(unlessGone)));
     },
     log,
+    async drain() {
+      isDraining = true;
+      const drains = [...serving].map(({ gateway }) => withTimeout(ANSWER_MS, gateway.drain()).catch(() => 0));
+      return Math.max(0, ...(await Promise.all(drains)));
+    },
     async close() {
       await pool.close(endWorker);
       await dispatcher.close();

@@ -43,7 +43,9 @@ export interface WorkerService {
   collectMetrics(): MetricFamily[];
   /** Responds at once, unless the worker is unresponsive. */
   ping(): void;
-  /** Drains the worker, as for a single gateway. */
+  /** Begins a shutdown, as for a single gateway. */
+  drain(): number;
+  /** Closes the worker, as for a single gateway. */
   close(): Promise<void>;
 }
 

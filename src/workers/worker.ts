@@ -53,6 +53,7 @@ const service: WorkerService = {
   checkReadiness: () => getGateway().checkReadiness(),
   collectMetrics: () => getGateway().collectMetrics(),
   ping() {},
+  drain: () => getGateway().drain(),
   close,
 };
 primary.provide(serviceNames.worker, service);

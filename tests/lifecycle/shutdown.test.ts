@@ -5,18 +5,59 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { json, startUpstream, testKeys } from '../../src/testing/index.ts';
-import { cleanUp, openStream, startGateway } from './gateway-process.ts';
+import { cleanUp, type GatewayProcess, openStream, startGateway } from './gateway-process.ts';
 import { heldModel, startHeldUpstream } from './held-upstream.ts';
 
 afterEach(cleanUp);
 
 const slow = (ms: number, words: number) => ({ input: `[[slow ${ms}]] [[words ${words}]]`, stream: true });
 
+describe('the drain', () => {
+  const isLogged = (gateway: GatewayProcess, message: string) =>
+    expect.poll(() => gateway.running.stderr).toContain(`"msg":"${message}"`);
+  const env = { HEADGATE_LOG_LEVEL: 'info' };
+
+  it.each([1, 2])('serves new requests while /ready is a 503, then ends, with %i workers', async (workers) => {
+    const gateway = await startGateway({ env, config: { server: { drain_ms: 3000, workers } } });
+    const before = await gateway.post({ input: 'hi' });
+    expect([before.status, before.headers.get('connection')]).toEqual([200, 'keep-alive']);
+    gateway.running.child.kill('SIGTERM');
+    await isLogged(gateway, 'drain started');
+    expect(gateway.running.stderr).toContain('"drain_ms":3000');
+    expect((await gateway.get('/ready')).status).toBe(503);
+    expect((await gateway.get('/health')).status).toBe(200);
+    for (const body of [{ input: 'hi' }, { input: 'hi', stream: true }]) {
+      const answer = await gateway.post(body);
+      expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+      expect(await answer.text()).toContain('completed');
+    }
+    expect(gateway.running.stderr).not.toContain('shutdown started');
+    expect(await gateway.running.ended).toBe(0);
+    expect(gateway.running.stderr).toContain('shutdown started');
+  });
+
+  it.each([1, 2])('takes 5 s if a load balancer requests /ready, with %i workers', async (workers) => {
+    const gateway = await startGateway({ env, config: { server: { workers } } });
+    expect((await gateway.get('/ready')).status).toBe(200);
+    gateway.running.child.kill('SIGTERM');
+    await isLogged(gateway, 'drain started');
+    expect(gateway.running.stderr).toContain('"drain_ms":5000');
+    expect((await gateway.post({ input: 'hi' })).status).toBe(200);
+    expect(await gateway.end()).toBe(130); // a second signal
+  });
+
+  it('is left out after Ctrl-C', async () => {
+    const gateway = await startGateway({ env, config: { server: { drain_ms: 60_000 } } });
+    expect(await gateway.end('SIGINT')).toBe(0);
+    expect(gateway.running.stderr).not.toContain('drain started');
+  });
+});
+
 describe('SIGTERM', () => {
   it('finishes the open stream, rejects new requests with 503 and exits with 0; the ledger is complete', async () => {
     const held = await startHeldUpstream();
     onTestFinished(held.close);
-    const gateway = await startGateway({ config: { providers: held.providers } });
+    const gateway = await startGateway({ config: { providers: held.providers, server: { drain_ms: 0 } } });
     const before = await gateway.post({ input: 'before' });
     await before.text();
     const stream = await openStream(gateway.post({ model: heldModel, input: 'hi', stream: true }));
@@ -106,7 +147,10 @@ describe('SIGTERM', () => {
       }),
     );
     const gateway = await startGateway({
-      config: { providers: [{ id: 'up', wire: 'openai-chat', base_url: upstream.url, models: [{ model: 'up/m' }] }] },
+      config: {
+        providers: [{ id: 'up', wire: 'openai-chat', base_url: upstream.url, models: [{ model: 'up/m' }] }],
+        server: { drain_ms: 0 },
+      },
     });
     const sent = request(`${gateway.url}/api/v1/responses`, {
       method: 'POST',

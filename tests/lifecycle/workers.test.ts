@@ -316,7 +316,7 @@ describe('headgate start --workers', () => {
   quick('drains all workers on SIGTERM: open streams finish, new requests get 503, then it exits with 0', async () => {
     const held = await startHeldUpstream();
     onTestFinished(held.close);
-    const gateway = await start({ config: { providers: held.providers } });
+    const gateway = await start({ config: { providers: held.providers, server: { drain_ms: 0 } } });
     const body = { model: heldModel, input: 'hi', stream: true };
     const streams = await Promise.all(Array.from({ length: 8 }, () => openStream(gateway.post(body))));
     await Promise.all(streams.map((stream) => stream.readUntil('response.output_text.delta')));

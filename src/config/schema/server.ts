@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { byteField, milliseconds } from './fields.ts';
+import { byteField, milliseconds, optionalMilliseconds } from './fields.ts';
 
 export const serverSection = Type.Object({
   host: Type.String({
@@ -72,7 +72,11 @@ export const serverSection = Type.Object({
     10_000,
     0,
   ),
-  shutdown_grace_ms: milliseconds('Time for open requests to end after SIGTERM.', 30_000, 0),
+  drain_ms: optionalMilliseconds(
+    'Time after SIGTERM in which new requests are still served while `/ready` is a 503, so that load balancers notice. Absent: 5 s if `/ready` was requested within the last minute, otherwise 0. After SIGINT (Ctrl-C) there is none.',
+    0,
+  ),
+  shutdown_grace_ms: milliseconds('Time for open requests to end after SIGTERM and `server.drain_ms`.', 30_000, 0),
   workers: Type.Integer({
     description: 'Number of worker processes. 1: a single process without workers. 0: one worker per core.',
     default: 1,

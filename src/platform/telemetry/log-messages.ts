@@ -165,6 +165,7 @@ export const logMessages = {
   'config restart required': { levels: ['warn'], fields: ['changed'] },
   'config warning': { levels: ['warn'], fields: ['detail'] },
   'config rejected': { levels: ['warn'], fields: ['problems'] },
+  'drain started': { levels: ['info'], fields: ['signal', 'drain_ms'] },
   'shutdown started': { levels: ['info'], fields: ['signal', 'grace_ms'] },
 } as const satisfies Record<string, MessageShape>;
 
