@@ -71,6 +71,7 @@ class ChatReader implements Reader {
   /** Makes a template of a frame that contains only a text delta, for the frames after it. */
   private learn(data: string, chunks: readonly Chunk[]): void {
     const [first] = chunks;
+    if (this.message.isSplitting) return;
     if (chunks.length !== 1 || first?.type !== 'text' || first.logprobs) return;
     this.frames.learn(data, [{ key: 'content', value: first.delta }]);
   }

@@ -1,6 +1,7 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { readDataUrl } from '../../domain/data-url.ts';
 import { invalidUpstreamData } from '../kit/invalid-data.ts';
+import { ThinkTags } from '../kit/think-tags.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
 import { placeDetails, readReasoningDetails } from './reasoning-details.ts';
 import { CallReader } from './tool-calls.ts';
@@ -24,16 +25,23 @@ export class MessageReader {
   private calls: CallReader | undefined; // most responses have none
   private images = 0;
   private annotated = false;
+  private readonly thinking: ThinkTags | undefined;
   private textIsLast = false; // a text part is in progress, which annotations can join
 
   constructor(readerContext: ReaderContext, dropped: Set<string>) {
     this.readerContext = readerContext;
     this.dropped = dropped;
+    this.thinking = readerContext.thinkTags ? new ThinkTags() : undefined;
   }
 
   /** @see Reader.keptLength */
   get keptLength(): number {
     return this.calls?.keptLength ?? 0;
+  }
+
+  /** Whether a delta that contains only text can be a part of the reasoning. */
+  get isSplitting(): boolean {
+    return this.thinking?.isOver === false;
   }
 
   get hasCalls(): boolean {
@@ -129,6 +137,7 @@ export class MessageReader {
 
   /** Adds the chunks that waited for the end: sources, and calls without an id. */
   end(chunks: Chunk[], { citations, searchResults, cut }: MessageEnd): void {
+    this.thinking?.end(chunks);
     readCitations({ citations, searchResults, canAnnotate: this.textIsLast && !this.annotated }, chunks, this.dropped);
     this.calls?.end(chunks, cut);
   }
@@ -160,7 +169,8 @@ export class MessageReader {
   private addText(delta: string, chunks: Chunk[]): void {
     if (delta === '') return;
     this.textIsLast = true;
-    chunks.push({ type: 'text', delta });
+    if (this.thinking?.isOver === false) this.thinking.read(delta, chunks);
+    else chunks.push({ type: 'text', delta });
   }
 
   private addReasoning(delta: string, chunks: Chunk[]): void {
@@ -173,7 +183,13 @@ export class MessageReader {
   private readParts(parts: unknown[], chunks: Chunk[]): void {
     for (const part of parts as Record<string, unknown>[]) {
       if (typeof part?.text === 'string' && part.type === 'text') this.addText(part.text, chunks);
-      else if (part?.type === 'thinking' && Array.isArray(part.thinking)) {
+      else if (part?.type === 'reasoning' && Array.isArray(part.summary)) {
+        // Databricks
+        for (const thought of part.summary) {
+          if (typeof thought?.text === 'string') this.addReasoning(thought.text, chunks);
+          else this.dropped.add(`message.content[].summary[] (${thought?.type})`);
+        }
+      } else if (part?.type === 'thinking' && Array.isArray(part.thinking)) {
         for (const thought of part.thinking) {
           if (typeof thought?.text === 'string') this.addReasoning(thought.text, chunks);
           else this.dropped.add(`message.content[].thinking[] (${thought?.type})`);

@@ -100,7 +100,10 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   fitBody(draft, body, box);
   if (native) writeNative(body, nativeTools, native);
 
-  const readerContext: ReaderContext = box.offered === undefined ? {} : { tools: box.offered };
+  const readerContext: ReaderContext = {
+    ...(box.offered !== undefined && { tools: box.offered }),
+    ...(dialect.answers?.think_tags && { thinkTags: true }),
+  };
   return { path: '/chat/completions', body, dropped: draft.dropped, ...listAdaptations(draft), readerContext };
 }
 

@@ -49,6 +49,8 @@ export type ChatToolChoice = 'auto' | 'none' | 'required' | { type: 'function'; 
 export interface ReaderContext {
   /** Name upstream → the tool that the caller offered. Absent if all tools are plain functions. */
   tools?: OfferedTools;
+  /** Whether a text may begin with reasoning between `<think>` and `</think>`. */
+  thinkTags?: boolean;
 }
 
 /** A chunk of a stream, or a buffered response. They differ only in `delta` and `message`. */

@@ -42,6 +42,7 @@ describe('a request is fitted', () => {
     without = [],
     dropped = [],
     error,
+    reader,
     stream = false,
   }) => {
     const [first] = [rules].flat();
@@ -73,6 +74,7 @@ describe('a request is fitted', () => {
       }
       const written = write();
       if (body) expect(written.body).toMatchObject(body);
+      if (reader) expect(written.readerContext).toMatchObject(reader);
       const { reasoning, ...fields } = written.body as { reasoning?: { effort?: string } } & Record<string, unknown>;
       if (effort !== undefined) expect(reasoning?.effort ?? fields['reasoning_effort']).toBe(effort);
       const limits = [fields['max_output_tokens'], fields['max_completion_tokens'], fields['max_tokens']];

@@ -17,6 +17,8 @@ export interface RuleCase {
   dropped?: readonly string[];
   /** The error, if the request cannot be fitted. */
   error?: RegExp;
+  /** What the reader of the response is told. */
+  reader?: object;
   /** Whether the request is streamed. */
   stream?: boolean;
 }

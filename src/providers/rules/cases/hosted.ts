@@ -262,4 +262,6 @@ export const hostedCases: RuleCase[] = [
   },
   { rules: 'template/alternate', request: { input: [user, user] }, body: { messages: [{ content: 'Hi\n\nHi' }] } },
   { rules: 'vllm/top-p', request: { top_p: 0 }, body: { top_p: 0.01 } },
+  { rules: ['template/think-tags'], request: {}, reader: { thinkTags: true } },
+  { rules: ['reasoning-models/think-tags'], request: {}, reader: { thinkTags: true } },
 ];
