@@ -11,6 +11,7 @@ import { assemblePipelines } from './compose/assemble-pipelines.ts';
 import { buildModels, type ConfiguredModels } from './compose/build-models.ts';
 import { createContentGuardrails } from './compose/create-content-guardrails.ts';
 import { createEdge } from './compose/create-edge.ts';
+import { createModelDiscovery } from './compose/discover-models.ts';
 import { findWires } from './compose/find-wires.ts';
 import { openAccounts } from './compose/open-accounts.ts';
 import { openAccounting } from './compose/open-accounting.ts';
@@ -326,11 +327,13 @@ async function assemble(
   const masterKeys = readMasterKeys(live, dataDir);
   const vault = openVault({ vaults: storage.vaults, texts: masterKeys, log, reports: !slot?.slot });
   const sign = createTextSigner(masterKeys.current);
+  const discover = createModelDiscovery();
   const pipelines = assemblePipelines(
     {
       addedTools: await loadTools(live.tools.modules),
       config,
       models: () => models,
+      discover,
       routingContext: () => routingContext,
       hashEndUser: createEndUserHash(masterKeys.current),
       sign,
@@ -427,6 +430,7 @@ async function assemble(
   };
   const app = await createEdge({
     ...pipelines,
+    discover,
     contentGuardrails,
     config,
     health,

@@ -49,6 +49,7 @@ import { createWorkspaceFiles } from './create-workspace-files.ts';
 import { createFileTexts, createSearchedFiles } from './create-file-texts.ts';
 import { createFusionPorts } from './create-fusion-ports.ts';
 import { createFilePorts } from './create-file-ports.ts';
+import type { DiscoverModels } from './discover-models.ts';
 import { listCallableModels } from './list-callable-models.ts';
 import { compilePattern } from './compile-pattern.ts';
 import { createPageReader } from './create-page-reader.ts';
@@ -59,6 +60,7 @@ import type { Accounts } from './open-accounts.ts';
 export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' | 'hashEndUser'> {
   config: () => Config;
   models: () => ConfiguredModels;
+  discover: DiscoverModels;
   accounting: Accounting;
   /** The stored files of workspaces. */
   files: FileParts;
@@ -149,7 +151,7 @@ export function assemblePipelines(
       ...createTools({
         findSearchEngine,
         readPage,
-        listModels: listCallableModels(models, routingContext),
+        listModels: listCallableModels(models, routingContext, parts.discover),
         compilePattern,
         readImageSettings: createImageSettingsReader(() => config().tools.image_generation.model, routingContext),
         workspaceFiles: createWorkspaceFiles(parts.files),

@@ -1,3 +1,4 @@
+import { guessOutput } from '../catalog/guess-output.ts';
 import { describeModel, readRecordPrices } from '../catalog/describe-model.ts';
 import type { CatalogRecords, EndpointRecord, ModelRecord } from '../catalog/records.ts';
 import { findKnownProvider } from '../config/known-providers.ts';
@@ -106,6 +107,7 @@ function buildProvider(
     },
     imageFirstByteMs: entry.timeouts?.first_byte_ms ?? Math.max(timeouts.first_byte_ms, images.request_ms),
     ...(entry.base_url === undefined ? undefined : { baseUrl: entry.base_url }),
+    ...(entry.list_models === undefined ? undefined : { listsModels: entry.list_models }),
     ...(entry.package === undefined ? undefined : { package: entry.package }),
     ...(entry.factory === undefined ? undefined : { factory: entry.factory }),
     ...(entry.settings === undefined ? undefined : { settings: entry.settings }),
@@ -331,12 +333,13 @@ function listModels(endpoints: readonly Endpoint[], records: ReadonlyMap<string,
     const id = endpoint.model.toLowerCase();
     if (id.includes('*') || models.has(id)) continue;
     const { capabilities, contextLength, maxOutputTokens, parameters } = endpoint;
+    const output = capabilities.output ?? guessOutput(endpoint.upstreamModel);
     const record = records.get(id) ?? {
       id,
       ...(contextLength === undefined ? undefined : { context_length: contextLength }),
       ...(maxOutputTokens === undefined ? undefined : { max_output_tokens: maxOutputTokens }),
       ...(capabilities.input === undefined ? undefined : { input: [...capabilities.input] }),
-      ...(capabilities.output === undefined ? undefined : { output: [...capabilities.output] }),
+      ...(output === undefined ? undefined : { output: [...output] }),
       parameters: parameters ? [...parameters] : listCapabilities(capabilities),
     };
     const model = describeModel(record);

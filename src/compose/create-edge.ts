@@ -34,7 +34,7 @@ import { createManagementHandlers } from '../api/management/handlers.ts';
 import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
 import { createRerankHandler } from '../api/rerank/handler.ts';
-import { canUse, listRows } from '../routing/model-rows.ts';
+import { isAllowed, listRows } from '../routing/model-rows.ts';
 import { writeChatError } from '../api/chat-completions/errors.ts';
 import { createChatHandler } from '../api/chat-completions/handler.ts';
 import { createCompletionHandler } from '../api/completions/handler.ts';
@@ -67,6 +67,7 @@ import type { VaultParts } from '../vault/secrets.ts';
 import type { PrimaryService } from '../workers/services.ts';
 import type { RetrievalPipelines } from './assemble-retrieval.ts';
 import type { ConfiguredModels } from './build-models.ts';
+import type { DiscoverModels } from './discover-models.ts';
 import { findVendorAccount } from './find-vendor-account.ts';
 import type { OpenedInterns } from './open-interns.ts';
 import type { OpenedSchedules } from './open-schedules.ts';
@@ -76,6 +77,7 @@ import type { Accounts } from './open-accounts.ts';
 export interface EdgeParts {
   config: () => Config;
   models: () => ConfiguredModels;
+  discover: DiscoverModels;
   routingContext: () => ModelRoutingContext;
   health: Health;
   pipeline: ResponsePipeline;
@@ -201,13 +203,19 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       writeImageError,
       ...createImageModelsHandlers({
         catalog,
-        rowsFor: (caller) => listRows(catalog(), latest(), (endpoint) => canUse(endpoint, caller)),
+        rowsFor: (caller) => listRows(catalog(), latest(), isAllowed(caller, catalog())),
       }),
       findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
       listGenerations: createListGenerationsHandler({ ledger: storage.ledger, flushLedger: flushAll }),
       findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
       ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
-      ...createModelsHandlers({ catalog, health: parts.health, latest, providers: () => models().providers }),
+      ...createModelsHandlers({
+        catalog,
+        discover: parts.discover,
+        health: parts.health,
+        latest,
+        providers: () => models().providers,
+      }),
       ...createManagementHandlers({
         ...parts.management,
         ledger: storage.ledger,

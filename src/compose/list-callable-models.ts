@@ -1,21 +1,22 @@
 import type { Endpoint } from '../providers/provider.ts';
-import { excludeByGuardrails } from '../routing/guardrail.ts';
-import { canUse, listRows } from '../routing/model-rows.ts';
+import { isAllowed, listRows } from '../routing/model-rows.ts';
 import type { RoutingContext } from '../routing/plan-route.ts';
 import type { ListModels } from '../tools/search-models/index.ts';
 import type { ConfiguredModels } from './build-models.ts';
+import type { DiscoverModels } from './discover-models.ts';
 
 /** Creates the list of models for tools: those that are public, and that the guardrails of the caller allow. */
 export const listCallableModels =
-  (models: () => ConfiguredModels, routingContext: () => RoutingContext<Endpoint>): ListModels =>
-  (caller) => {
+  (
+    models: () => ConfiguredModels,
+    routingContext: () => RoutingContext<Endpoint>,
+    discover: DiscoverModels,
+  ): ListModels =>
+  async (caller) => {
     const { catalog } = models();
     const { latest } = routingContext().routers;
-    const rows = listRows(
-      catalog,
-      latest,
-      (endpoint) => canUse(endpoint, caller) && !excludeByGuardrails(endpoint, caller.guardrails, catalog),
-    );
+    const isUsable = isAllowed(caller, catalog);
+    const rows = listRows(catalog, latest, isUsable, await discover(catalog, caller));
     return rows
       .filter(({ model, aliasTarget }) => !model.hidden && aliasTarget === undefined)
       .map(({ model, contextLength, input, output }) => ({

@@ -20,6 +20,8 @@ export interface Provider {
   /** Detects which of several protocols its server uses. Absent: it has one protocol. */
   readonly finder?: WireFinder;
   readonly baseUrl?: string | undefined;
+  /** False: its list of models does not say which models a wildcard stands for. */
+  readonly listsModels?: boolean;
   readonly dialect: Readonly<Record<string, unknown>>;
   /** Returns the settings for one of its models: the rules for that model, overridden by `dialect`. */
   settingsOf(wire: Wire, model: string): Readonly<Record<string, unknown>>;
@@ -97,6 +99,8 @@ export interface ProviderEntry {
   /** Other protocols that its server may use instead. */
   otherWires?: readonly Wire[];
   baseUrl?: string;
+  /** Absent: true. */
+  listsModels?: boolean;
   apiKeys: readonly string[];
   /** The URL of an HTTP proxy to the provider. */
   proxy?: string;
@@ -179,6 +183,7 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
     },
     ...(finder && { finder }),
     baseUrl: entry.baseUrl,
+    ...(entry.listsModels === undefined ? undefined : { listsModels: entry.listsModels }),
     dialect: entry.dialect,
     settingsOf: (used, model) => settings.of(used.id, model),
     learn: (used, model, lesson) => settings.learn(used.id, model, lesson),

@@ -29,6 +29,8 @@ export interface Wire {
   readonly reachesGateways?: true;
   /** Headers that carry the operator's key. Not called if the provider has no key. */
   authorize(apiKey: string): Record<string, string>;
+  /** The path of the list of models, with all of them on one page. Absent: `/models`. */
+  readonly modelsPath?: string;
   /**
    * Whether a name is another spelling of a model's name. Callers cannot use it through a wildcard, because guardrails,
    * limits and prices depend on names.

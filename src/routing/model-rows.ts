@@ -2,6 +2,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { EndpointFacts, Model } from '../domain/endpoint.ts';
 import { blendedPrice, isFree } from '../metering/price.ts';
+import { excludeByGuardrails } from './guardrail.ts';
 import { listFamily } from './routers/latest.ts';
 import type { LatestAlias } from './routers/router.ts';
 
@@ -67,16 +68,23 @@ export const canUse = (
   { kind, workspaceId }: Pick<Caller, 'workspaceId'> & Partial<Pick<Caller, 'kind'>>,
 ): boolean => workspace === undefined || (kind !== 'management' && workspace === workspaceId);
 
+/** Returns whether the caller may use an endpoint, and its guardrails allow it. */
+export const isAllowed =
+  (caller: Caller, catalog: Pick<Catalog, 'findModel'>) =>
+  (endpoint: EndpointFacts): boolean =>
+    canUse(endpoint, caller) && !excludeByGuardrails(endpoint, caller.guardrails, catalog);
+
 /**
- * Lists models, including hidden ones, then routers, then aliases with a target. Models behind a wildcard are unknown
- * and not listed.
+ * Lists models, including hidden ones, then routers, then aliases with a target.
  *
  * @param isUsable whether the caller may use an endpoint
+ * @param offered the known models behind wildcards
  */
 export function listRows(
   catalog: Catalog,
   latest: readonly LatestAlias[],
   isUsable: (endpoint: EndpointFacts) => boolean,
+  offered: readonly Model[] = [],
 ): ModelRow[] {
   const exact = new Set<EndpointFacts>(catalog.endpoints);
   const choices = new Set(catalog.choices);
@@ -85,6 +93,10 @@ export function listRows(
     if (routerIds.has(model.id)) continue; // the slug means the router
     const endpoints = catalog.find(model.id).filter(isUsable);
     if (endpoints.some((endpoint) => exact.has(endpoint))) byId.set(model.id, describeRow(model, endpoints));
+  }
+  for (const model of offered) {
+    const endpoints = catalog.find(model.id).filter(isUsable);
+    if (endpoints.length > 0 && !byId.has(model.id)) byId.set(model.id, describeRow(model, endpoints));
   }
   const models = [...byId.values()];
   const aliases = latest.flatMap((alias) => {

@@ -5,7 +5,7 @@ import type { EndpointFacts } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { type Capability, type ImageFacts, type ImageParameter, imageParameters } from '../../domain/images.ts';
 import { imagePriceLinesOf } from '../../metering/image-cost.ts';
-import { canUse, type ModelRow } from '../../routing/model-rows.ts';
+import { isAllowed, type ModelRow } from '../../routing/model-rows.ts';
 import { writeArchitecture } from '../models/write-model.ts';
 
 /** The data that the routes of image models read. */
@@ -36,7 +36,7 @@ export function createImageModelsHandlers({ catalog, rowsFor }: ImageModelsParts
       const { author, slug } = request.params as { author: string; slug: string }; // the route has them
       const named = `${author}/${slug}`;
       const found: readonly EndpointFacts[] = catalog().find(catalog().findModel(named)?.id ?? named);
-      const endpoints = found.filter((endpoint) => canUse(endpoint, request.caller!)).filter(generatesImages);
+      const endpoints = found.filter(isAllowed(request.caller!, catalog())).filter(generatesImages);
       if (endpoints.length === 0) {
         const shown = named.slice(0, 200);
         const text = `There is no image model ${shown} here; GET /api/v1/images/models lists the image models.`;

@@ -9,7 +9,7 @@ import type { Health } from '../../routing/health.ts';
 import { noEndpoints } from '../../routing/refusals.ts';
 import type { LatestAlias } from '../../routing/routers/router.ts';
 import { cutPage, filterRows, type ModelQuery, readModelQuery, sortRows, writeNextLink } from './filters.ts';
-import { describeRow, listRows, type ModelRow, canUse } from '../../routing/model-rows.ts';
+import { canUse, describeRow, isAllowed, listRows, type ModelRow } from '../../routing/model-rows.ts';
 import { isAnthropicClient, writeAnthropicList, writeAnthropicModel } from './anthropic-shape.ts';
 import { writeEndpoint } from './write-endpoint.ts';
 import { writeArchitecture, writeListedModel, writeModel } from './write-model.ts';
@@ -17,6 +17,8 @@ import { writeArchitecture, writeListedModel, writeModel } from './write-model.t
 /** The data that the routes of the catalog read. They are functions, because the data may change at run time. */
 export interface ModelsParts {
   catalog: () => Catalog;
+  /** Returns the known models behind wildcards. Never rejects. */
+  discover: (catalog: Catalog, caller: Caller) => Promise<readonly Model[]>;
   health: Pick<Health, 'figures' | 'view'>;
   /** The operator's aliases and the built-in ones. */
   latest: () => readonly LatestAlias[];
@@ -46,8 +48,11 @@ export function createModelsHandlers(
   | 'listProviders',
   Handler
 > {
-  const { catalog, health, latest, providers } = parts;
-  const rowsFor = (caller: Caller): ModelRow[] => listRows(catalog(), latest(), (endpoint) => canUse(endpoint, caller));
+  const { catalog, discover, health, latest, providers } = parts;
+  const rowsFor = async (caller: Caller): Promise<ModelRow[]> => {
+    const seen = catalog();
+    return listRows(seen, latest(), isAllowed(caller, seen), await discover(seen, caller));
+  };
   const listed = (rows: readonly ModelRow[], query: ModelQuery): ModelRow[] =>
     filterRows(
       rows.filter(({ model }) => !model.hidden),
@@ -75,42 +80,34 @@ export function createModelsHandlers(
       links: { next: writeNextLink(request.routeOptions.url ?? '/api/v1/models', sent, next) },
     };
   };
-  const find = (slug: string, caller: Caller): ModelRow | undefined => {
+  const find = async (slug: string, caller: Caller): Promise<ModelRow | undefined> => {
     const id = catalog().findModel(slug)?.id ?? slug.toLowerCase();
-    return rowsFor(caller).find(({ model }) => model.id === id);
+    return (await rowsFor(caller)).find(({ model }) => model.id.toLowerCase() === id);
   };
 
   return {
-    /** `GET /models`: without BYOK endpoints of other workspaces. */
-    listModels: async (request) => answer(request, rowsFor(request.caller!)),
-
-    /** `GET /models/user`: also without models that the caller's guardrails forbid. */
-    async listUserModels(request) {
-      const caller = request.caller!;
-      const seen = catalog();
-      const isUsable = (endpoint: EndpointFacts) =>
-        canUse(endpoint, caller) && !excludeByGuardrails(endpoint, caller.guardrails, seen);
-      return answer(request, listRows(seen, latest(), isUsable));
-    },
+    /** `GET /models` and `GET /models/user`: the models that the caller can use. */
+    listModels: async (request) => answer(request, await rowsFor(request.caller!)),
+    listUserModels: async (request) => answer(request, await rowsFor(request.caller!)),
 
     /** `GET /embeddings/models` and `GET /rerank/models`: the rows of `GET /models` with these outputs. */
-    listEmbeddingModels: async (request) => answer(request, rowsFor(request.caller!), 'embeddings'),
-    listRerankModels: async (request) => answer(request, rowsFor(request.caller!), 'rerank'),
+    listEmbeddingModels: async (request) => answer(request, await rowsFor(request.caller!), 'embeddings'),
+    listRerankModels: async (request) => answer(request, await rowsFor(request.caller!), 'rerank'),
 
     /** `GET /models/count`: the number of rows of `GET /models` with the same filters. */
     async countModels(request) {
       const query = readModelQuery(request.query as Record<string, unknown>); // as Fastify parses a query string
-      return { data: { count: listed(rowsFor(request.caller!), query).length } };
+      return { data: { count: listed(await rowsFor(request.caller!), query).length } };
     },
 
     /** `GET /model/{author}/{slug}`. */
     async findModel(request) {
-      return { data: writeModel(getNamed(request)) };
+      return { data: writeModel(await getNamed(request)) };
     },
 
     /** `GET /models/{author}/{slug}`, where clients of the compatible API look for a model: not in `data`. */
     async retrieveModel(request) {
-      const row = getNamed(request);
+      const row = await getNamed(request);
       return isAnthropicClient(request.headers) ? writeAnthropicModel(row) : writeListedModel(row);
     },
 
@@ -119,7 +116,7 @@ export function createModelsHandlers(
       const { author, slug: rest } = request.params as { author: string; slug: string }; // the route has them
       const slug = parseSlug(`${author}/${rest}`);
       const caller = request.caller!;
-      const row = find(slug.model, caller) ?? findBeyondList(slug, caller);
+      const row = (await find(slug.model, caller)) ?? (await findBeyondList(slug, caller));
       const { model, aliasTarget } = row;
       const served = aliasTarget ? { ...model, id: aliasTarget.slug, name: aliasTarget.name } : model;
       return {
@@ -136,7 +133,8 @@ export function createModelsHandlers(
 
     /** `GET /endpoints/zdr`: those of the listed models that `provider.zdr` keeps. An alias does not list them again. */
     async listZeroRetentionEndpoints(request) {
-      const rows = rowsFor(request.caller!).filter(({ model, aliasTarget }) => !model.hidden && !aliasTarget);
+      const listedRows = await rowsFor(request.caller!);
+      const rows = listedRows.filter(({ model, aliasTarget }) => !model.hidden && !aliasTarget);
       return {
         data: rows.flatMap(({ model, endpoints }) =>
           endpoints
@@ -161,11 +159,11 @@ export function createModelsHandlers(
   };
 
   /** Returns the model that the rest of the path names. @throws {GatewayError} `not_found` */
-  function getNamed(request: FastifyRequest): ModelRow {
+  async function getNamed(request: FastifyRequest): Promise<ModelRow> {
     const { '*': named } = request.params as { '*': string }; // the route has them
     const slug = parseSlug(named);
-    const row = find(slug.model, request.caller!);
-    if (!row) throw notFound(slug, request.caller!);
+    const row = await find(slug.model, request.caller!);
+    if (!row) throw await notFound(slug, request.caller!);
     return row;
   }
 
@@ -173,33 +171,36 @@ export function createModelsHandlers(
    * Returns the endpoints of a slug that is not in the list. An unknown variant of a model has none, and never those of
    * the model. Any other slug may match a wildcard.
    */
-  function findBeyondList(slug: Slug, caller: Caller): ModelRow {
-    const base = slug.variant === undefined ? undefined : find(withoutVariant(slug), caller);
+  async function findBeyondList(slug: Slug, caller: Caller): Promise<ModelRow> {
+    const base = slug.variant === undefined ? undefined : await find(withoutVariant(slug), caller);
     if (base) return { ...base, model: { ...base.model, id: slug.model }, endpoints: [] };
     const endpoints = findUsable(slug, caller);
-    if (endpoints.length === 0) throw notFound(slug, caller);
+    if (endpoints.length === 0) throw await notFound(slug, caller);
     return describeRow(catalog().findKnown(slug.model)?.model ?? nameless(slug.model, endpoints[0]!), endpoints);
   }
 
   function findUsable({ model }: Slug, caller: Caller): EndpointFacts[] {
-    return catalog()
-      .find(model)
-      .filter((endpoint) => canUse(endpoint, caller));
+    return catalog().find(model).filter(isAllowed(caller, catalog()));
   }
 
   /**
-   * Returns a 404 with the reason: an unknown variant, a slug that only a wildcard matches, an unknown provider or
-   * name.
+   * Returns a 404 with the reason: an unknown variant, a slug that only a wildcard matches, a guardrail, an unknown
+   * provider or name.
    */
-  function notFound(slug: Slug, caller: Caller): GatewayError {
+  async function notFound(slug: Slug, caller: Caller): Promise<GatewayError> {
     const base = withoutVariant(slug);
-    if (slug.variant !== undefined && find(base, caller)) return noEndpoints(slug.model, slug.variant);
+    if (slug.variant !== undefined && (await find(base, caller))) return noEndpoints(slug.model, slug.variant);
     const shown = slug.model.slice(0, 200);
     const [usable] = findUsable(slug, caller);
     if (usable) {
       const why = `${usable.provider.name} passes on every name of its shape, so it may respond anyway`;
       return new GatewayError('not_found', `${shown} is not in the catalog; ${why}.`);
     }
+    const forbidden = catalog()
+      .find(slug.model)
+      .find((endpoint) => canUse(endpoint, caller));
+    const exclusion = forbidden && excludeByGuardrails(forbidden, caller.guardrails, catalog());
+    if (exclusion) return new GatewayError('not_found', `${shown} at ${forbidden.provider.name} ${exclusion.reason}.`);
     const known = catalog().findKnown(base);
     if (known) return noEndpoints(slug.model, undefined, known.providers);
     return new GatewayError('not_found', `There is no model ${shown} here; GET /api/v1/models lists the models.`);

@@ -280,5 +280,11 @@ export const providerSection = Type.Object({
       ),
     }),
   ),
+  list_models: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether `GET /models` has the models behind a wildcard that the provider lists in its own `/models`. Absent: true.',
+    }),
+  ),
   models: Type.Array(model, { description: 'Endpoints of this provider.', minItems: 1 }),
 });

@@ -64,7 +64,7 @@ export const modelOperations: Operations = {
   'GET /api/v1/models/user': {
     tag: 'Models',
     summary: 'List the models that the key may use',
-    description: 'Leaves out the models that guardrails of the key forbid.',
+    description: 'The same as `GET /models`, which also leaves out the models that guardrails of the key forbid.',
     query: listQuery,
     response: { description: 'The models that match the query.', schema: modelList },
   },

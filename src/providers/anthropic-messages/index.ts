@@ -13,6 +13,7 @@ export const anthropicMessages = {
   checkDialect: readDialect,
   headers: { 'anthropic-version': '2023-06-01' },
   authorize: (apiKey) => ({ 'x-api-key': apiKey }),
+  modelsPath: '/models?limit=1000',
   readError: readUpstreamError,
   text: defineTextWire({
     carries: ({ what, type }, dialect) =>

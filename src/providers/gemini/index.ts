@@ -14,6 +14,7 @@ export const gemini = {
   checkDialect: readDialect,
   isOtherSpelling: (upstreamModel) => upstreamModel.startsWith('models/'),
   authorize: (apiKey) => ({ 'x-goog-api-key': apiKey }),
+  modelsPath: '/models?pageSize=1000',
   readError,
   text: defineTextWire({
     carries: ({ what, type }, dialect) =>

@@ -5,7 +5,7 @@ import { findModels, type FoundModel } from './find-models.ts';
 import { searchModelsArguments, searchModelsParameters } from './parameters.ts';
 
 /** Lists the models that a caller may use. */
-export type ListModels = (caller: Caller) => readonly FoundModel[];
+export type ListModels = (caller: Caller) => Promise<readonly FoundModel[]>;
 
 const USUAL_RESULTS = 5;
 const MAX_RESULTS = 20;
@@ -28,8 +28,8 @@ export const createSearchModels = (listModels: ListModels): ServerTool =>
       return [{ path: 'parameters.max_results', message }];
     },
     item: ({ query }) => (query === undefined ? {} : { query }),
-    execute(input, { max_results: count = USUAL_RESULTS }, { caller }) {
-      const found = findModels(listModels(caller), input);
+    async execute(input, { max_results: count = USUAL_RESULTS }, { caller }) {
+      const found = findModels(await listModels(caller), input);
       const models = found
         .slice(0, count)
         .map((model) => ({ ...model, description: model.description.slice(0, MAX_DESCRIPTION).toWellFormed() }));
