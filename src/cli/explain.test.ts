@@ -100,6 +100,34 @@ describe('headgate explain', () => {
     expect(plan).toMatchObject({ routing_strategy: null, endpoints: [{ weight: 1 }, { weight: 0, first_percent: 0 }] });
   });
 
+  it('shows what the rules of an endpoint change, in the names of the path', async () => {
+    const dear = 'dialect: { fields: { temperature: { max: 0.5 } }, stops: { max: 0 } }';
+    const body = {
+      model: 'acme/one',
+      messages: [{ role: 'user', content: 'hi' }],
+      temperature: 0.7,
+      stop: ['END'],
+      provider: { only: ['dear'] },
+    };
+    const { stdout } = await explainWith({ dear }, body, '--path', 'chat/completions');
+    expect(stdout).toMatch(/1 +dear +temperature \(0.7 → 0.5\)/);
+    const printed = await explainWith({ dear }, body, '--path', 'chat/completions', '--json');
+    const { endpoints } = JSON.parse(printed.stdout) as { endpoints: { rules: string[]; changes: string[] }[] };
+    expect(endpoints[0]!.changes).toContain('temperature (0.7 → 0.5)');
+    expect(Array.isArray(endpoints[0]!.rules)).toBe(true);
+  });
+
+  it('names the rules that hold for an endpoint', async () => {
+    const dear = 'same_as: mistral';
+    const { stdout } = await explainWith(
+      { dear },
+      { model: 'acme/one', input: 'hi', provider: { only: ['dear'] } },
+      '--json',
+    );
+    const { endpoints } = JSON.parse(stdout) as { endpoints: { rules: string[] }[] };
+    expect(endpoints[0]!.rules).toContain('mistral/call-ids');
+  });
+
   it('shows the BYOK endpoint of a workspace first', async () => {
     const { stdout } = await explain({ model: 'acme/one', input: 'hi' }, '--workspace', 'team');
     expect(stdout).toMatch(/1 +acme\/one +own +9 +9 +100%/);

@@ -23,6 +23,7 @@ import { rejectUnsupportedFeatures } from '../requests/responses/unsupported-fea
 import { type Plan, planRoute, type RoutingCaller, type RoutingContext } from '../routing/plan-route.ts';
 import { resolveKey } from './resolve-key.ts';
 import { planRetrievalBody, type PlanBody } from './plan-retrieval-body.ts';
+import { describeFit, type RequestFit } from './describe-fit.ts';
 import { describePanel } from './describe-panel.ts';
 import { describeTools, rejectUnknownTools } from './describe-tools.ts';
 import { findStoreFile } from './describe-store.ts';
@@ -76,7 +77,7 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
       const plan = planBody((partial) => {
         refused = partial;
       });
-      show(terminal, plan, countFirsts(planBody), options.json);
+      show(terminal, { plan, shares: countFirsts(planBody) }, options.json);
       return 0;
     }
     const given = asker.defaults?.textModel;
@@ -110,7 +111,8 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     ];
     const plan = { ...planned, stages };
     const shares = countFirsts(() => planRoute(request, asker, routingContext));
-    show(terminal, plan, shares, options.json, defaultModel);
+    const fits = plan.endpoints.map((endpoint) => describeFit(request, endpoint));
+    show(terminal, { plan, shares, fits, defaultModel, rename }, options.json);
     return 0;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -239,18 +241,23 @@ function countFirsts(planBody: PlanBody): ReadonlyMap<string, number> {
   return new Map([...counts].map(([id, count]) => [id, (100 * count) / DRAWS]));
 }
 
-function show(
-  terminal: Terminal,
-  plan: Plan<Endpoint>,
-  shares: ReadonlyMap<string, number>,
-  isJson = false,
-  defaultModel?: string,
-): void {
-  if (!isJson) print(terminal, plan, shares);
-  else terminal.stdout.write(`${JSON.stringify(writeJson(plan, shares, defaultModel), undefined, 2)}\n`);
+interface Explanation {
+  plan: Plan<Endpoint>;
+  /** Endpoint id → how often it comes first, in percent. */
+  shares: ReadonlyMap<string, number>;
+  /** How the request is fitted to each endpoint of the plan. Absent for embeddings and reranks. */
+  fits?: readonly RequestFit[];
+  defaultModel?: string | undefined;
+  /** Names fields as the body does. */
+  rename?: RenameFields;
 }
 
-function print(terminal: Terminal, plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>): void {
+function show(terminal: Terminal, explanation: Explanation, isJson = false): void {
+  if (!isJson) print(terminal, explanation);
+  else terminal.stdout.write(`${JSON.stringify(writeJson(explanation), undefined, 2)}\n`);
+}
+
+function print(terminal: Terminal, { plan, shares, fits = [], rename = (text) => text }: Explanation): void {
   const { stdout } = terminal;
   stdout.write(`${colorize(terminal, 'bold', plan.requested)}  strategy ${plan.strategy}\n`);
   for (const { name, data = {} } of plan.stages) {
@@ -278,7 +285,26 @@ function print(terminal: Terminal, plan: Plan<Endpoint>, shares: ReadonlyMap<str
       : [],
   ].flat();
   if (notes.length > 0) stdout.write(`\n${notes.join('\n')}\n`);
+  printChanges(terminal, plan, fits, rename);
   printExcluded(terminal, plan);
+}
+
+function printChanges(
+  terminal: Terminal,
+  { endpoints }: Plan<Endpoint>,
+  fits: readonly RequestFit[],
+  rename: RenameFields,
+): void {
+  const rows = fits.flatMap(({ changes }, index) =>
+    changes.length === 0 ? [] : [[String(index + 1), endpoints[index]!.tag, rename(changes.join(', '))]],
+  );
+  if (rows.length === 0) return;
+  const columns = [
+    { title: '#', isNumber: true },
+    { title: 'ENDPOINT' },
+    { title: 'LEFT OUT OR CHANGED', canWrap: true },
+  ];
+  terminal.stdout.write(`\n${drawTable(terminal, columns, rows)}`);
 }
 
 function printExcluded(terminal: Terminal, { excluded }: Plan<Endpoint>): void {
@@ -306,7 +332,7 @@ function writePrices({ pricing }: EndpointFacts): [string, string] {
 const writeShare = (percent: number): string =>
   percent === 0 || percent === 100 ? `${percent}%` : `${percent < 1 ? '<1' : Math.round(percent)}%`;
 
-function writeJson(plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>, defaultModel: string | undefined) {
+function writeJson({ plan, shares, fits, defaultModel, rename = (text) => text }: Explanation) {
   return {
     requested: plan.requested,
     strategy: plan.strategy,
@@ -314,7 +340,7 @@ function writeJson(plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>, de
     default_provider_sort: plan.usualSort ?? null,
     routing_strategy: plan.routingStrategy ?? null,
     pipeline: plan.stages,
-    endpoints: plan.endpoints.map((endpoint) => ({
+    endpoints: plan.endpoints.map((endpoint, index) => ({
       model: endpoint.model,
       provider: endpoint.provider.name,
       tag: endpoint.tag,
@@ -325,6 +351,7 @@ function writeJson(plan: Plan<Endpoint>, shares: ReadonlyMap<string, number>, de
       },
       weight: endpoint.weight,
       first_percent: Math.round((shares.get(endpoint.id) ?? 0) * 10) / 10,
+      ...(fits && { rules: fits[index]!.rules, changes: fits[index]!.changes.map(rename) }),
     })),
     excluded: plan.excluded.map(({ endpoint, code, reason }) => ({
       model: endpoint.model,

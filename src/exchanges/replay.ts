@@ -98,6 +98,7 @@ function createEndpoint(upstream: Upstream, { wire, dialect, upstreamModel }: Re
     wire,
     dialect,
     settingsOf: () => dialect,
+    rulesFor: () => [],
     learn: () => undefined,
     upstream,
     imageFirstByteMs: 0, // there is no clock here

@@ -25,6 +25,8 @@ export interface Provider {
   readonly dialect: Readonly<Record<string, unknown>>;
   /** Returns the settings for one of its models: the rules for that model, overridden by `dialect`. */
   settingsOf(wire: Wire, model: string): Readonly<Record<string, unknown>>;
+  /** Lists the ids of the rules for one of its models. */
+  rulesFor(wire: Wire, model: string): readonly string[];
   /** Remembers what the server has refused. @returns undefined if it was known */
   learn(wire: Wire, model: string, lesson: RefusalLesson): Learned | undefined;
   /** The network. Undefined for a wire that responds inside this process. */
@@ -186,6 +188,7 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
     ...(entry.listsModels === undefined ? undefined : { listsModels: entry.listsModels }),
     dialect: entry.dialect,
     settingsOf: (used, model) => settings.of(used.id, model),
+    rulesFor: (used, model) => settings.rulesFor(used.id, model),
     learn: (used, model, lesson) => settings.learn(used.id, model, lesson),
     upstream,
     imageFirstByteMs: entry.imageFirstByteMs ?? entry.timeouts.firstByteMs,

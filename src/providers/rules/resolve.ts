@@ -100,6 +100,11 @@ export class EndpointSettings {
     return this.lessons.add(learned) ? learned : undefined;
   }
 
+  /** Lists the ids of the rules of an endpoint. */
+  rulesFor(wire: string, model: string): string[] {
+    return listRuleSets({ ...this.place, wire, model }).flatMap(({ rules }) => rules.map(({ id }) => id));
+  }
+
   private ruled(wire: string, model: string): Settings {
     const key = `${wire} ${model}`;
     let settings = this.known.get(key);
