@@ -1,7 +1,7 @@
 import { PlacedItems, placesOf } from '../../domain/input-places.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import type { GatewayError } from '../../domain/errors.ts';
-import { type InputItem, partHolders, type Tool } from '../../domain/items.ts';
+import { type FunctionTool, type InputItem, partHolders, type Tool } from '../../domain/items.ts';
 import {
   isNativePart,
   nameKind,
@@ -10,7 +10,9 @@ import {
   type NativeRequest,
   readNative,
 } from '../../domain/native.ts';
+import { findToolPath, noteLateTool } from '../../domain/late-tools.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { describeReference, listKnownTools } from '../../domain/tool-references.ts';
 import { refuseBecause } from '../../providers/kit/draft.ts';
 
 const nothing: readonly string[] = [];
@@ -41,9 +43,12 @@ export function leaveOutNative(
     if (written) left.add(written, index);
   }
   const input = left.finish(request.input);
-  const tools = request.tools?.map((tool, index) => removal.writeTool(tool, `tools[${index}]`));
+  const tools = removal.writeTools(request);
   return { request: { ...rest, input, ...(tools && { tools }) }, dropped: removal.dropped };
 }
+
+/** Whether only a search of the client can find the tool. */
+const isDeferred = (tool: Tool): boolean => readNative(tool)?.['defer_loading'] === true;
 
 /** Top-level fields whose meaning the request of the gateway contains. */
 const translated: ReadonlySet<string> = new Set(['output_format', 'speed']);
@@ -58,7 +63,7 @@ const translatedMembers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 const thinkingTypes: ReadonlySet<string> = new Set(['enabled', 'adaptive', 'disabled']);
 
 /** Fields of blocks and tools that the gateway needs only to write the block again. */
-const structural: ReadonlySet<string> = new Set(['place', 'title', 'type', 'name']);
+const structural: ReadonlySet<string> = new Set(['place', 'title', 'type', 'name', 'defer_loading']);
 const none: ReadonlySet<string> = new Set();
 
 /** The beginning of a text of the system prompt that a coding agent adds for the provider's billing. */
@@ -123,7 +128,19 @@ class Removal {
     return rest as Value;
   }
 
-  writeTool(tool: Tool, path: string): Tool {
+  /** Writes the tools without those that only a search of the client could find, and has not found. */
+  writeTools({ tools, tool_choice: choice, input }: ResponseRequest): Tool[] | undefined {
+    const known = tools?.some(isDeferred) ? listKnownTools(choice, input) : undefined;
+    return tools?.flatMap((tool, index): Tool[] => {
+      if (isDeferred(tool) && !known!.has((tool as FunctionTool).name)) return []; // there is one without it
+      const path = findToolPath(tool, index);
+      const written = this.writeTool(tool, path);
+      if (known) noteLateTool(written, path);
+      return [written];
+    });
+  }
+
+  private writeTool(tool: Tool, path: string): Tool {
     if (isNativePart(tool)) throw this.refuse(path, 'tool', tool.type);
     const native = readNative(tool);
     if (native?.['type'] === undefined) return this.withoutField(tool, path);
@@ -143,6 +160,8 @@ class Removal {
         this.dropped.push(`${place} (${isNativePart(part) ? String(part.block['type']) : attribution})`);
         return [];
       }
+      const reference = describeReference(part);
+      if (reference) return [reference];
       if (isNativePart(part)) throw this.refuse(place, 'part', part.type);
       return [this.withoutField(part, place)];
     });

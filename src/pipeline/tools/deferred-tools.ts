@@ -1,5 +1,6 @@
 import type { FunctionTool, InputItem, NamespaceTool, Tool, ToolChoice } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
+import { listKnownTools } from '../../domain/tool-references.ts';
 import type { RequestSettings } from '../../domain/request.ts';
 import type { DeferredTool } from '../../tools/server-tool.ts';
 
@@ -85,13 +86,9 @@ function listMembers(tool: Tool): { member: FunctionTool | Member; name: string 
 
 /** Names of tools that the model knows: those that the request allows, has called, or has found before. */
 function listKnown(choice: ToolChoice | undefined, input: readonly InputItem[]): ReadonlySet<string> {
-  const known = new Set<string>();
-  if (typeof choice === 'object' && choice.type === 'allowed_tools') {
-    for (const { name } of choice.tools) if (name !== undefined) known.add(name);
-  }
+  const known = listKnownTools(choice, input);
   for (const item of input) {
-    const { type, name, namespace, result } = item as { type: string } & Record<string, unknown>;
-    if (type === 'function_call') known.add(typeof namespace === 'string' ? `${namespace}__${name}` : String(name));
+    const { type, result } = item as { type: string } & Record<string, unknown>;
     if (type !== 'router:tool_search' || typeof result !== 'string') continue;
     const { tools } = parseObject(result) ?? {};
     for (const tool of Array.isArray(tools) ? tools : []) known.add(String((tool as { name?: unknown } | null)?.name));

@@ -29,9 +29,10 @@ export function translateTools(
     notes?.add(`tools[${written.length}]`, path);
     written.push(tool as Tool); // `writeTool` returns the shape of its kind
   };
+  const isOwnSearch = searchesItself((tools ?? []) as AnyTool[]);
   for (const [index, tool] of ((tools ?? []) as AnyTool[]).entries()) {
     if (tool.type === 'mcp_toolset') continue;
-    const added = writeTool(tool);
+    const added = writeTool(tool, isOwnSearch);
     add(added, `tools[${index}]`);
     if (added.type !== tool.type && runsAtProvider.has(added.type)) native[added.type] = tool;
   }
@@ -56,11 +57,25 @@ export function translateTools(
  */
 const runsAtProvider: ReadonlySet<string> = new Set(['router:web_fetch', 'router:code_interpreter']);
 
+const searchFamilies: ReadonlySet<unknown> = new Set(['tool_search_tool_regex', 'tool_search_tool_bm25']);
+
+/**
+ * Whether the client searches tools itself: some are deferred, and no search of the gateway could find them. The client
+ * returns what it has found as references.
+ *
+ * @see docs/reference/messages.md#tool-search
+ */
+function searchesItself(tools: readonly AnyTool[]): boolean {
+  const isSearch = ({ type }: AnyTool): boolean =>
+    type === 'router:tool_search' || type === 'tool_search' || (!!type && searchFamilies.has(familyOf(type)));
+  return tools.some(({ defer_loading: isDeferred }) => isDeferred !== true) && !tools.some(isSearch);
+}
+
 type WrittenTool = { type: string; [field: string]: unknown };
 
-function writeTool(tool: AnyTool): WrittenTool {
+function writeTool(tool: AnyTool, isOwnSearch: boolean): WrittenTool {
   const { type } = tool;
-  if (type === undefined || type === 'custom') return writeFunction(tool);
+  if (type === undefined || type === 'custom') return writeFunction(tool, isOwnSearch);
   const family = familyOf(type);
   switch (family) {
     case 'web_search': {
@@ -105,12 +120,13 @@ function writeTool(tool: AnyTool): WrittenTool {
   }
 }
 
-function writeFunction(tool: AnyTool): WrittenTool {
+/** @param isOwnSearch whether only the client can find the tool if it is deferred */
+function writeFunction(tool: AnyTool, isOwnSearch: boolean): WrittenTool {
   const { type: _, name, description, input_schema: parameters, strict, defer_loading: isDeferred, ...rest } = tool;
   const written: WrittenTool = { type: 'function', name, parameters };
   if (typeof description === 'string') written['description'] = description;
   written['strict'] = strict === true; // in the Responses format, a function is strict unless it says otherwise
-  if (isDeferred === true) written['defer_loading'] = true;
+  if (isDeferred === true) (isOwnSearch ? rest : written)['defer_loading'] = true;
   const kept = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
   if (kept.length > 0) written[NATIVE_FIELD] = Object.fromEntries(kept);
   return written;
@@ -151,7 +167,7 @@ function writeChoice(choice: NonNullable<Body['tool_choice']>, tools: readonly A
     default: {
       if (choice.type !== 'tool') return undefined; // only the native wire has it: `request.ts` keeps it
       const named = tools.find((tool) => tool['name'] === choice.name);
-      const type = named && writeTool(named).type;
+      const type = named && writeTool(named, false).type;
       if (type === 'web_search') return { type: 'web_search_preview' };
       if (type?.startsWith('router:')) return { type: type as `router:${string}` };
       return { type: 'function', name: choice.name };
