@@ -1,7 +1,7 @@
 import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { fitToWire } from '../pipeline/attempts/fit-to-wire.ts';
-import type { Endpoint } from '../providers/provider.ts';
+import { type Endpoint, settingsOf } from '../providers/provider.ts';
 
 /** How the rules of an endpoint change a request. */
 export interface RequestFit {
@@ -28,7 +28,7 @@ export function describeFit(request: ResponseRequest, endpoint: Endpoint): Reque
       endpoint: `${endpoint.model} at ${provider.name}`,
       upstreamModel,
       stream: request.stream === true,
-      dialect: provider.settingsOf(wire, rulesOf),
+      dialect: settingsOf(endpoint, wire),
     });
     return { rules, changes: [...new Set([...changed, ...dropped, ...adapted])] };
   } catch (error) {

@@ -19,7 +19,7 @@ import { prepareFolder, replaceFiles } from '../exchanges/folder.ts';
 import { Mask } from '../exchanges/mask.ts';
 import { writeRecording } from '../exchanges/recording.ts';
 import { readJson } from '../http/read-json.ts';
-import { bareEndpoint, type Endpoint, type Provider } from '../providers/provider.ts';
+import { bareEndpoint, type Endpoint, type Provider, settingsOf } from '../providers/provider.ts';
 import { readRequest } from '../requests/responses/request.ts';
 import { isObject } from '../schema/by-kind.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
@@ -76,7 +76,7 @@ export async function recordExchange(terminal: Terminal, config: Config, options
   if (sent.length === 0) return 1;
 
   const { wire } = entry;
-  const dialect = provider.settingsOf(provider.wire, endpoint.upstreamModel);
+  const dialect = settingsOf(endpoint, provider.wire);
   const recorded: RecordedRequest = { wire, dialect, upstream_model: endpoint.upstreamModel, request: asked };
   files.set(nameRequestFile(name), `${JSON.stringify({ ...mask.json(recorded), sent }, undefined, 2)}\n`);
   explainFiles(writing, () => replaceFiles(folder, name, files, writing.force));

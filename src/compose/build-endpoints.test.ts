@@ -3,6 +3,7 @@ import { createCatalog } from '../catalog/catalog.ts';
 import { type CatalogFile, mergeCatalogFiles } from '../catalog/records.ts';
 import { loadConfig } from '../config/load.ts';
 import type { ModelConfig, ProviderConfig } from '../config/schema.ts';
+import { settingsOf } from '../providers/provider.ts';
 import { buildEndpoints } from './build-endpoints.ts';
 
 const { config: bare } = loadConfig({ env: { HEADGATE_CATALOG_SIMULATOR: 'false' }, cwd: import.meta.dirname });
@@ -335,5 +336,32 @@ describe('the models', () => {
       output: ['text'],
       parameters: ['tools', 'tool_choice', 'response_format', 'structured_outputs', 'reasoning', 'include_reasoning'],
     });
+  });
+});
+
+describe('the dialect of a model', () => {
+  const build = (model: object) =>
+    buildEndpoints({
+      ...bare,
+      providers: [
+        {
+          ...base,
+          id: 'acme',
+          dialect: { fields: { temperature: { max: 1 } }, turns: { system: 'first' } },
+          models: [{ model: 'acme/one' }, { model: 'acme/two', ...model }],
+        } as unknown as ProviderConfig,
+      ],
+    });
+
+  it('overrides that of its provider, setting by setting, for this model only', () => {
+    const { endpoints } = build({ dialect: { fields: { temperature: { max: 0.5 } } } });
+    const [one, two] = endpoints.map((endpoint) => settingsOf(endpoint, endpoint.provider.wire));
+    expect(one).toMatchObject({ fields: { temperature: { max: 1 } }, turns: { system: 'first' } });
+    expect(two).toMatchObject({ fields: { temperature: { max: 0.5 } }, turns: { system: 'first' } });
+    expect(settingsOf(endpoints[1]!, endpoints[1]!.provider.wire)).toBe(two);
+  });
+
+  it('has the settings of its wire, and no others', () => {
+    expect(() => build({ dialect: { turn: {} } })).toThrow(/^Provider acme: acme\/two: .*turn/);
   });
 });

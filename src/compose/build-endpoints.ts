@@ -7,7 +7,7 @@ import { findUnlistedSimulator } from '../config/simulator.ts';
 import type { Model, Pricing } from '../domain/endpoint.ts';
 import { type Capability, type ImageFacts, type ImageParameters, imageParameters } from '../domain/images.ts';
 import { openWires, wires } from '../providers/index.ts';
-import { bareEndpoint, createProvider, type Endpoint, type Provider } from '../providers/provider.ts';
+import { bareEndpoint, createProvider, type Endpoint, type Provider, settingsOf } from '../providers/provider.ts';
 import { mergePricing } from './merge-pricing.ts';
 
 /** The providers, endpoints and models of a configuration and the catalog. */
@@ -52,6 +52,8 @@ export function buildEndpoints(
       records.models,
     );
     for (const model of entry.models) {
+      const { dialect } = model;
+      if (dialect) naming(entry, () => checkDialect(entry, model.model, dialect));
       const endpoint = source.build(model);
       endpoints.push(entry === unlisted ? { ...endpoint, isUnlisted: true } : endpoint);
     }
@@ -113,6 +115,16 @@ function buildProvider(
     ...(entry.settings === undefined ? undefined : { settings: entry.settings }),
   };
   return createProvider(settled, before);
+}
+
+/** @throws {Error} if a wire of the provider does not have a setting */
+function checkDialect(entry: ProviderConfig, model: string, dialect: Readonly<Record<string, unknown>>): void {
+  const used = openWires.get(entry.wire) ?? [wires.get(entry.wire)];
+  try {
+    for (const wire of used) wire?.checkDialect?.(dialect);
+  } catch (error) {
+    throw new Error(`${model}: ${(error as Error).message}`, { cause: error }); // wires throw Errors
+  }
 }
 
 /** Whether the entry includes all models under the provider's name. */
@@ -230,11 +242,14 @@ class EndpointBuilder {
       carries: (special) => {
         const { wire, finder } = this.provider;
         if (finder && special.what === 'native_search') return false; // a server of any kind, often a local one
-        return wire.text?.carries?.(special, this.provider.settingsOf(wire, config.rules_of ?? upstream)) === true;
+        const { rules_of: rulesOf = upstream, dialect } = config;
+        const place = { provider: this.provider, upstreamModel: upstream, rulesOf, ...(dialect && { dialect }) };
+        return wire.text?.carries?.(special, settingsOf(place, wire)) === true;
       },
       weight: config.weight ?? row?.weight ?? entry.weight ?? 1,
       needsData: (config.urls ?? entry.urls) === 'fetch',
       ...(config.rules_of === undefined ? undefined : { rulesOf: config.rules_of }),
+      ...(config.dialect === undefined ? undefined : { dialect: config.dialect }),
     };
   }
 }

@@ -3,7 +3,7 @@ import { GatewayError } from '../domain/errors.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import { getTextWire } from '../providers/text-wire.ts';
 import type { UpstreamRequest } from '../providers/wire.ts';
-import type { Endpoint } from '../providers/provider.ts';
+import { type Endpoint, settingsOf } from '../providers/provider.ts';
 import type { UpstreamResponse } from '../providers/transport.ts';
 import { cutHeader, type Recording } from './recording.ts';
 
@@ -46,7 +46,7 @@ export async function capture(
       endpoint: `${endpoint.model} at ${provider.name}`,
       upstreamModel,
       stream,
-      dialect: provider.settingsOf(endpoint.provider.wire, upstreamModel),
+      dialect: settingsOf(endpoint, endpoint.provider.wire),
     },
   );
   const headers = [...provider.headersFor(provider.keys.take(), stream), ...Object.entries(sent.headers ?? {}).flat()];

@@ -5,7 +5,8 @@ import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { ImageFacts } from '../domain/images.ts';
 import { KeyRing } from './key-ring.ts';
 import type { Learned } from './rules/lessons.ts';
-import { EndpointSettings } from './rules/resolve.ts';
+import { EndpointSettings, mergeSettings } from './rules/resolve.ts';
+import type { Settings } from './rules/rule-sets.ts';
 import type { Wire } from './wire.ts';
 import { createUpstream, type Upstream, type UpstreamTimeouts } from './transport.ts';
 import { type Probe, WireFinder } from './wire-finder.ts';
@@ -58,6 +59,8 @@ export interface Endpoint extends EndpointFacts {
   readonly pattern?: string;
   /** The model whose rules hold, for a deployment with a name of its own. Absent: `upstreamModel`. */
   readonly rulesOf?: string;
+  /** Settings for this model, which override those of the provider. */
+  readonly dialect?: Readonly<Record<string, unknown>>;
   /** Whether the provider accepts no URLs of images and files. The gateway then fetches them and sends the data. */
   readonly needsData?: boolean;
   /** Returns the image capabilities of a model that matches a `*`. */
@@ -241,4 +244,25 @@ function maskCut(text: string, secret: string): string {
 function findTexts(value: unknown): string[] {
   if (typeof value === 'string') return value.length >= 16 ? [value] : [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(findTexts) : [];
+}
+
+/** The dialect of a model → the settings of its provider → both merged. A wire checks the same object only once. */
+const merged = new WeakMap<object, WeakMap<object, Settings>>();
+
+/** Returns the settings of an endpoint: the rules of its model, the `dialect` of its provider, and that of the model. */
+export function settingsOf(
+  {
+    provider,
+    upstreamModel,
+    rulesOf = upstreamModel,
+    dialect,
+  }: Pick<Endpoint, 'provider' | 'upstreamModel' | 'rulesOf' | 'dialect'>,
+  wire: Wire,
+): Readonly<Record<string, unknown>> {
+  const settings = provider.settingsOf(wire, rulesOf);
+  if (dialect === undefined) return settings;
+  const known = merged.get(dialect) ?? new WeakMap<object, Settings>();
+  const all = known.get(settings) ?? mergeSettings(settings, dialect);
+  merged.set(dialect, known.set(settings, all));
+  return all;
 }

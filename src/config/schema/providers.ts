@@ -98,6 +98,11 @@ const model = Type.Object({
       'Name of the model whose rules hold, for a deployment with a name of its own: `gpt-5-mini`. Absent: `upstream_model`.',
     ),
   ),
+  dialect: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Settings of `dialect` for this model. They override those of the provider, setting by setting.',
+    }),
+  ),
   pricing: Type.Optional(pricing),
   context_length: Type.Optional(
     Type.Integer({ description: 'Maximum tokens, input and output together.', minimum: 1 }),

@@ -1,5 +1,6 @@
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { settingsOf } from '../../providers/provider.ts';
 import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import { Needs } from '../../routing/needs.ts';
@@ -79,7 +80,7 @@ function writeFitted(
       endpoint: name,
       upstreamModel,
       stream: run.request.stream === true,
-      dialect: provider.settingsOf(wire, endpoint.rulesOf ?? upstreamModel),
+      dialect: settingsOf(endpoint, wire),
       ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
       ...(run.account === undefined ? undefined : { account: run.account }),
       ...(keepsReasoning && mayReason(endpoint, request) ? { sealsReasoning: true } : undefined),

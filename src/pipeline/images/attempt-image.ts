@@ -1,5 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 import type { Sink } from '../../domain/sink.ts';
+import { settingsOf } from '../../providers/provider.ts';
 import type { ImageAttempt } from '../run/attempt.ts';
 import { beginAttempt } from '../accounting/close-run.ts';
 import { dispatch } from '../attempts/exchange.ts';
@@ -35,7 +36,7 @@ export async function attemptImage(
     endpoint: name,
     upstreamModel,
     stream,
-    dialect: provider.settingsOf(attempt.wire, endpoint.upstreamModel),
+    dialect: settingsOf(endpoint, attempt.wire),
     ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
     ...(endpoint.generatesText ? undefined : { imagesOnly: true }),
   });

@@ -37,7 +37,10 @@ it('the pieces make no difference, except for line ends at the tags', () => {
     fc.property(fc.constantFrom(...texts), fc.array(fc.integer({ min: 1, max: 6 })), ([text], lengths) => {
       const pieces: string[] = [];
       let at = 0;
-      for (const length of lengths) pieces.push(text.slice(at, (at += length)));
+      for (const length of lengths) {
+        pieces.push(text.slice(at, at + length));
+        at += length;
+      }
       pieces.push(text.slice(at));
       const trim = ([reasoning, rest]: [string, string]) => [reasoning.trim(), rest.trim()];
       expect(trim(split(pieces))).toEqual(trim(split([text])));
