@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
 import { MAX_PHRASE_BYTES } from '../domain/content-filter.ts';
+import { encodeUserinfo } from '../domain/encode-userinfo.ts';
+import { listUrls } from '../domain/list-urls.ts';
 import { MAX_USD_PER_PIECE, MAX_USD_PER_TOKEN } from '../domain/endpoint.ts';
 import { findFusionSlug } from '../domain/fusion.ts';
 import { rateLimitNames } from '../domain/rate-limits.ts';
@@ -20,6 +22,7 @@ export function checkRelations(config: Config): RelationProblem[] {
     ...checkProviders(config.providers),
     ...checkBootstrap(config.bootstrap),
     ...checkStorage(config.storage.url),
+    ...listUrls(config.counters.url).flatMap((url) => checkServerUrl(url, ['counters', 'url'])),
     ...checkFileUrl(config.files.url, ['files', 'url']),
     ...checkModels(config),
     ...checkBudgets(config.budgets),
@@ -154,9 +157,14 @@ const checkFileUrl = (url: string, path: Path): Problem[] =>
 function checkStorage(url: string): Problem[] {
   const path = ['storage', 'url'];
   if (url.startsWith('file:')) return checkFileUrl(url, path);
-  if (URL.canParse(url)) return [];
-  return [{ path, message: 'is not a valid URL; characters like @ and / in a password must be percent-encoded' }];
+  return checkServerUrl(url, path);
 }
+
+/** The message has no part of the URL, because it may be one of the password. */
+const checkServerUrl = (url: string, path: Path): Problem[] =>
+  !url.includes('://') || URL.canParse(encodeUserinfo(url))
+    ? []
+    : [{ path, message: 'is not a valid URL; percent-encode characters like @ and / in the user and the password' }];
 
 function checkProviders(providers: readonly ProviderConfig[]): RelationProblem[] {
   const problems: RelationProblem[] = findDuplicates(providers, (provider) => provider.id, ['providers'], 'id');

@@ -1,3 +1,4 @@
+import { listUrls } from '../domain/list-urls.ts';
 import type { Config } from './schema.ts';
 import { rootNode, type SchemaNode } from './schema-node.ts';
 
@@ -32,7 +33,7 @@ export function listSecrets(config: Config): string[] {
 }
 
 function findParts(text: string): string[] {
-  const url = URL.parse(text);
-  if (url && url.password !== '') return [url.password, decodeURIComponent(url.password)];
+  const passwords = listUrls(text).flatMap((url) => URL.parse(url)?.password || []);
+  if (passwords.length > 0) return passwords.flatMap((each) => [each, decodeURIComponent(each)]);
   return text.includes(' ') ? text.split(' ') : [];
 }

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { encodeUserinfo } from '../domain/encode-userinfo.ts';
+import { listUrls } from '../domain/list-urls.ts';
 import { findNearestName } from '../domain/nearest-name.ts';
 import { checkRelations, findSuspiciousPrices, type RelationProblem } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
@@ -116,7 +118,7 @@ interface Surroundings extends Pick<LoadedConfig, 'isComplete' | 'dataDir' | 'fi
 /** Makes paths absolute and adds the detected providers. */
 function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroundings): LoadedConfig {
   const config = structuredClone(checked);
-  const { storage, catalog, providers, plugins, tools } = config;
+  const { storage, counters, catalog, providers, plugins, tools } = config;
   storage.url = settleFileUrl(storage.url, about.dataDir, cwd);
   config.files.url = settleFileUrl(config.files.url, about.dataDir, cwd);
   config.tools.modules = tools.modules.map((path) => resolve(cwd, path));
@@ -131,6 +133,8 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
     if (proxy) provider.proxy = proxy;
   }
   const quoted = trimSecrets(config);
+  storage.url = encodeUserinfo(storage.url);
+  counters.url = listUrls(counters.url).map(encodeUserinfo).join(',');
   const isBare = providers.length === 0 && catalog.simulator;
   if (isBare) providers.push(structuredClone(simulatorProvider));
   return {

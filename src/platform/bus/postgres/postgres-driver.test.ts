@@ -27,12 +27,14 @@ describe.skipIf(skipped !== '')(`PostgreSQL${skipped}`, () => {
     const database = new URL(`/${name}`, url).href;
     const troubles: unknown[] = [];
     let recoveries = 0;
-    const drivers = Array.from({ length: count }, () =>
-      openPostgresDriver(database, {
-        onTrouble: (error) => troubles.push(error),
-        onRecovery: () => void recoveries++,
-        heartbeatMs,
-      }),
+    const drivers = await Promise.all(
+      Array.from({ length: count }, () =>
+        openPostgresDriver(database, {
+          onTrouble: (error) => troubles.push(error),
+          onRecovery: () => void recoveries++,
+          heartbeatMs,
+        }),
+      ),
     );
     await Promise.all(drivers.map(({ connected }) => connected));
     const close = async () => {

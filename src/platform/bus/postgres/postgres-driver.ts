@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
+import { type PostgresSettings, readPostgresSettings } from '../../postgres-settings.ts';
 import type { BusDriver, MessageReceiver } from '../bus.ts';
 
 export interface PostgresDriverOptions {
@@ -27,10 +28,11 @@ const QUERY_MS = 5000;
  * lost connection. Messages are lost until then.
  *
  * @param url as for the store
- * @returns at once; it connects in the background
+ * @returns before it is connected: it connects in the background
+ * @throws if the TLS settings of the URL are invalid
  */
-export function openPostgresDriver(url: string, options: PostgresDriverOptions): PostgresDriver {
-  return new PostgresDriver(url, options);
+export async function openPostgresDriver(url: string, options: PostgresDriverOptions): Promise<PostgresDriver> {
+  return new PostgresDriver(await readPostgresSettings(url), options);
 }
 
 class PostgresDriver implements BusDriver {
@@ -38,7 +40,7 @@ class PostgresDriver implements BusDriver {
   readonly connected: Promise<void>;
   private readonly reportConnected: () => void;
   private readonly self = randomUUID();
-  private readonly url: string;
+  private readonly settings: PostgresSettings;
   private readonly options: PostgresDriverOptions;
   private readonly heartbeat: NodeJS.Timeout;
   private receiver: MessageReceiver | undefined;
@@ -51,8 +53,8 @@ class PostgresDriver implements BusDriver {
   private retry: NodeJS.Timeout | undefined;
   private closed = false;
 
-  constructor(url: string, options: PostgresDriverOptions) {
-    this.url = url;
+  constructor(settings: PostgresSettings, options: PostgresDriverOptions) {
+    this.settings = settings;
     this.options = options;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.connected = promise;
@@ -111,7 +113,7 @@ class PostgresDriver implements BusDriver {
     const { default: pg } = await import('pg');
     if (this.closed) return;
     const client = new pg.Client({
-      connectionString: this.url,
+      ...this.settings,
       application_name: 'headgate bus',
       connectionTimeoutMillis: QUERY_MS,
       query_timeout: QUERY_MS,

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { readPostgresSettings } from '../../postgres-settings.ts';
 import { addSpent, findBudgetRefusal, updateAccount } from '../accounts.ts';
 import type {
   Admission,
@@ -43,7 +44,7 @@ type BudgetAnswer = { epochs: number[] } | { refusal: BudgetRefusal } | Unready 
 export async function openPostgresCounters(url: string, limitMs: number): Promise<SharedCounters> {
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({
-    connectionString: url,
+    ...(await readPostgresSettings(url)),
     max: CONNECTIONS,
     application_name: 'headgate counters',
     connectionTimeoutMillis: limitMs,

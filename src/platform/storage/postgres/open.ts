@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely';
 import type { Pool, PoolConfig } from 'pg';
+import { readPostgresSettings } from '../../postgres-settings.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { createSqlStorage } from '../sql-storage.ts';
 import type { Storage } from '../storage.ts';
@@ -37,7 +38,9 @@ export async function openPostgresStorage(
   ]);
   const limitMs = options.limitMs ?? LONGEST_QUESTION_MS;
   const settings = {
-    connectionString: url,
+    ...(await readPostgresSettings(url).catch((error: unknown) => {
+      throw unusable(url, error);
+    })),
     application_name: 'headgate',
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
@@ -75,10 +78,7 @@ export async function openPostgresStorage(
     }
   } catch (error) {
     await Promise.all([pool.end(), keyPool.end(), watch.close()]);
-    throw new Error(
-      `PostgreSQL at ${describe(url)} cannot be used: ${reason(error)}. Check storage.url, and that the server runs and admits this user.`,
-      { cause: error },
-    );
+    throw unusable(url, error);
   }
   const db = openDatabase(pool);
   const keys = openDatabase(keyPool);
@@ -145,6 +145,12 @@ function listenForErrors(pool: Pool): Pool {
   return pool.on('connect', (client) => client.on('error', () => {}));
 }
 
+const unusable = (url: string, error: unknown): Error =>
+  new Error(
+    `PostgreSQL at ${describe(url)} cannot be used: ${reason(error)}. Check storage.url, and that the server runs and admits this user.`,
+    { cause: error },
+  );
+
 /** Returns host and database, without user and password. */
 function describe(url: string): string {
   const parsed = URL.parse(url);
@@ -157,5 +163,9 @@ function describe(url: string): string {
  */
 function reason(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reason).join('; ');
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (/no encryption|(ssl|tls|secure).*required/i.test(message)) return `${message} (add sslmode=require to the URL)`;
+  if (/certificate/i.test(message))
+    return `${message} (sslrootcert names its authority, and sslmode=require does not verify it)`;
+  return message;
 }
