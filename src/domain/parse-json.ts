@@ -1,4 +1,4 @@
-import { parseExactly } from './exact-numbers.ts';
+import { type JsonOrigin, parseExactly } from './exact-numbers.ts';
 import { findExcess, type JsonLimits, MAX_LEVELS } from './scan-json.ts';
 
 /** A text up to this size is inspected after it is parsed, which is cheaper. It is too small to do harm. */
@@ -32,16 +32,17 @@ export class JsonExcessError extends Error {
  * take seconds and hundreds of megabytes, and deep values cannot be serialized.
  *
  * @param bytes the same text as UTF-8, if the caller has it
+ * @param origin which numbers keep their digits
  * @throws {SyntaxError} if it is not JSON
  * @throws {JsonExcessError} if it exceeds a limit
  * @see docs/reference/http.md#responses-of-providers
  */
-export function parseJson(text: string, bytes?: Buffer): unknown {
+export function parseJson(text: string, bytes?: Buffer, origin?: JsonOrigin): unknown {
   if (text.length > SMALL_JSON) {
     const says = describeExcess(bytes ?? Buffer.from(text));
     if (says !== undefined) throw new JsonExcessError(says);
   }
-  const value = parseExactly(text);
+  const value = parseExactly(text, origin);
   const mayBeDeep = text.length > 2 * MAX_LEVELS && text.length <= SMALL_JSON;
   if (mayBeDeep && isDeeper(value, MAX_LEVELS)) throw new JsonExcessError(`is nested deeper than ${MAX_LEVELS} levels`);
   return value;

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parse as findErrors, type ParseError, printParseErrorCode } from 'jsonc-parser';
 import { GatewayError, invalidRequest } from '../domain/errors.ts';
+import { parseExactly } from '../domain/exact-numbers.ts';
 import { SMALL_JSON } from '../domain/parse-json.ts';
 import { findExcess, type JsonLimits, MAX_LEVELS } from '../domain/scan-json.ts';
 import { fieldPath, Report } from '../schema/report.ts';
@@ -26,7 +27,7 @@ export function readJson(body: Buffer): unknown {
   const text = body.toString('utf8');
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseExactly(text, 'request');
   } catch {
     throw new GatewayError('invalid_request', `The body is not valid JSON${locate(text)}.`);
   }

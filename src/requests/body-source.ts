@@ -1,3 +1,4 @@
+import { parseExactly } from '../domain/exact-numbers.ts';
 import type { InputItem } from '../domain/items.ts';
 import type { InputSource } from '../pipeline/run/conversation.ts';
 
@@ -30,6 +31,6 @@ export class BodySource implements InputSource {
 
   /** Parses the whole body again. */
   parse(): unknown {
-    return JSON.parse(this.body.toString('utf8'));
+    return parseExactly(this.body.toString('utf8'), 'request');
   }
 }

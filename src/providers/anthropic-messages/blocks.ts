@@ -167,7 +167,7 @@ export class BlockReader {
 
   /** Adds a block that only this format has as a separate item. */
   private addKept(block: ResponseBlock, chunks: Chunk[]): void {
-    const input = this.keptInput === '' ? undefined : parseObject(this.keptInput);
+    const input = this.keptInput === '' ? undefined : parseObject(this.keptInput, 'arguments');
     if (input) block.input = input;
     this.kept = undefined;
     this.keptInput = '';

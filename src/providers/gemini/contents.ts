@@ -191,7 +191,7 @@ function writeOutput(
   const name = conversation.names.get(id) ?? id;
   const parts = typeof output === 'string' ? [] : writeParts(draft, output, `input[${index}].output`);
   const text = typeof output === 'string' ? output : parts.flatMap((part) => part.text ?? []).join('\n');
-  const response = (item.type === 'function_call_output' && parseObject(text)) || { output: text };
+  const response = (item.type === 'function_call_output' && parseObject(text, 'arguments')) || { output: text };
   const result = draft.dialect.call_ids ? { id, name, response } : { name, response };
   conversation.add('user', [{ functionResponse: result }, ...parts.filter((part) => part.text === undefined)]);
 }

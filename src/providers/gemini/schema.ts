@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { toNumber } from '../../domain/exact-numbers.ts';
 import type { GeminiDraft } from './parts.ts';
 
 type Schema = Record<string, unknown>;
@@ -193,8 +194,10 @@ class SubsetWriter {
       return;
     }
     this.dropped.add(`${keyword} of values that are not text`);
-    const kinds = new Set(others.map((value) => typeof value));
-    if (kinds.size === 1 && kinds.has('number')) written.type ??= others.every(Number.isInteger) ? 'integer' : 'number';
+    const numbers = others.map(toNumber);
+    const kinds = new Set(numbers.map((value) => typeof value));
+    if (kinds.size === 1 && kinds.has('number'))
+      written.type ??= numbers.every(Number.isInteger) ? 'integer' : 'number';
     if (kinds.size === 1 && kinds.has('boolean')) written.type ??= 'boolean';
     const list = `One of ${JSON.stringify(others)}.`;
     written.description = typeof written.description === 'string' ? `${written.description} ${list}` : list;

@@ -46,7 +46,7 @@ export function readReasoningText({ content, summary }: ReasoningItem): string {
  */
 export function readArguments(draft: Draft, { arguments: text }: FunctionCallItem, place: () => string): object {
   if (text === '') return {};
-  const value = parseObject(text);
+  const value = parseObject(text, 'arguments');
   if (value) return value;
   draft.dropped.push(`${place()}.arguments (not a JSON object; sent as text)`);
   return { arguments: text };

@@ -197,7 +197,7 @@ function overlap(text: string, stop: string): number {
 
 /** Renames the properties of the outermost object. Other text stays as it is. */
 function renameProperties(json: string, names: ReadonlyMap<string, string>): string {
-  const value = parseObject(json);
+  const value = parseObject(json, 'arguments');
   if (!value) return json;
   return JSON.stringify(
     Object.fromEntries(Object.entries(value).map(([name, each]) => [names.get(name) ?? name, each])),
