@@ -59,7 +59,7 @@ async function exchange(
     return readLocalFrames(text.createReader(written.readerContext), frames, how, out);
   }
   const upstream = upstreamOf(provider);
-  const headers = provider.headersFor(takeKey(attempt), stream);
+  const headers = provider.headersFor(takeKey(attempt), attempt.isStreamed);
   let all = written.headers ? replaceHeaders(headers, written.headers) : headers;
   if (run.servedTools && wire.reachesGateways) all = all.concat(listDepthHeaders(run.servedTools));
   const encoded = encodeBody(run, written);

@@ -1,6 +1,7 @@
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { settingsOf } from '../../providers/provider.ts';
+import { mustStream } from '../../providers/rules/must-stream.ts';
 import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import { Needs } from '../../routing/needs.ts';
@@ -76,11 +77,13 @@ function writeFitted(
   attempt.hasLateTools = tools !== undefined && input.some(({ type }) => type === 'additional_tools');
   const keepsReasoning = run.returnsReasoning || run.toolLoop !== undefined;
   const translate = (request: ResponseRequest): UpstreamRequest => {
+    const dialect = settingsOf(endpoint, wire);
+    attempt.isStreamed = run.request.stream === true || mustStream(dialect, request);
     const written = text.writeRequest(request, {
       endpoint: name,
       upstreamModel,
-      stream: run.request.stream === true,
-      dialect: settingsOf(endpoint, wire),
+      stream: attempt.isStreamed,
+      dialect,
       ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
       ...(run.account === undefined ? undefined : { account: run.account }),
       ...(keepsReasoning && mayReason(endpoint, request) ? { sealsReasoning: true } : undefined),

@@ -55,6 +55,8 @@ export interface Attempt {
 /** An attempt to generate a response. */
 export interface TextAttempt extends Attempt {
   finish: FinishChunk | undefined;
+  /** Whether the provider streams its response. The client may get it as a whole. */
+  isStreamed: boolean;
   /** The sent input: estimated tokens of its text without tools, and its number of images. */
   sent: { readonly tokens: number; readonly images: number };
   /** Estimated tokens of the text, reasoning and arguments that the provider produced. */
@@ -130,6 +132,7 @@ const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry }: AttemptTur
 export const createTextAttempt = (endpoint: Endpoint, turn: AttemptTurn): TextAttempt => ({
   ...createAttempt(endpoint, turn),
   finish: undefined,
+  isStreamed: false,
   sent: nothingSent,
   producedTokens: 0,
   kept: undefined,

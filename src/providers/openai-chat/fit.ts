@@ -205,12 +205,6 @@ function fitThinking(draft: ChatDraft, body: WireBody): void {
   const { not_with_tools: isSeparate, on, off } = rules;
   if (rules.back) body.messages = fitThoughts(body.messages, rules.back, isThinkingOff(body, off));
   const effort = body.reasoning_effort as ReasoningEffort | undefined;
-  if (rules.streamed_only && off && !draft.target.stream) {
-    if (effort !== undefined && effort !== 'none') draft.dropped.push('reasoning.effort (only in streams)');
-    delete body.reasoning_effort;
-    addFields(body, structuredClone(off));
-    return;
-  }
   if (effort === undefined) return;
   if (isSeparate && body.tools && body.tools.length > 0 && effort !== 'none') {
     body.reasoning_effort = 'none';
@@ -248,12 +242,11 @@ function fitStops(draft: ChatDraft, body: WireBody): void {
 }
 
 function fitOutput(draft: ChatDraft, body: WireBody): void {
-  const { min, max, max_unstreamed: maxUnstreamed } = draft.dialect.output!;
+  const { min, max } = draft.dialect.output!;
   const field = draft.dialect.max_tokens_field;
   const asked = body[field];
   if (typeof asked !== 'number') return;
-  const upper = Math.min(max ?? asked, draft.target.stream ? asked : (maxUnstreamed ?? asked));
-  const bounded = Math.max(Math.min(asked, upper), min ?? 1);
+  const bounded = Math.max(Math.min(asked, max ?? asked), min ?? 1);
   if (bounded === asked) return;
   body[field] = bounded;
   draft.dropped.push(`max_output_tokens (${asked} → ${bounded})`);

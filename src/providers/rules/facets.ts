@@ -238,9 +238,6 @@ export const facets = {
         }),
       ),
       by_default: bool('Whether the model reasons unless the request turns it off.'),
-      streamed_only: bool(
-        'Whether the model reasons only in streams. For others, the gateway turns the reasoning off.',
-      ),
       signatures: bool('Whether calls have the signature of the model in `extra_content`, and need it back.'),
     },
     'Reasoning.',
@@ -258,7 +255,7 @@ export const facets = {
     {
       think_tags: bool('Whether the text contains the reasoning between `<think>` and `</think>`.'),
       open_end: bool('Whether a stream may end without its last event.'),
-      must_stream: bool('Whether the server responds only with a stream.'),
+      must_stream: bool('Whether the server responds only with a stream. The gateway then streams and folds it.'),
     },
     'Responses of the server.',
   ),

@@ -7,6 +7,7 @@ import { getTextWire } from '../text-wire.ts';
 import { ruleCases } from './cases/index.ts';
 import { writeRulesPage } from './describe-rules.ts';
 import { facets } from './facets.ts';
+import { mustStream } from './must-stream.ts';
 import { resolveSettings } from './resolve.ts';
 import { type Rule, type RuleSet, ruleSets } from './rule-sets.ts';
 
@@ -43,6 +44,7 @@ describe('a request is fitted', () => {
     dropped = [],
     error,
     reader,
+    streams,
     stream = false,
   }) => {
     const [first] = [rules].flat();
@@ -60,6 +62,7 @@ describe('a request is fitted', () => {
         ...settings,
         input: typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input,
       };
+      if (streams !== undefined) expect(mustStream(resolveSettings(place, {}), full)).toBe(streams);
       const write = () =>
         getTextWire(wires.get(wire)!).writeRequest(full, {
           endpoint: 'acme/one at Acme',

@@ -17,6 +17,8 @@ export interface RuleCase {
   dropped?: readonly string[];
   /** The error, if the request cannot be fitted. */
   error?: RegExp;
+  /** Whether the gateway streams it, even if the client does not. */
+  streams?: boolean;
   /** What the reader of the response is told. */
   reader?: object;
   /** Whether the request is streamed. */

@@ -96,8 +96,8 @@ export const hostedCases: RuleCase[] = [
     body: { tools: [{ function: expect.not.objectContaining({ strict: true }) }, {}] },
   },
   { rules: 'cerebras/effort', request: { reasoning: { effort: 'minimal' } }, effort: 'low' },
-  { rules: 'fireworks/output', request: { max_output_tokens: 32_000 }, limit: 16_000 },
-  { rules: 'fireworks/output', request: { max_output_tokens: 32_000 }, stream: true, limit: 32_000 },
+  { rules: 'fireworks/output', request: { max_output_tokens: 32_000 }, limit: 32_000, streams: true },
+  { rules: 'fireworks/output', request: { max_output_tokens: 16_000 }, limit: 16_000, streams: false },
   {
     rules: 'cohere/strict',
     request: { tools: [tool({ strict: true })] },
@@ -186,7 +186,7 @@ export const hostedCases: RuleCase[] = [
     error: /takes no images/,
   },
   { rules: 'alibaba/json-word', request: json, body: mentionsJson },
-  { rules: 'alibaba-open/streams', request: { reasoning: { effort: 'low' } }, body: { enable_thinking: false } },
+  { rules: 'alibaba-open/streams', request: {}, streams: true },
   {
     rules: 'alibaba-open/streams',
     request: { reasoning: { effort: 'low' } },

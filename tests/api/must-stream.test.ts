@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { json, sse } from '../../src/testing/scripted-responses.ts';
+import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+beforeAll(async () => {
+  upstream = await startUpstream();
+  const server = { wire: 'openai-chat', base_url: upstream.url };
+  gateway = await testGateway({
+    providers: [
+      { ...server, id: 'streams', dialect: { answers: { must_stream: true } }, models: [{ model: 'acme/streams' }] },
+      { ...server, id: 'short', dialect: { output: { max_unstreamed: 1000 } }, models: [{ model: 'acme/short' }] },
+    ],
+  });
+});
+afterAll(async () => {
+  await gateway.close();
+  await upstream.close();
+});
+
+const usage = { prompt_tokens: 2, completion_tokens: 1 };
+const frames = [
+  { choices: [{ index: 0, delta: { role: 'assistant', content: 'Hello ' } }] },
+  { choices: [{ index: 0, delta: { content: 'there.' } }] },
+  { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage },
+];
+
+/** A server that refuses what is not streamed, in the words of a real one. */
+const streamsOnly = ({ body }: ScriptedRequest) =>
+  (body as { stream?: boolean }).stream === true
+    ? sse(frames, { done: true })
+    : json({ error: { message: 'This model only supports streaming mode.' } }, { status: 400 });
+
+const paths = [
+  ['/responses', { input: 'Hi' }],
+  ['/chat/completions', { messages: [{ role: 'user', content: 'Hi' }] }],
+  ['/messages', { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 50 }],
+] as const;
+
+it.each(paths)('a model that only streams answers a request of %s that is not streamed', async (path, body) => {
+  upstream.always(streamsOnly);
+  const response = await gateway.post(path, { model: 'acme/streams', ...body });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toContain('application/json');
+  expect(await response.text()).toContain('Hello there.');
+  expect(upstream.requests.at(-1)!.headers.accept).toBe('text/event-stream');
+});
+
+it('a stream that is cut is an error, not a short answer', async () => {
+  upstream.always(sse(frames.slice(0, 2)));
+  const response = await gateway.post('/responses', { model: 'acme/streams', input: 'Hi' });
+  expect(response.status).toBe(502);
+});
+
+it.each([
+  [1000, false],
+  [1001, true],
+])('an output of at most %i tokens is streamed: %s', async (limit, isStreamed) => {
+  upstream.always(({ body }: ScriptedRequest) =>
+    (body as { stream?: boolean }).stream
+      ? sse(frames, { done: true })
+      : json({ choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hi.' } }], usage }),
+  );
+  const response = await gateway.post('/responses', { model: 'acme/short', input: 'Hi', max_output_tokens: limit });
+  expect(response.status).toBe(200);
+  const sent = upstream.requests.at(-1)!.body as { stream?: boolean };
+  expect(sent.stream === true).toBe(isStreamed);
+});
