@@ -212,16 +212,28 @@ function turnOffThinking(draft: MessagesDraft, body: WireBody, note: string): vo
   draft.dropped.push(note);
 }
 
-/** A model that needs its reasoning back does not reason on after calls of others. */
+/**
+ * A model that needs its reasoning back does not reason on after calls of others. Without a signature, the reasoning of
+ * earlier turns is not sent.
+ */
 function fitThoughts(draft: MessagesDraft, body: WireBody): void {
   if (draft.dialect.reasoning_rules!.back !== 'turn') return;
   const isAsked = ({ role, content }: Turn): boolean =>
     role === 'user' && (!Array.isArray(content) || content.some(({ type }) => type !== 'tool_result'));
-  const turn = body.messages.slice(body.messages.findLastIndex(isAsked) + 1);
+  const start = body.messages.findLastIndex(isAsked) + 1;
+  const turn = body.messages.slice(start);
+  body.messages = body.messages.map((message, index) => (index < start ? withoutThoughts(message) : message));
   const has = ({ content }: Turn, kind: Block['type']): boolean =>
     Array.isArray(content) && content.some(({ type }) => type === kind);
   if (turn.some((message) => has(message, 'tool_use') && !has(message, 'thinking')))
     turnOffThinking(draft, body, 'reasoning (the calls of the input have no thinking to continue)');
+}
+
+/** Removes unsigned reasoning, unless nothing else would be left. */
+function withoutThoughts(turn: Turn): Turn {
+  if (!Array.isArray(turn.content)) return turn;
+  const content = turn.content.filter((block) => block.type !== 'thinking' || block.signature);
+  return content.length === 0 || content.length === turn.content.length ? turn : { ...turn, content };
 }
 
 /** Servers that need tools for the calls of the conversation get one for each name, without a description. */

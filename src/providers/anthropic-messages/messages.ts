@@ -158,7 +158,10 @@ function addSystem(draft: MessagesDraft, conversation: WireConversation, blocks:
   }
 }
 
-/** Writes reasoning unchanged for the provider that made it. Without a signature the provider would reject it. */
+/**
+ * Writes reasoning unchanged for the provider that made it. Without a signature Claude would reject it. Other servers of
+ * the format sign nothing, and need it back.
+ */
 function writeReasoning(draft: MessagesDraft, item: ReasoningItem, place: () => string): Block[] {
   const { format, signature, encrypted_content: data } = item;
   const { gateway: isGateway } = draft.dialect;
@@ -167,8 +170,18 @@ function writeReasoning(draft: MessagesDraft, item: ReasoningItem, place: () => 
   if (isOurs && signature) return [{ type: 'thinking', thinking: readReasoningText(item), signature }];
   if (isOurs && data) return [{ type: 'redacted_thinking', data }];
   if (isGateway) return writeSealed(item);
+  const text = readReasoningText(item);
+  if (isUnsigned(item) && takesUnsigned(draft) && text !== '') return [{ type: 'thinking', thinking: text }];
   draft.dropped.push(`${place()} (reasoning, ${item.format ?? 'unsigned'})`);
   return [];
+}
+
+const isUnsigned = ({ format, signature, encrypted_content: data }: ReasoningItem): boolean =>
+  (!format || format === 'unknown') && !signature && !data;
+
+function takesUnsigned({ dialect }: MessagesDraft): boolean {
+  const { back = 'never' } = dialect.reasoning_rules ?? {};
+  return back !== 'never';
 }
 
 /** Writes reasoning of another format as another gateway of this kind reads it. */

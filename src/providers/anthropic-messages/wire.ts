@@ -15,7 +15,7 @@ export type Block = { cache_control?: CacheMark } & (
   | { type: 'text'; text: string }
   | { type: 'image'; source: Source }
   | { type: 'document'; source: Source; title?: string; context?: string }
-  | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'thinking'; thinking: string; signature?: string }
   | { type: 'redacted_thinking'; data: string }
   | { type: 'tool_use'; id: string; name: string; input: object }
   | { type: 'tool_result'; tool_use_id: string; content: string | Block[]; is_error?: boolean }

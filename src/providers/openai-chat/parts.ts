@@ -1,4 +1,4 @@
-import { type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
+import { type CacheControl, type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
 import { isNativePart, type NativePart } from '../../domain/native.ts';
 import { dropOtherSources, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import type { ChatDraft } from './draft.ts';
@@ -76,6 +76,14 @@ function joinText(parts: ChatPart[]): string {
   return text;
 }
 
+/** Only Anthropic itself knows the scope of a mark. Source: maximhq/bifrost#1558 */
+function withoutScope({ dropped }: ChatDraft, mark: CacheControl): CacheControl {
+  if (!('scope' in mark)) return mark;
+  if (!dropped.includes('cache_control.scope')) dropped.push('cache_control.scope');
+  const { scope: _, ...rest } = mark;
+  return rest;
+}
+
 type CarriedPart = Exclude<Part, { type: 'refusal' | 'encrypted_content' }>;
 
 function writePart(draft: ChatDraft, part: CarriedPart, place: () => string): ChatPart {
@@ -83,15 +91,15 @@ function writePart(draft: ChatDraft, part: CarriedPart, place: () => string): Ch
     case 'input_text': {
       const text: ChatPart = { type: 'text', text: part.text };
       if (draft.dialect.cache_control) {
-        if (part.cache_control) text.cache_control = part.cache_control;
+        if (part.cache_control) text.cache_control = withoutScope(draft, part.cache_control);
         if (part.prompt_cache_breakpoint) text.prompt_cache_breakpoint = part.prompt_cache_breakpoint;
       }
       return text;
     }
     case 'output_text': {
       const text: ChatPart = { type: 'text', text: part.text };
-      const { cache_control: mark } = part as { cache_control?: unknown };
-      if (mark && draft.dialect.cache_control) text.cache_control = mark;
+      const { cache_control: mark } = part as { cache_control?: CacheControl };
+      if (mark && draft.dialect.cache_control) text.cache_control = withoutScope(draft, mark);
       return text;
     }
     case 'input_image': {

@@ -5,6 +5,7 @@ import type { RuleCase } from './case.ts';
 const user = { type: 'message', role: 'user', content: 'Hi' } as const;
 const said = { type: 'message', role: 'assistant', content: 'It is' } as const;
 const system = { type: 'message', role: 'system', content: 'Be brief.' } as const;
+const scoped = { type: 'ephemeral', scope: 'global' } as const;
 const call = { type: 'function_call', call_id: 'a12345678', name: 'f', arguments: '{}' } as const;
 const output = { type: 'function_call_output', call_id: 'a12345678', output: 'x' } as const;
 const thought = {
@@ -245,6 +246,37 @@ export const hostedCases: RuleCase[] = [
     rules: 'kimi-messages/names',
     request: { tools: [tool({ name: '1st' })] },
     body: { tools: [{ name: expect.stringMatching(/^[a-z]\w+$/) }] },
+  },
+  {
+    rules: 'kimi-messages/thinking',
+    request: { input: [user, thought, said, user, thought, call, output] },
+    body: {
+      messages: [
+        { content: [{ type: 'text' }] },
+        { content: [{ type: 'text' }] },
+        { content: [{ type: 'text' }] },
+        { content: [{ type: 'thinking', thinking: 'Hm.' }, { type: 'tool_use' }] },
+        { content: [{ type: 'tool_result' }] },
+      ],
+    },
+  },
+  {
+    rules: 'kimi-messages/scope',
+    request: {
+      input: [{ ...user, content: [{ type: 'input_text', text: 'Hi', cache_control: scoped }] }],
+    },
+    body: { messages: [{ content: [{ cache_control: { type: 'ephemeral' } }] }] },
+    dropped: ['cache_control.scope'],
+  },
+  {
+    rules: 'minimax-messages/thinking',
+    request: { input: [user, thought, said, user] },
+    body: { messages: [{}, { content: [{ type: 'thinking', thinking: 'Hm.' }, { type: 'text' }] }, {}] },
+  },
+  {
+    rules: 'zai-messages/thinking',
+    request: { input: [user, thought, said, user] },
+    body: { messages: [{}, { content: [{ type: 'thinking', thinking: 'Hm.' }, { type: 'text' }] }, {}] },
   },
   { rules: 'minimax-messages/temperature', request: { temperature: 0 }, body: { temperature: 0.01 } },
   {
