@@ -33,7 +33,7 @@ export async function openCounters({ config, primary, sums, log, onFailure }: Co
   }
   const connectMs = Math.max(counters.timeout_ms, SHORTEST_CONNECT_MS);
   const guarded = new GuardedCounters({
-    store: await openShared(counters.url, storage.url, connectMs),
+    store: await openShared(counters, storage.url, connectMs),
     settings() {
       const { timeout_ms, on_failure, grace_ms } = config().counters;
       return { timeoutMs: timeout_ms, onFailure: on_failure, graceMs: grace_ms };
@@ -47,11 +47,15 @@ export async function openCounters({ config, primary, sums, log, onFailure }: Co
   return guarded;
 }
 
-async function openShared(url: string, storageUrl: string, connectMs: number): Promise<SharedCounters> {
+async function openShared(
+  { url, sentinel }: Config['counters'],
+  storageUrl: string,
+  connectMs: number,
+): Promise<SharedCounters> {
   if (url === '') {
     const { openPostgresCounters } = await import('../platform/counters/postgres/open.ts');
     return openPostgresCounters(storageUrl, connectMs);
   }
   const { openRedisCounters } = await import('../platform/counters/redis/open.ts');
-  return openRedisCounters(url, connectMs);
+  return openRedisCounters(url, connectMs, sentinel);
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -24,10 +24,18 @@ export interface TestRedis {
 /**
  * Starts the installed Valkey or Redis (on PATH) on a free port of the loopback, without persistence.
  *
+ * @param flags of the program, such as `--cluster-enabled yes`
  * @returns `skipped`: the reason why this machine cannot run one
  * @throws if it is installed and does not start
  */
-export async function startRedis(): Promise<TestRedis | { skipped: string }> {
+export async function startRedis({
+  flags = [],
+  sentinel,
+}: {
+  flags?: readonly string[];
+  /** The configuration of a Sentinel, which starts instead of a server. */
+  sentinel?: string;
+} = {}): Promise<TestRedis | { skipped: string }> {
   const program = findProgram(['valkey-server', 'redis-server']);
   if (program === undefined) return { skipped: 'Neither valkey-server nor redis-server is on PATH' };
   const folder = await mkdtemp(join(tmpdir(), 'headgate-redis-'));
@@ -40,7 +48,11 @@ export async function startRedis(): Promise<TestRedis | { skipped: string }> {
     // Another process may take the free port before the server does. Then it tries another port.
     for (let attempt = 1; attempt <= 5; attempt++) {
       const wanted = port ?? (await findFreePort());
-      child = spawn(program!, ['--port', String(wanted), '--bind', '127.0.0.1', '--save', '', '--dir', folder], {
+      const file = sentinel === undefined ? [] : [join(folder, 'sentinel.conf'), '--sentinel'];
+      if (sentinel !== undefined) await writeFile(file[0]!, sentinel);
+      const usual = ['--port', String(wanted), '--bind', '127.0.0.1', '--dir', folder];
+      const memory = sentinel === undefined ? ['--save', ''] : [];
+      child = spawn(program!, [...file, ...usual, ...memory, ...flags], {
         stdio: ['ignore', 'pipe', 'ignore'],
         env: {},
       });
@@ -87,7 +99,7 @@ function isReady(child: ChildProcess): Promise<boolean> {
   let said = '';
   child.stdout!.setEncoding('utf8').on('data', (text: string) => {
     said += text;
-    if (/ready to accept connections/i.test(said)) resolve(true);
+    if (/ready to accept connections|Sentinel ID is/i.test(said)) resolve(true);
   });
   child.once('exit', () => resolve(false));
   return promise;

@@ -1,6 +1,7 @@
 import { isSharedStore } from '../../compose/open-storage.ts';
 import type { Config } from '../../config/schema.ts';
 import { describeSkew, NOTED_SKEW_MS } from '../../platform/clock-watch.ts';
+import { listUrls } from '../../domain/list-urls.ts';
 import { openRedisCounters } from '../../platform/counters/redis/open.ts';
 import { openPostgresStorage } from '../../platform/storage/postgres/open.ts';
 import type { Finding } from './finding.ts';
@@ -33,14 +34,14 @@ export async function checkClocks(
           },
     );
   }
-  const redisAheadMs = URL.canParse(counters.url) ? await measureRedis(counters.url) : undefined;
+  const redisAheadMs = counters.url.includes('://') ? await measureRedis(counters) : undefined;
   if (redisAheadMs === undefined) return findings;
   const aheadMs = redisAheadMs - (storeAheadMs ?? 0);
   if (Math.abs(aheadMs) < NOTED_SKEW_MS) return findings;
   findings.push({
     status: 'warn',
     subject,
-    says: `the counters at ${new URL(counters.url).host} are ${describeSkew(aheadMs)} ${storeAheadMs === undefined ? 'this host' : 'PostgreSQL'}`,
+    says: `the counters at ${new URL(listUrls(counters.url)[0]!).host} are ${describeSkew(aheadMs)} ${storeAheadMs === undefined ? 'this host' : 'PostgreSQL'}`,
     fix: 'Correct the clock of that server: beyond an hour, budgets may reset at the wrong time.',
   });
   return findings;
@@ -69,8 +70,8 @@ async function measureStore(url: string): Promise<number | undefined> {
   }
 }
 
-async function measureRedis(url: string): Promise<number | undefined> {
-  const counters = openRedisCounters(url, CONNECT_MS);
+async function measureRedis({ url, sentinel }: Config['counters']): Promise<number | undefined> {
+  const counters = openRedisCounters(url, CONNECT_MS, sentinel);
   try {
     await counters.ping();
     return await measure(() => counters.readTime());

@@ -1,5 +1,6 @@
 import { isSharedStore } from '../../compose/open-storage.ts';
 import type { Config } from '../../config/schema.ts';
+import { listUrls } from '../../domain/list-urls.ts';
 import { openRedisCounters } from '../../platform/counters/redis/open.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
@@ -12,7 +13,7 @@ const CONNECT_MS = 2000;
  * @param store the finding of the store check, which also applies to counters in PostgreSQL
  */
 export async function checkCounters(
-  { counters: { url }, storage }: Pick<Config, 'counters' | 'storage'>,
+  { counters: { url, sentinel }, storage }: Pick<Config, 'counters' | 'storage'>,
   store: Finding,
 ): Promise<Finding> {
   const subject = 'counters';
@@ -24,8 +25,10 @@ export async function checkCounters(
   if (url === '' || url === 'memory') {
     return { status: 'ok', subject, says: 'limits and budgets are counted in the process' };
   }
-  const place = URL.parse(url)?.host ?? 'of counters.url';
-  const counters = openRedisCounters(url, CONNECT_MS);
+  const place = listUrls(url)
+    .map((each) => new URL(each).host)
+    .join(', ');
+  const counters = openRedisCounters(url, CONNECT_MS, sentinel);
   try {
     await counters.ping();
     return { status: 'ok', subject, says: `limits and budgets are counted at ${place}` };

@@ -48,13 +48,29 @@ export const ledgerSection = Type.Object({
 export const countersSection = Type.Object({
   url: Type.String({
     description:
-      'Store of the limit and budget counters that several hosts share: `redis://…` or `valkey://…` (`rediss:`, `valkeys:` with TLS). Empty: the PostgreSQL of `storage.url`, else the memory of the process. `memory`: always the memory of the process.',
+      'Store of the limit and budget counters that several hosts share: `redis://…` or `valkey://…` (`rediss:`, `valkeys:` with TLS). Several URLs with commas between them: nodes of a Cluster, or Sentinels. Empty: the PostgreSQL of `storage.url`, else the memory of the process. `memory`: always the memory of the process.',
     default: '',
     pattern: '^(|memory|(redis|valkey)s?://.+)$',
-    says: 'must be a `redis://` or `valkey://` URL, `memory`, or empty',
+    says: 'must be `redis://` or `valkey://` URLs, `memory`, or empty',
     restart: true,
     secret: true,
   }),
+  sentinel: Type.Optional(
+    Type.Object(
+      {
+        primary: Type.String({
+          description:
+            'Name of the primary that the Sentinels monitor. Its user and password are those of the first URL.',
+          minLength: 1,
+          restart: true,
+        }),
+        password: Type.Optional(
+          Type.String({ description: 'Password of the Sentinels.', minLength: 1, restart: true, secret: true }),
+        ),
+      },
+      { description: 'Absent: `counters.url` names servers. Otherwise it names Sentinels, which know the primary.' },
+    ),
+  ),
   timeout_ms: milliseconds(
     'Timeout of the counters. After a timeout, requests do not wait for them until they respond again.',
     250,

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { Redis } from 'iovalkey';
+import { Cluster, Redis, type RedisOptions } from 'iovalkey';
+import { listUrls } from '../../../domain/list-urls.ts';
 import { rateLimitNames } from '../../../domain/rate-limits.ts';
 import { spendingWindows } from '../accounts.ts';
 import type {
@@ -15,9 +16,11 @@ import type {
 import { KnownEpochs } from '../known-epochs.ts';
 import { admitScript, CURRENT, FIRST_USE, leaveScript, releaseScript, reserveScript, settleScript } from './scripts.ts';
 
-/** The braces put all keys into one slot of a cluster, because scripts require that. */
+/** The braces put all keys into one slot of a Cluster, because scripts require that. */
 const prefix = '{headgate}:';
 const LONGEST_PAUSE_MS = 1000;
+const SERVER_PORT = 6379;
+const SENTINEL_PORT = 26_379;
 /**
  * Time without a response after which a connection is replaced. A network that drops packets does not close the
  * connection.
@@ -33,6 +36,13 @@ interface Scripts {
   headgateRelease(keys: number, ...values: (string | number)[]): Promise<unknown>;
 }
 
+/** The Sentinels that know the server. */
+export interface Sentinels {
+  /** Name of the primary. */
+  primary: string;
+  password?: string | undefined;
+}
+
 export interface RedisCounters extends SharedCounters {
   /** Unix milliseconds by the server's clock. */
   readTime(): Promise<number>;
@@ -42,33 +52,85 @@ export interface RedisCounters extends SharedCounters {
  * Counts in a Redis or Valkey that several hosts share, with one round trip per call. Connects and reconnects in the
  * background. Without a connection, every call rejects at once.
  *
- * @param url `redis://user:password@host:port/database`, or `rediss:`, `valkey:`, `valkeys:`
+ * @param urls `redis://user:password@host:port/database`, or `rediss:`, `valkey:`, `valkeys:`; several with commas for a Cluster or
+ *   Sentinels. A single server that is a node of a Cluster is found by `ping`
  * @param connectMs time limit for a connection
  */
-export function openRedisCounters(url: string, connectMs: number): RedisCounters {
-  const client = new Redis(url, {
+export function openRedisCounters(urls: string, connectMs: number, sentinels?: Sentinels): RedisCounters {
+  const servers = listUrls(urls).map(readServer);
+  const settings = {
     connectTimeout: connectMs,
     socketTimeout: LONGEST_SILENCE_MS,
-    enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false, // their outcome is unknown
-    retryStrategy: (times) => Math.min(times * 50, LONGEST_PAUSE_MS),
-  });
+  } satisfies RedisOptions;
+  const retryStrategy = (times: number): number => Math.min(times * 50, LONGEST_PAUSE_MS);
+  const known = new KnownEpochs();
+  const listeners = new Set<() => void>();
   /** Why there is no connection. Calls reject with a text that does not name the cause. */
   let connectionError: Error | undefined;
-  client.on('error', (error: Error) => {
-    connectionError = error;
-  });
-  client.on('ready', () => {
-    connectionError = undefined;
-  });
-  const known = new KnownEpochs();
-  client.defineCommand('headgateAdmit', { lua: admitScript });
-  client.defineCommand('headgateLeave', { lua: leaveScript });
-  client.defineCommand('headgateReserve', { lua: reserveScript });
-  client.defineCommand('headgateSettle', { lua: settleScript });
-  client.defineCommand('headgateRelease', { lua: releaseScript });
-  const scripts = client as unknown as Scripts; // the commands are defined above
+
+  function openServer(): Redis {
+    const { host, port, ...login } = servers[0]!;
+    const at: RedisOptions = sentinels
+      ? {
+          ...login,
+          sentinels: servers.map((server) => ({ host: server.host, port: server.port ?? SENTINEL_PORT })),
+          name: sentinels.primary,
+          sentinelRetryStrategy: retryStrategy,
+          ...(sentinels.password !== undefined && { sentinelPassword: sentinels.password }),
+          ...(login.tls && { enableTLSForSentinelMode: true, sentinelTLS: login.tls }),
+        }
+      : { ...login, host, ...(port !== undefined && { port }) };
+    return watch(new Redis({ ...at, ...settings, enableOfflineQueue: false, retryStrategy }));
+  }
+  function openCluster(): Cluster {
+    const { username, password, tls } = servers[0]!;
+    const login = { ...(username && { username }), ...(password && { password }), ...(tls && { tls }) };
+    const cluster = new Cluster(
+      servers.map(({ host, port = SERVER_PORT }) => ({ host, port })),
+      {
+        redisOptions: { ...login, ...settings },
+        enableOfflineQueue: false,
+        slotsRefreshTimeout: connectMs,
+        clusterRetryStrategy: retryStrategy,
+        // Certificates are those of the names of nodes.
+        ...(tls && { dnsLookup: (address, done) => done(null, address) }),
+      },
+    );
+    for (const event of ['-node', 'node error']) cluster.on(event, () => reportLost(cluster)); // a replica may have fewer counts
+    return watch(cluster);
+  }
+  function watch<Client extends Redis | Cluster>(opened: Client): Client {
+    opened.on('error', (error: Error & { lastNodeError?: Error }) => {
+      connectionError = error.lastNodeError ?? error;
+    });
+    opened.on('ready', () => {
+      connectionError = undefined;
+    });
+    opened.on('close', () => reportLost(opened));
+    for (const [name, lua] of Object.entries(commands)) opened.defineCommand(name, { lua });
+    return opened;
+  }
+  function reportLost(source: Redis | Cluster): void {
+    if (source === client) for (const listener of listeners) listener();
+  }
+  let client: Redis | Cluster = sentinels || servers.length === 1 ? openServer() : openCluster();
+  const run = (): Scripts => client as unknown as Scripts; // `watch` defines the commands
+
+  /** Replaces the connection to one node of a Cluster by one to all nodes. @throws if it is a Sentinel */
+  async function findMode(server: Redis): Promise<void> {
+    const info = await server.info('server').catch(() => ''); // a user may not be allowed to ask
+    const [, mode] = /^redis_mode:(\w+)/m.exec(info) ?? [];
+    if (mode === 'sentinel') {
+      throw new Error(
+        'The server of counters.url is a Sentinel: set counters.sentinel.primary to the name of the primary.',
+      );
+    }
+    if (mode !== 'cluster' || client !== server) return;
+    client = openCluster();
+    server.disconnect();
+  }
 
   return {
     get connectionError() {
@@ -79,18 +141,18 @@ export function openRedisCounters(url: string, connectMs: number): RedisCounters
       const limits = scopes.flatMap((scope) => rateLimitNames.map((name) => scope.limits[name]));
       const keys = keysOfScopes(admission);
       const values = [id, isStream ? 1 : 0, leaseMs, ...limits];
-      const [scope, limit, freeInMs] = await scripts.headgateAdmit(keys.length, ...keys, ...values);
+      const [scope, limit, freeInMs] = await run().headgateAdmit(keys.length, ...keys, ...values);
       return scope === undefined ? undefined : { scope, limit: rateLimitNames[limit!]!, freeInMs: freeInMs! };
     },
     async leave(admission, tokens, isTakenBack = false) {
       const keys = keysOfScopes(admission);
-      await scripts.headgateLeave(keys.length, ...keys, admission.id, Math.round(tokens), isTakenBack ? 1 : 0);
+      await run().headgateLeave(keys.length, ...keys, admission.id, Math.round(tokens), isTakenBack ? 1 : 0);
     },
     async reserve({ id, claims, reservationMs }: Reservation): Promise<BudgetRefusal | Unready | undefined> {
       const keys = keysOfClaims(claims);
       const epochs = claims.map((claim) => (claim.isCurrent ? CURRENT : (known.get(claim.account) ?? FIRST_USE)));
       const values = [id, reservationMs, ...epochs, ...claims.flatMap(writeClaim)];
-      const [outcome, ...answer] = await scripts.headgateReserve(keys.length, ...keys, ...values);
+      const [outcome, ...answer] = await run().headgateReserve(keys.length, ...keys, ...values);
       if (outcome === 'forgotten' || outcome === 'unknown') return outcome;
       if (outcome === 'held') {
         for (const [at, { account }] of claims.entries()) known.set(account, Number(answer[at]));
@@ -107,18 +169,20 @@ export function openRedisCounters(url: string, connectMs: number): RedisCounters
     async settle({ id, claims }: Reservation, { atMs, costsNanoUsd }: Settlement) {
       const keys = keysOfClaims(claims);
       const costs = claims.flatMap(({ nanoUsd }, at) => [String(nanoUsd), String(costsNanoUsd[at]!)]);
-      await scripts.headgateSettle(keys.length, ...keys, id, Math.round(atMs), ...costs);
+      await run().headgateSettle(keys.length, ...keys, id, Math.round(atMs), ...costs);
     },
     async release(ids, claims) {
       const keys = keysOfClaims(claims);
-      await scripts.headgateRelease(keys.length, ...keys, ...claims.flatMap(writeWindows), ...ids);
+      await run().headgateRelease(keys.length, ...keys, ...claims.flatMap(writeWindows), ...ids);
     },
     onLost(listener) {
-      client.on('close', listener);
+      listeners.add(listener);
     },
     async ping() {
-      if (client.status !== 'ready') await once(client, 'ready'); // rejects at the first error
-      await client.ping();
+      await becomeReady(client);
+      if (client instanceof Redis && !sentinels) await findMode(client);
+      await becomeReady(client);
+      await client.exists(`${prefix}ping`); // at the node that has the keys
     },
     async readTime() {
       const [seconds, microseconds] = await client.time();
@@ -129,6 +193,39 @@ export function openRedisCounters(url: string, connectMs: number): RedisCounters
     },
   };
 }
+
+/** @throws the first error of the connection */
+async function becomeReady(client: Redis | Cluster): Promise<void> {
+  if (client.status !== 'ready') await once(client, 'ready');
+}
+
+interface Server extends Pick<RedisOptions, 'username' | 'password' | 'db' | 'family' | 'tls'> {
+  host: string;
+  port: number | undefined;
+}
+
+function readServer(text: string): Server {
+  const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(text);
+  const family = searchParams.get('family');
+  return {
+    host: hostname.replace(/^\[|\]$/g, '') || 'localhost',
+    port: port === '' ? undefined : Number(port),
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) }),
+    ...(pathname.length > 1 && { db: Number(pathname.slice(1)) }),
+    ...(family !== null && { family: Number(family) }),
+    ...(['rediss:', 'valkeys:'].includes(protocol) && { tls: {} }),
+  };
+}
+
+/** The scripts by the name of their method. */
+const commands: Record<keyof Scripts, string> = {
+  headgateAdmit: admitScript,
+  headgateLeave: leaveScript,
+  headgateReserve: reserveScript,
+  headgateSettle: settleScript,
+  headgateRelease: releaseScript,
+};
 
 const keysOfScopes = ({ scopes }: Admission): string[] =>
   scopes.flatMap(({ id }) => [`${prefix}rate:${id}`, `${prefix}streams:${id}`]);
