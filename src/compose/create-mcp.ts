@@ -43,6 +43,7 @@ export function createMcp({
     sendOutbound: outbound.exchange,
     sendService: createServiceExchange(CONNECT_MS),
     version,
+    onMalformed: (server, tools) => log('mcp tools skipped', { server, tools }),
     exited: (server, { code, signal, stderr }) => log('mcp server exited', { server, code, signal, stderr }),
   });
   return {

@@ -24,6 +24,7 @@ const limits: McpClientSettings = {
 const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 let settings = limits;
 const exits: string[] = [];
+const malformed: string[] = [];
 const open = (): ClosableMcpClient => {
   const outbound = createOutbound({
     settings: () => ({
@@ -41,6 +42,7 @@ const open = (): ClosableMcpClient => {
     sendOutbound: outbound.exchange,
     sendService: createServiceExchange(patient(5000)),
     version: 'test',
+    onMalformed: (label, tools) => void malformed.push(`${label}: ${tools.join(', ')}`),
     exited: (label, { stderr }) => void exits.push(`${label} ${stderr.trim()}`),
   });
 };
@@ -49,6 +51,7 @@ let client: ClosableMcpClient;
 beforeEach(() => {
   settings = limits;
   exits.length = 0;
+  malformed.length = 0;
   client = open();
 });
 afterEach(() => client.close());
@@ -96,12 +99,41 @@ describe('a server with a URL', () => {
     expect(upstream.methods().filter((method) => method === 'initialize')).toHaveLength(3);
   });
 
-  it('opens a new session when the server has forgotten it', async () => {
+  it.each([
+    [404, ''],
+    [400, '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}'],
+    [400, '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}'],
+    [400, 'Invalid session ID'],
+  ])('opens a new session when the server has forgotten it: %i %s', async (status, text) => {
     await client.listTools(at(), never);
-    upstream.once('tools/call', ({ response }) => response.writeHead(404).end());
+    upstream.once('tools/call', ({ response }) => response.writeHead(status).end(text));
     expect(await client.callTool(at(), echo, never)).toMatchObject({ content: [{ text: 'echo: hello' }] });
     const calls = upstream.requests.filter(({ rpc }) => rpc.method === 'tools/call');
     expect(new Set(calls.map(({ headers }) => headers['mcp-session-id'])).size).toBe(2);
+  });
+
+  it('sends a call that the server rejects once', async () => {
+    upstream.always('tools/call', ({ response }) => response.writeHead(400).end('{"message":"Bad arguments"}'));
+    await expect(client.callTool(at(), echo, never)).rejects.toMatchObject({ fault: 'http', code: 400 });
+    expect(upstream.methods().filter((method) => method === 'tools/call')).toHaveLength(1);
+  });
+
+  it('lists the tools beside malformed ones, which it reports', async () => {
+    const [sound] = scriptedTools;
+    const tools = [
+      sound,
+      { name: 'without-schema', description: 'x' },
+      { name: 'null-description', description: null, inputSchema: sound!.inputSchema, annotations: null },
+      { name: 'text-schema', inputSchema: 'object' },
+      { description: 'without a name', inputSchema: sound!.inputSchema },
+      null,
+    ];
+    upstream.always('tools/list', ({ result }) => result({ tools }));
+    expect(await client.listTools(at(), never)).toEqual([
+      expect.objectContaining({ name: 'echo' }),
+      { name: 'null-description', input_schema: sound!.inputSchema },
+    ]);
+    expect(malformed).toEqual(['docs: without-schema, text-schema, tool 5, tool 6']);
   });
 
   it('gives up if the server forgets the new session, too', async () => {

@@ -10,6 +10,7 @@ export async function checkMcpServers({ mcp }: Config, { probe }: { probe: boole
   const servers = [...buildMcpServers(mcp, (named) => named).values()];
   if (servers.length === 0) return [];
   let stderr = '';
+  let malformed: readonly string[] = [];
   const send = createServiceExchange(mcp.connect_ms);
   const client = createMcpClient({
     settings: () => ({
@@ -23,6 +24,9 @@ export async function checkMcpServers({ mcp }: Config, { probe }: { probe: boole
     sendOutbound: send,
     sendService: send,
     version: 'doctor',
+    onMalformed(_label, tools) {
+      malformed = tools;
+    },
     exited(_label, end) {
       stderr = end.stderr.trim().split('\n').at(-1) ?? '';
     },
@@ -32,6 +36,7 @@ export async function checkMcpServers({ mcp }: Config, { probe }: { probe: boole
     for (const { server } of servers) {
       const subject = `mcp ${server.label}`;
       const says = describeTarget(server);
+      malformed = [];
       if (!probe) findings.push({ status: 'ok', subject, says });
       else {
         const listed = await client
@@ -39,7 +44,13 @@ export async function checkMcpServers({ mcp }: Config, { probe }: { probe: boole
           .catch((error) => error as unknown);
         if (Array.isArray(listed)) {
           const text = `the server ${server.label} has ${listed.length} tools (${says})`;
-          findings.push({ status: 'ok', subject, says: text });
+          const problem = `${text}; malformed: ${malformed.join(', ')}`;
+          const fix = 'Correct the names and the input schemas of these tools at the server. Models do not get them.';
+          findings.push(
+            malformed.length === 0
+              ? { status: 'ok', subject, says: text }
+              : { status: 'warn', subject, says: problem, fix },
+          );
         } else findings.push({ status: 'fail', subject, says: explain(listed, stderr), fix: adviseOn(listed, server) });
       }
     }

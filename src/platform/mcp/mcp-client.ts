@@ -3,6 +3,7 @@ import { McpError, type McpClient, type McpServer } from '../../domain/mcp.ts';
 import type { SendExchange } from '../outbound/exchange.ts';
 import type { McpSession, SessionLimits, SessionParts } from './open-session.ts';
 import type { ProcessEnd } from './process-transport.ts';
+import { SessionLostError } from './session-lost-error.ts';
 
 export interface McpClientSettings extends SessionLimits {
   /** Maximum number of open sessions. */
@@ -23,6 +24,8 @@ export interface McpClientParts {
   version: string;
   /** Called when the process of a server has ended by itself. */
   exited: (label: string, end: ProcessEnd) => void;
+  /** Called with the names of the tools that a listing leaves out, because they are malformed. */
+  onMalformed: (label: string, tools: readonly string[]) => void;
 }
 
 /** Wait before a process is started again, after it has failed. Doubles with each failure. */
@@ -104,6 +107,7 @@ export function createMcpClient(parts: McpClientParts): ClosableMcpClient {
       limits: settings(),
       version: parts.version,
       closed: forget,
+      onMalformed: (tools) => parts.onMalformed(server.label, tools),
       exited(end) {
         if (entry.session !== opening) return; // it was closed
         fail();
@@ -145,7 +149,7 @@ export function createMcpClient(parts: McpClientParts): ClosableMcpClient {
       try {
         return await work(session);
       } catch (error) {
-        if (!isExpired(error)) throw error;
+        if (!(error instanceof SessionLostError)) throw error;
         // The server has forgotten the session, so it has not executed the request.
         const replaced = entry.session;
         if (replaced && (await replaced) === session) {
@@ -173,10 +177,6 @@ export function createMcpClient(parts: McpClientParts): ClosableMcpClient {
     },
   };
 }
-
-/** Whether the server has forgotten the session. @see https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#session-management */
-const isExpired = (error: unknown): boolean =>
-  error instanceof McpError && error.fault === 'http' && error.code === 404;
 
 /** Returns the key of the sessions of a server. It contains no secret. */
 const identify = ({ owner, target }: McpServer): string =>

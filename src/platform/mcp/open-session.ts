@@ -3,8 +3,9 @@ import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontex
 import {
   CallToolResultSchema,
   ErrorCode,
-  ListToolsResultSchema,
   McpError as LibraryError,
+  ResultSchema,
+  ToolSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { JsonSchemaValidatorResult, jsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js';
@@ -15,6 +16,7 @@ import { OutboundError } from '../outbound/outbound-error.ts';
 import { createServerMask } from './hide-secrets.ts';
 import { type ProcessEnd, ProcessTransport } from './process-transport.ts';
 import { SessionFetch } from './session-fetch.ts';
+import { isSessionLost, SessionLostError } from './session-lost-error.ts';
 
 export interface SessionLimits {
   /** Maximum bytes of one response or message. */
@@ -34,6 +36,7 @@ export interface SessionParts {
   /** Called once, when the session can no longer be used. */
   closed: () => void;
   exited: (end: ProcessEnd) => void;
+  onMalformed: (tools: readonly string[]) => void;
 }
 
 /** An initialized session with a server. */
@@ -49,6 +52,9 @@ export interface McpSession {
 
 /** Maximum pages of a listing. */
 const MAX_PAGES = 50;
+
+/** The fields of a tool that the gateway reads. */
+const toolSchema = ToolSchema.pick({ name: true, description: true, inputSchema: true, annotations: true });
 
 /** Accepts every result. The gateway passes results on, and does not compile schemas of servers. */
 const noValidator: jsonSchemaValidator = {
@@ -126,16 +132,24 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
     async listTools(signal) {
       const tools: McpTool[] = [];
       if (!client.getServerCapabilities()?.tools) return tools;
+      const malformed: string[] = [];
       let cursor: string | undefined;
       const endsAt = performance.now() + connectMs;
       for (let page = 0; page < MAX_PAGES; page++) {
         const params = cursor === undefined ? {} : { cursor };
         const listed = await ask(
-          (options) => client.request({ method: 'tools/list', params }, ListToolsResultSchema, options),
+          (options) => client.request({ method: 'tools/list', params }, ResultSchema, options),
           Math.max(1, endsAt - performance.now()),
           signal,
         );
-        for (const { name, description, inputSchema, annotations } of mask(listed.tools)) {
+        if (!Array.isArray(listed['tools'])) throw invalid(label);
+        for (const found of mask(listed['tools']) as unknown[]) {
+          const read = toolSchema.safeParse(withoutNulls(found));
+          if (!read.success) {
+            malformed.push(nameOf(found) ?? `tool ${tools.length + malformed.length + 1}`);
+            continue;
+          }
+          const { name, description, inputSchema, annotations } = read.data;
           tools.push({
             name,
             ...(description !== undefined && { description }),
@@ -143,11 +157,13 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
             ...(annotations && { annotations }),
           });
         }
-        if (tools.length > limits.maxTools) {
+        if (tools.length + malformed.length > limits.maxTools) {
           throw new McpError('limit', `The MCP server ${label} has more than ${limits.maxTools} tools.`);
         }
-        cursor = listed.nextCursor;
-        if (cursor === undefined || cursor === '') return tools;
+        cursor = typeof listed['nextCursor'] === 'string' ? listed['nextCursor'] : '';
+        if (cursor !== '') continue;
+        if (malformed.length > 0) parts.onMalformed(malformed);
+        return tools;
       }
       throw new McpError('limit', `The MCP server ${label} lists its tools on more than ${MAX_PAGES} pages.`);
     },
@@ -162,6 +178,18 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
     },
   };
 }
+
+/** Leaves out the fields of a tool that are null, which some servers send for absent ones. */
+const withoutNulls = (tool: unknown): unknown =>
+  typeof tool === 'object' && tool !== null
+    ? Object.fromEntries(Object.entries(tool).filter(([, value]) => value !== null))
+    : tool;
+
+const nameOf = (tool: unknown): string | undefined => {
+  const name = (tool as { name?: unknown } | null)?.name;
+  return typeof name === 'string' && name !== '' ? name.slice(0, MAX_NAME) : undefined;
+};
+const MAX_NAME = 128;
 
 /** Maximum idle time within a response. The time limit of a call is shorter, or ends it first. */
 const MAX_IDLE_MS = 600_000;
@@ -216,7 +244,8 @@ function explainFailure(
       const isOurs = target.type === 'http' && !target.isCallers && Object.keys(target.headers).length > 0;
       const rejectsKey = isOurs && (code === 401 || code === 403);
       const says = rejectsKey ? `rejects the key of the gateway (status ${code})` : `responded with status ${code}`;
-      return new McpError('http', `The MCP server ${label} ${says}.`, code);
+      const Failure = isSessionLost(code, cause.message) ? SessionLostError : McpError;
+      return new Failure('http', `The MCP server ${label} ${says}.`, code);
     }
     return new McpError('protocol', `The MCP server ${label} did not respond with JSON or an event stream.`);
   }
@@ -233,8 +262,11 @@ function explainFailure(
     const message = mask(cause.message.replace(/^MCP error -?\d+: /, '')).slice(0, MAX_MESSAGE);
     return new McpError('protocol', message, code);
   }
-  return new McpError('protocol', `The MCP server ${label} sent an invalid MCP message.`);
+  return invalid(label);
 }
+
+const invalid = (label: string): McpError =>
+  new McpError('protocol', `The MCP server ${label} sent an invalid MCP message.`);
 
 const MAX_MESSAGE = 1000;
 

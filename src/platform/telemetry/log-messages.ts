@@ -143,6 +143,7 @@ export const logMessages = {
   'secret release failed': { levels: ['error'], fields: ['sandbox', 'workspace_id', 'err'] },
   'outbound fetch failed': { levels: ['warn'], fields: ['reason', 'origin', 'detail'] },
   'mcp server failed': { levels: ['warn'], fields: ['server', 'tool', 'fault', 'code'] },
+  'mcp tools skipped': { levels: ['warn'], fields: ['server', 'tools'] },
   'mcp server exited': { levels: ['warn'], fields: ['server', 'code', 'signal', 'stderr'] },
   'web search failed': { levels: ['warn'], fields: ['engine', 'driver', 'reason', 'status'] },
   'moderation failed': { levels: ['warn'], fields: ['generation_id', 'engine', 'reason', 'status'] },
