@@ -7,7 +7,7 @@ import { addFields, fitFields, type Situation } from '../rules/fit/fields.ts';
 import { fitFormat } from '../rules/fit/format.ts';
 import { createNameFitter } from '../rules/fit/names.ts';
 import type { FitNotes } from '../rules/fit/notes.ts';
-import { fitSchema } from '../rules/fit/schemas.ts';
+import { fitSchema, type SchemaUse } from '../rules/fit/schemas.ts';
 import type { ChatDraft } from './draft.ts';
 import { fitMessages, fitParts, fitThoughts } from './fit-messages.ts';
 import type { ChatMessage, ChatTool } from './wire.ts';
@@ -104,27 +104,36 @@ function fitTools(draft: ChatDraft, body: WireBody, box: ToolBox): void {
   };
   const isStrict = rules.strict === 'same' && body.tools?.every((tool) => tool.function.strict === true) === true;
   if (body.tools) {
+    const use: SchemaUse = {
+      closes: schemas?.closed === 'always',
+      onDropped: (keyword: string) => void draft.adapted.add(`schemas without ${keyword}`),
+    };
     body.tools = body.tools.map((tool) => {
-      const { strict, ...given } = tool.function;
-      const fitted: ChatTool['function'] = { ...given, name: fitName(given.name) };
-      const { description, parameters } = fitted;
+      const { function: given } = tool;
+      let fitted = given;
+      const change = (changes: Partial<ChatTool['function']>): void => {
+        fitted = { ...fitted, ...changes };
+      };
+      const name = fitName(given.name);
+      if (name !== given.name) change({ name });
+      const { description, parameters, strict } = given;
       if (rules.description_length !== undefined && description && description.length > rules.description_length) {
-        fitted.description = description.slice(0, rules.description_length);
+        change({ description: description.slice(0, rules.description_length) });
         draft.dropped.push(
           `tools.${given.name}.description (its first ${rules.description_length} characters are sent)`,
         );
       }
-      if (parameters === undefined && rules.parameters) fitted.parameters = { type: 'object', properties: {} };
+      if (parameters === undefined && rules.parameters) change({ parameters: { type: 'object', properties: {} } });
       if (parameters && schemas) {
-        const use = {
-          closes: schemas.closed === 'always',
-          onDropped: (keyword: string) => void draft.adapted.add(`schemas without ${keyword}`),
-        };
-        fitted.parameters = fitSchema(parameters, schemas, use);
+        const schema = fitSchema(parameters, schemas, use);
+        if (schema !== parameters) change({ parameters: schema });
       }
       const kept = fitStrict(strict, rules.strict, isStrict);
-      if (kept !== undefined) fitted.strict = kept;
-      return { ...tool, function: fitted };
+      if (kept === undefined && strict !== undefined) {
+        const { strict: _, ...rest } = fitted;
+        fitted = rest;
+      } else if (kept !== undefined && kept !== strict) change({ strict: kept });
+      return fitted === given ? tool : { ...tool, function: fitted };
     });
   }
   const choice = body.tool_choice as { function?: { name: string } } | string | undefined;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Rules } from '../facets.ts';
 
 const allowed = { any: /^/, word: /^[A-Za-z0-9_-]+$/, alphanumeric: /^[A-Za-z0-9]+$/ };
@@ -12,9 +12,12 @@ export function createIdFitter(rule: NonNullable<Rules['ids']>): (id: string) =>
   const { characters = 'any', length, max_length: maximum = length ?? Number.POSITIVE_INFINITY } = rule;
   const pattern = allowed[characters];
   const size = length ?? Math.min(DEFAULT_LENGTH, maximum);
+  const known = new Map<string, string>();
   return (id) => {
-    const fits = pattern.test(id) && id.length <= maximum && (length === undefined || id.length === length);
-    return fits ? id : hashId(id, size);
+    if (pattern.test(id) && id.length <= maximum && (length === undefined || id.length === length)) return id;
+    const fitted = known.get(id) ?? hashId(id, size);
+    known.set(id, fitted);
+    return fitted;
   };
 }
 
@@ -24,7 +27,7 @@ const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 function hashId(id: string, size: number): string {
   let hashed = '';
   for (let round = 0; hashed.length < size; round++) {
-    const bytes = createHash('sha256').update(`${round}:${id}`).digest();
+    const bytes = hash('sha256', `${round}:${id}`, 'buffer');
     // Bytes above the last multiple of 62 would make some digits more frequent than others.
     for (const byte of bytes) if (byte < 248 && hashed.length < size) hashed += digits[byte % digits.length];
   }

@@ -3,22 +3,16 @@ import type { Rules } from '../facets.ts';
 type Schema = Record<string, unknown>;
 type SchemaRules = NonNullable<Rules['schemas']>;
 
-/** Keywords whose values are schemas by name. */
-const maps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
-/** Keywords whose value is a schema. */
-const single = [
-  'items',
-  'additionalProperties',
-  'contains',
-  'not',
-  'if',
-  'then',
-  'else',
-  'propertyNames',
-  'additionalItems',
-];
-/** Keywords whose value is a list of schemas. */
-const lists = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
+/** Where schemas are in a schema: by name, alone or in a list. */
+const places: ReadonlyMap<string, 'map' | 'single' | 'list'> = new Map([
+  ...['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'].map(
+    (key) => [key, 'map'] as const,
+  ),
+  ...['items', 'additionalProperties', 'contains', 'not', 'if', 'then', 'else', 'propertyNames', 'additionalItems'].map(
+    (key) => [key, 'single'] as const,
+  ),
+  ...['anyOf', 'oneOf', 'allOf', 'prefixItems'].map((key) => [key, 'list'] as const),
+]);
 const unions = ['anyOf', 'oneOf', 'allOf'] as const;
 const MAX_DEPTH = 100;
 
@@ -53,28 +47,17 @@ function fitNode(given: Schema, rules: SchemaRules, use: SchemaUse, depth: numbe
     if (schema === given) schema = { ...given };
     delete schema[name];
   };
-  const fitChild = (child: unknown): unknown => (isSchema(child) ? fitNode(child, rules, use, depth + 1) : child);
-  for (const name of maps) {
-    const children = given[name];
-    if (!isSchema(children)) continue;
-    let changed: Schema | undefined;
-    for (const key of Object.keys(children)) {
-      const child = fitChild(children[key]);
-      if (child === children[key]) continue;
-      changed ??= { ...children };
-      changed[key] = child;
-    }
-    if (changed) set(name, changed);
-  }
-  for (const name of single) {
-    const child = fitChild(given[name]);
-    if (child !== given[name]) set(name, child);
-  }
-  for (const name of lists) {
-    const children = given[name];
-    if (!Array.isArray(children)) continue;
-    const fitted = children.map(fitChild);
-    if (fitted.some((child, index) => child !== children[index])) set(name, fitted);
+  for (const name in given) {
+    const place = places.get(name);
+    if (place === undefined) continue;
+    const value = given[name];
+    const fitted =
+      place === 'map'
+        ? fitMap(value, rules, use, depth)
+        : place === 'list'
+          ? fitList(value, rules, use, depth)
+          : fitChild(value, rules, use, depth);
+    if (fitted !== value) set(name, fitted);
   }
   if (rules.modern) modernize(schema, set, remove);
   const isObject = schema.type === 'object' || (schema.type === undefined && isSchema(schema.properties));
@@ -94,8 +77,9 @@ function fitNode(given: Schema, rules: SchemaRules, use: SchemaUse, depth: numbe
     if (anchored !== schema.pattern) set('pattern', anchored);
   }
   const said: string[] = [];
-  for (const keyword of rules.drop ?? []) {
-    if (schema[keyword] === undefined) continue;
+  const dropped = rules.drop && dropsOf(rules.drop);
+  for (const keyword in dropped && schema) {
+    if (!dropped!.has(keyword) || schema[keyword] === undefined) continue;
     said.push(`${keyword}: ${JSON.stringify(schema[keyword])}`);
     remove(keyword);
     use.onDropped?.(keyword);
@@ -108,14 +92,49 @@ function fitNode(given: Schema, rules: SchemaRules, use: SchemaUse, depth: numbe
   return schema;
 }
 
+const fitChild = (child: unknown, rules: SchemaRules, use: SchemaUse, depth: number): unknown =>
+  isSchema(child) ? fitNode(child, rules, use, depth + 1) : child;
+
+function fitMap(children: unknown, rules: SchemaRules, use: SchemaUse, depth: number): unknown {
+  if (!isSchema(children)) return children;
+  let changed: Schema | undefined;
+  for (const key in children) {
+    const child = fitChild(children[key], rules, use, depth);
+    if (child === children[key]) continue;
+    changed ??= { ...children };
+    changed[key] = child;
+  }
+  return changed ?? children;
+}
+
+function fitList(children: unknown, rules: SchemaRules, use: SchemaUse, depth: number): unknown {
+  if (!Array.isArray(children)) return children;
+  const fitted = children.map((child) => fitChild(child, rules, use, depth));
+  return fitted.some((child, index) => child !== children[index]) ? fitted : children;
+}
+
+/** The lists of rules → the same as sets. */
+const drops = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+function dropsOf(keywords: readonly string[]): ReadonlySet<string> {
+  const known = drops.get(keywords);
+  if (known) return known;
+  const set = new Set(keywords);
+  drops.set(keywords, set);
+  return set;
+}
+
 const hasUnion = (schema: Schema): boolean => unions.some((name) => schema[name] !== undefined);
+
+/** Bounds that were flags of another bound in older drafts. */
+const bounds = [
+  ['exclusiveMinimum', 'minimum'],
+  ['exclusiveMaximum', 'maximum'],
+] as const;
 
 /** Rewrites keywords of older drafts: bounds that are booleans, lists in `items`, `definitions`. */
 function modernize(schema: Schema, set: (name: string, value: unknown) => void, remove: (name: string) => void): void {
-  for (const [flag, bound] of [
-    ['exclusiveMinimum', 'minimum'],
-    ['exclusiveMaximum', 'maximum'],
-  ] as const) {
+  for (const [flag, bound] of bounds) {
     if (typeof schema[flag] !== 'boolean') continue;
     const limit = schema[bound];
     if (schema[flag] && typeof limit === 'number') {
