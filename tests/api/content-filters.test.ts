@@ -152,6 +152,14 @@ describe.each(modes)('a filter with the action block, %s', (mode) => {
     expect(sent()).toEqual([]);
   });
 
+  it('leaves the addresses of this machine, of documentation and versions in code', async () => {
+    const { key } = await createKey(builtins('redact', 'ip-address'));
+    const code = "listen(80, '127.0.0.1'); bind('0.0.0.0', '::1'); // 192.0.2.1, Chrome/120.0.0.0, ";
+    const { status } = await request(key, mode, `${code}81.2.69.142, 10.0.0.7`);
+    expect(status).toBe(200);
+    expect(JSON.stringify(sent())).toContain(`${code}[IP_ADDRESS], [IP_ADDRESS]`);
+  });
+
   it('names the pattern and the label of a custom filter, in the error and in the stage', async () => {
     const { key } = await createKey(custom('project-\\w+', 'block', 'Project names'));
     const { envelope, text } = await request(key, mode, 'What is project-apollo?');

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import type { Detector } from '../detector.ts';
 
 /** Latin, Greek and Cyrillic letters. Scripts without spaces between words are left out: there an address has no beginning. */
@@ -56,12 +56,34 @@ export function isLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
+/** Addresses that belong to no person: this machine, any machine, and the examples of documentation (RFC 5737, 3849, 9637). */
+const impersonal = new BlockList();
+for (const [address, bits] of [
+  ['127.0.0.0', 8],
+  ['0.0.0.0', 32],
+  ['192.0.2.0', 24],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+] as const) {
+  impersonal.addSubnet(address, bits, 'ipv4');
+}
+for (const [address, bits] of [
+  ['::', 127], // and ::1
+  ['2001:db8::', 32],
+  ['3fff::', 20],
+] as const) {
+  impersonal.addSubnet(address, bits, 'ipv6');
+}
+
+/** Versions such as 1.2.3.4 and 120.0.0.0. The addresses of this form belong to networks and to services such as 8.8.8.8. */
+const versionLike = /^(?:\d\.\d\.\d\.\d|(?!10\.)\d+\.0\.0\.0)$/;
+
 /** Dotted versions such as 1.2.3.4.5 are matched as a whole, so that `check` can reject them. */
 export const ipv4: Detector = {
   id: 'IP_ADDRESS',
   source: String.raw`(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?:\.\d+)*(?!\w)`,
   maxLength: 64,
-  check: (text) => isIP(text) === 4,
+  check: (text) => isIP(text) === 4 && !impersonal.check(text) && !versionLike.test(text),
 };
 
 /** Without a digit it is more likely a name with `::` of a programming language. */
@@ -69,5 +91,5 @@ export const ipv6: Detector = {
   id: 'IP_ADDRESS',
   source: String.raw`(?<![\w:.])(?:[\da-fA-F]{0,4}:){2,8}(?:[\da-fA-F]{1,4}|\d{1,3}(?:\.\d{1,3}){3})?(?:[:.]+[\da-fA-F]+)*(?![\w:])`,
   maxLength: 64,
-  check: (text) => isIP(text) === 6 && /\d/.test(text),
+  check: (text) => isIP(text) === 6 && /\d/.test(text) && !impersonal.check(text, 'ipv6'),
 };
