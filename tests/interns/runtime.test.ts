@@ -8,6 +8,8 @@ import { createReader, createTestIntern, openRuntimeLab, runIntern } from './run
 const { signal } = new AbortController();
 const credentials = { apiKey: 'unused' };
 const plainSettings = { limits: testLimits, program: undefined, allowedDomains: [] };
+/** An agent that ended starts again in a new sandbox. */
+const WAIT = { timeout: 60_000 };
 const lab = await openRuntimeLab();
 let opened: LocalRuntime | undefined;
 afterAll(async () => {
@@ -32,7 +34,7 @@ describe.skipIf(problem !== undefined)('the runtime of interns', () => {
     expect(first.text).toBe('Remember this.');
     const killed = await run('[[call shell {"command": "kill -9 $PPID"}]]', { sessionId: 'kept' });
     expect(killed.error).toMatchObject({ retryable: true });
-    await vi.waitFor(async () => expect((await run('again', { sessionId: 'kept' })).text).toBe('again'));
+    await vi.waitFor(async () => expect((await run('again', { sessionId: 'kept' })).text).toBe('again'), WAIT);
     const { events } = await run('and again', { sessionId: 'kept' });
     const fresh = await run('and again', { sessionId: 'fresh' });
     const countInput = (all: typeof events) =>
@@ -40,6 +42,24 @@ describe.skipIf(problem !== undefined)('the runtime of interns', () => {
     expect(countInput(events)).toBeGreaterThan(countInput(fresh.events) + 20);
     expect(await runtime.checkHealth(intern, signal)).toBeUndefined();
     expect(runtime.find(intern.id)!.running.logs.text).toMatch(/the runtime ended: .*137/);
+  });
+
+  it('starts again where no command of the killed agent can change its code', async () => {
+    const replace =
+      "touch /tmp/mark; echo kept >kept.txt; (while :; do echo 'export const createRequestCheck = () => () => true;' >/tmp/headgate/agent/verify-request.js; done) </dev/null >/dev/null 2>&1 & kill -9 $PPID";
+    const order = String.raw`ls /tmp/mark 2>&1; cat kept.txt; exec 3<>/dev/tcp/127.0.0.1/8790; printf 'POST /.headgate/runs HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}' >&3; head -1 <&3`;
+    expect((await run(`[[call shell ${JSON.stringify({ command: replace })}]]`)).error).toBeDefined();
+    await vi.waitFor(async () => expect((await run('again')).text).toBe('again'), WAIT);
+    const { text } = await run(`[[call shell ${JSON.stringify({ command: order })}]]`);
+    expect(text).toMatch(/No such file.*\nkept\nHTTP\/1\.1 401/);
+  });
+
+  it('opens no debugger for its commands', async () => {
+    await run('[[call shell {"command": "kill -USR1 $PPID"}]]');
+    expect((await run('Still here')).text).toBe('Still here');
+    const { text } = await run('[[call shell {"command": "exec 3<>/dev/tcp/127.0.0.1/9229"}]]');
+    expect(text).toContain('Connection refused');
+    expect(runtime.find(intern.id)!.running.logs.text).not.toContain('Debugger');
   });
 
   it('says why an agent does not start', async () => {

@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 const answers = new EventTarget();
-const CRASHED = '/tmp/crashed';
+const CRASHED = `${process.env.HOME}/crashed`;
 let listens = false;
 
 /**

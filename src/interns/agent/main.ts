@@ -5,6 +5,8 @@
 import { createAgentServer } from './server.ts';
 import { readAgentSettings } from './settings.ts';
 
+// Node's own handler would open a debugger, through which commands could control the agent.
+process.on('SIGUSR1', () => {});
 const settings = readAgentSettings(process.env);
 const server = createAgentServer(settings);
 server.keepAliveTimeout = 60_000;

@@ -124,7 +124,8 @@ export class RunningIntern {
 
   /** Saves the home folder. */
   async save(): Promise<void> {
-    const { home, sandbox } = this;
+    const { sandbox } = this;
+    const home = this.home;
     if (!home || !sandbox || sandbox.ended.aborted) return;
     try {
       // An agent can replace its log with a folder. Its home is still saved, and it is suspended.
@@ -164,6 +165,7 @@ export class RunningIntern {
     if (!driver) throw new Error(problem ?? 'No sandbox can run here (tools.sandbox.driver).');
     const { limits, allowedDomains } = settings();
     const name = `intern-${this.intern.id}-${randomBytes(4).toString('hex')}`;
+    this.home = undefined; // an incomplete home must not be saved
     await this.egress?.close();
     this.egress = await openEgress({
       intern: this.intern,
@@ -173,9 +175,10 @@ export class RunningIntern {
     });
     this.sandbox = await driver.start({ name, limits, network: this.egress.network, hasNode: true });
     signal.throwIfAborted();
-    this.home = syncHome(this.parts, this.lease!, this.sandbox);
+    const home = syncHome(this.parts, this.lease!, this.sandbox);
     const { version } = await openHome({ store: this.parts.store, now }, this.intern);
-    await this.home.restore(version);
+    await home.restore(version);
+    this.home = home;
     const saved = await this.sandbox.read(Buffer.from(LOG_PATH));
     if (saved) this.logs.restore(await readStart(saved));
     signal.throwIfAborted();
@@ -219,7 +222,10 @@ export class RunningIntern {
     }
   }
 
-  /** Starts the agent again after it ended, and its sandbox if that ended, too. */
+  /**
+   * Starts the agent again after it ended, in a new sandbox with the saved home. Processes that commands left in the old one
+   * could change the files of the new agent while it starts.
+   */
   private async restart(ended: SandboxProcess, firstReason: string): Promise<void> {
     if (this.ended || this.process !== ended) return;
     this.process = undefined;
@@ -232,8 +238,7 @@ export class RunningIntern {
       await pause(this.times.restartMs * 2 ** (this.failures - 1), undefined, { signal, ref: false }).catch(() => {});
       if (this.ended) return;
       try {
-        const again = this.sandbox!.ended.aborted ? this.openSandbox(signal) : Promise.resolve();
-        const started = again.then(() => this.startAgent(signal));
+        const started = this.replaceSandbox(signal).then(() => this.startAgent(signal));
         this.starting = started.catch(() => {}); // reported below
         await started;
         return;
@@ -242,6 +247,13 @@ export class RunningIntern {
         reason = error instanceof Error ? error.message : String(error);
       }
     }
+  }
+
+  private async replaceSandbox(signal: AbortSignal): Promise<void> {
+    await withTimeout(LAST_SAVE_MS, this.save()).catch(() => {}); // `save` has reported it
+    await this.sandbox?.stop();
+    signal.throwIfAborted();
+    await this.openSandbox(signal);
   }
 
   private lose(reason: string): void {
