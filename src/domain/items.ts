@@ -356,8 +356,12 @@ export interface GatewayTool {
   parameters?: Record<string, unknown>;
 }
 /** Whether the tool runs in the gateway. The provider gets such a tool as a function. */
-export const isServerTool = ({ type }: { type: string }): boolean =>
-  type.startsWith('router:') || type === 'tool_search';
+export const isServerTool = (tool: { type: string }): boolean =>
+  tool.type.startsWith('router:') || (tool.type === 'tool_search' && !isClientSearch(tool));
+
+/** Whether the tool is a search for tools that the client runs, as Codex does. */
+export const isClientSearch = (tool: { type: string; execution?: unknown }): tool is ClientSearchTool =>
+  tool.type === 'tool_search' && tool.execution === 'client';
 
 /** The function that the model sees for a server tool. Function names have no colon. */
 export const nameFunction = (type: string): string => type.replace(':', '_');
@@ -371,7 +375,15 @@ export const nameFunction = (type: string): string => type.replace(':', '_');
 export const nameInstance = (name: string, instance: number): string =>
   instance === 0 ? name : `${name}__${instance}`;
 
-export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool | GatewayTool;
+/** A search for tools that the client runs. */
+export interface ClientSearchTool {
+  type: 'tool_search';
+  execution: 'client';
+  description?: string | null;
+  parameters?: Record<string, unknown> | null;
+}
+
+export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool | GatewayTool | ClientSearchTool;
 
 export type ToolChoice =
   | 'auto'

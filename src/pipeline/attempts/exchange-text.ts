@@ -53,10 +53,11 @@ async function exchange(
   };
   const kept = new KeptSize(run.steps.at(-2)?.committed?.kept);
   attempt.kept = kept;
+  const reading = written.restore ? restoringWire(text, written.restore) : text;
   if (text.send) {
     const frames = text.send(written, cancellation.signal);
     const how = { name, limitBytes, cancellation, onInterrupted, kept };
-    return readLocalFrames(text.createReader(written.readerContext), frames, how, out);
+    return readLocalFrames(reading.createReader(written.readerContext), frames, how, out);
   }
   const upstream = upstreamOf(provider);
   const headers = provider.headersFor(takeKey(attempt), attempt.isStreamed);
@@ -67,7 +68,6 @@ async function exchange(
   run.input.park();
   const response = await upstream.send(written.path, all, body, cancellation);
   const { readerContext } = written;
-  const reading = written.restore ? restoringWire(text, written.restore) : text;
   const how = { wire: reading, readerContext, name, limitBytes, isBuffered: !stream, onInterrupted, kept };
   // not awaited: a suspended function keeps all of its values, here as long as the stream
   return receive(response, how, wire.readError, out);

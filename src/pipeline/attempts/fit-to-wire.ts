@@ -4,6 +4,7 @@ import { fitRequest } from './fit-request.ts';
 import { leaveOutNative } from './leave-out-native.ts';
 import { leaveOutWords } from './leave-out-words.ts';
 import { checkSent } from './limit-reach.ts';
+import { translateToolSearch } from './translate-tool-search.ts';
 import { supports } from '../../routing/needs.ts';
 
 /**
@@ -12,7 +13,7 @@ import { supports } from '../../routing/needs.ts';
  *
  * @param wire undefined: an intern sends the request, and the provider gets nothing that the gateway does not know
  * @param isAlias whether an alias named the model
- * @returns the request, and the names of the omitted and changed fields
+ * @returns the request, the names of the omitted and changed fields, and the function that stands for the client's search
  * @throws {GatewayError} `invalid_request` if reasoning is turned off on a model that always reasons;
  *   `permission_denied` for what an intern cannot send
  */
@@ -21,14 +22,15 @@ export function fitToWire(
   endpoint: EndpointFacts,
   wire: string | undefined,
   isAlias: boolean,
-): { request: ResponseRequest; changed: readonly string[] } {
+): { request: ResponseRequest; changed: readonly string[]; search?: string } {
   if (wire === undefined) checkSent(given);
-  const worded = leaveOutWords(given, wire);
+  const { request: searched, dropped: lost, search } = translateToolSearch(given, wire);
+  const worded = leaveOutWords(searched, wire);
   const { request: own, dropped } = leaveOutNative(worded.request, wire, endpoint);
   // A client of another format does not know which models can turn their reasoning off.
   const { request, changed } = fitRequest(own, endpoint, isAlias || given.native?.format === 'anthropic-messages');
-  if (worded.dropped.length === 0 && dropped.length === 0) return { request, changed };
-  return { request, changed: [...worded.dropped, ...dropped, ...changed] };
+  const all = [...lost, ...worded.dropped, ...dropped, ...changed];
+  return search === undefined ? { request, changed: all } : { request, changed: all, search };
 }
 
 /** Whether the model may reason. If this is unknown for its endpoint, the request decides. */

@@ -72,8 +72,8 @@ function writeFitted(
   const text = getTextWire(wire);
   const { provider, upstreamModel } = endpoint;
   const name = `${endpoint.model} at ${provider.name}`;
-  const { request: fitted, changed } = fitToWire(given, endpoint, reach ? undefined : wire.id, isAlias);
-  const { tools, input } = given;
+  const { request: fitted, changed, search } = fitToWire(given, endpoint, reach ? undefined : wire.id, isAlias);
+  const { tools, input } = fitted;
   attempt.hasLateTools = tools !== undefined && input.some(({ type }) => type === 'additional_tools');
   const keepsReasoning = run.returnsReasoning || run.toolLoop !== undefined;
   const translate = (request: ResponseRequest): UpstreamRequest => {
@@ -89,6 +89,7 @@ function writeFitted(
       ...(keepsReasoning && mayReason(endpoint, request) ? { sealsReasoning: true } : undefined),
     });
     attempt.droppedFields = [...lost, ...changed, ...written.dropped]; // without the spare capacity of a list that grew
+    if (search !== undefined) written.restore = { ...written.restore, search };
     if (written.adapted) attempt.adapted = written.adapted;
     const { inputTokens, images } = new Needs(request);
     attempt.sent = { tokens: inputTokens, images };

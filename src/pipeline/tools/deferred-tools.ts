@@ -1,4 +1,11 @@
-import type { FunctionTool, InputItem, NamespaceTool, Tool, ToolChoice } from '../../domain/items.ts';
+import {
+  type FunctionTool,
+  type InputItem,
+  isClientSearch,
+  type NamespaceTool,
+  type Tool,
+  type ToolChoice,
+} from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import { listKnownTools } from '../../domain/tool-references.ts';
 import type { RequestSettings } from '../../domain/request.ts';
@@ -20,7 +27,8 @@ export class DeferredTools {
 
   /** @param input tools that it shows as called or found are visible from the start */
   constructor({ tools = [], tool_choice: choice }: RequestSettings, input: readonly InputItem[]) {
-    const deferred = tools.flatMap(listMembers).filter(({ member }) => isDeferred(member));
+    const searched = tools.some(isClientSearch) ? [] : tools; // its client finds them
+    const deferred = searched.flatMap(listMembers).filter(({ member }) => isDeferred(member));
     const known = deferred.length === 0 ? undefined : listKnown(choice, input);
     this.list = deferred.map(({ member, name }) => this.add(member, name, known!)); // there is none without it
   }

@@ -1,4 +1,4 @@
-import { isServerTool, searchTypes, type Tool, type ToolChoice } from '../../domain/items.ts';
+import { isClientSearch, isServerTool, searchTypes, type Tool, type ToolChoice } from '../../domain/items.ts';
 import { findToolPath } from '../../domain/late-tools.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -54,11 +54,12 @@ const nothingLacks: ReadonlySet<string> = new Set();
 export function writeTools(tools: Tool[], lacking: ReadonlySet<string>, dropped: string[]): WrittenTools {
   const written: WrittenTools = { tools, hasHosted: false };
   let changed = false;
+  const keepsDeferral = tools.some(isClientSearch);
   for (let index = 0; index < tools.length; index++) {
     const tool = tools[index]!;
     const isLacking = lacking.has(tool.type);
     if (isLacking) dropped.push(`${findToolPath(tool, index)} (${tool.type})`);
-    const after = isLacking || isServerTool(tool) ? undefined : writeTool(tool, index, dropped);
+    const after = isLacking || isServerTool(tool) ? undefined : writeTool(tool, index, dropped, keepsDeferral);
     if (after !== tool && !changed) {
       changed = true;
       written.tools = tools.slice(0, index);
@@ -70,16 +71,16 @@ export function writeTools(tools: Tool[], lacking: ReadonlySet<string>, dropped:
   return written;
 }
 
-function writeTool(tool: Tool, index: number, dropped: string[]): Tool {
+function writeTool(tool: Tool, index: number, dropped: string[], keepsDeferral: boolean): Tool {
   switch (tool.type) {
     case 'function': {
-      const shown = withoutDeferral(tool);
+      const shown = keepsDeferral ? tool : withoutDeferral(tool);
       return shown.parameters === undefined ? { ...shown, parameters: null } : shown; // the upstream requires the field
     }
     case 'custom':
       return withoutDeferral(tool);
     case 'namespace': {
-      const isDeferred = tool.tools.some((inner) => 'defer_loading' in inner);
+      const isDeferred = !keepsDeferral && tool.tools.some((inner) => 'defer_loading' in inner);
       return isDeferred ? { ...tool, tools: tool.tools.map(withoutDeferral) } : tool;
     }
     case 'web_search':

@@ -23,9 +23,9 @@ export function checkTools(body: Record<string, unknown>, report: Report): void 
   checkInstanceNames(all, 'router:advisor', report);
   checkInstanceNames(all, 'router:subagent', report);
   checkInheritedFunctions(all, report);
-  const hasToolSearch = all.some(({ tool }) => isToolSearch(tool.type));
-  if (hasToolSearch) checkSearchChoice(body.tool_choice, report);
-  else checkDeferredTools(tools, announced, report);
+  const searches = all.filter(({ tool }) => tool.type === 'router:tool_search' || tool.type === 'tool_search');
+  if (searches.length === 0) checkDeferredTools(tools, announced, report);
+  else if (searches.some(({ tool }) => tool.execution !== 'client')) checkSearchChoice(body.tool_choice, report);
 }
 
 /** Whether all tools are functions that the model sees at once, as in most requests. No rule is about these. */
@@ -36,8 +36,6 @@ function hasPlainToolsOnly({ tools, input }: Record<string, unknown>): boolean {
   if (Array.isArray(input)) for (const item of input) if (item?.type === 'additional_tools') return false;
   return true;
 }
-
-const isToolSearch = (type: unknown): boolean => type === 'router:tool_search' || type === 'tool_search';
 
 function findTools(list: unknown, path: string): FoundTool[] {
   if (!Array.isArray(list)) return [];

@@ -6,6 +6,7 @@ import type {
   TextChunk,
   ToolCallArgumentsChunk,
 } from '../../../domain/chunks.ts';
+import { writeSearchCall } from '../../../domain/client-search.ts';
 import type { OutputItem } from '../../../domain/items.ts';
 import { parseObject } from '../../../domain/parse-object.ts';
 import type { TextWire } from '../../text-wire.ts';
@@ -19,6 +20,8 @@ export interface Restore {
   readonly names?: ReadonlyMap<string, string>;
   /** Name of the tool of the client → name of a property at the server → name of the client. */
   readonly properties?: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** The function that stands for the search of the client, whose calls are items of another kind. */
+  readonly search?: string;
 }
 
 /** Returns the reading half of a wire whose responses have the names of the client. */
@@ -57,6 +60,8 @@ class RestoringPass {
   private isEnded = false;
   /** Call id → its tool and its arguments so far, for tools with other property names. */
   private readonly calls = new Map<string, { names: ReadonlyMap<string, string>; chunk?: ToolCallArgumentsChunk }>();
+  /** Call id → the arguments so far, for searches of the client. */
+  private readonly searches = new Map<string, string>();
   keptLength = 0;
 
   constructor(restore: Restore) {
@@ -89,11 +94,21 @@ class RestoringPass {
         return;
       }
       case 'tool_call': {
+        if (chunk.name === this.restore.search) {
+          this.searches.set(chunk.callId, '');
+          return;
+        }
         const names = this.restore.properties?.get(chunk.name);
         if (names) this.calls.set(chunk.callId, { names });
         break;
       }
       case 'tool_call_arguments': {
+        const searched = this.searches.get(chunk.callId);
+        if (searched !== undefined) {
+          this.searches.set(chunk.callId, searched + chunk.delta);
+          this.keptLength += chunk.delta.length;
+          return;
+        }
         const call = this.calls.get(chunk.callId);
         if (!call) break;
         call.chunk = call.chunk ? { ...call.chunk, delta: call.chunk.delta + chunk.delta } : chunk;
@@ -104,6 +119,11 @@ class RestoringPass {
         this.flush(out);
         for (const { names, chunk: held } of this.calls.values()) {
           if (held) out.push({ ...held, delta: renameProperties(held.delta, names) });
+        }
+        for (const [callId, text] of this.searches) {
+          const item = writeSearchCall(callId, text);
+          out.push({ type: 'item', key: callId, item: { ...item, status: 'in_progress' } });
+          out.push({ type: 'item_done', key: callId, item: { ...item, status: 'completed' } });
         }
         out.push(this.isStopped ? { ...chunk, reason: 'stop' } : chunk);
         return;

@@ -54,12 +54,21 @@ const namespace = Type.Object({
   ),
 });
 
+/** A search for tools that the client runs, as Codex has it. Source: CommandCodeAI/command-code#885 */
+const clientSearch = Type.Object({
+  type: Type.Literal('tool_search'),
+  execution: Type.Literal('client'),
+  description: maybe(Type.String()),
+  parameters: maybe(anyObject()),
+});
+
 const tools = {
   function: Type.Object(functionFields),
   custom,
   namespace,
   ...hostedTools,
   ...serverTools,
+  tool_search: Type.Union([serverTools.tool_search, clientSearch]),
 };
 
 /** An entry of `tools`. Unlisted kinds pass, because a provider of the format may know them. @see docs/reference/tools.md */
