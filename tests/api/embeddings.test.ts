@@ -27,6 +27,13 @@ beforeAll(async () => {
         models: [{ ...model, model: 'acme/slow' }],
       },
       {
+        id: 'tei',
+        wire: 'openai-embeddings',
+        ...served,
+        dialect: { rerank_texts: true },
+        models: [{ model: 'tei/rank', capabilities: { output: ['rerank'] } }],
+      },
+      {
         id: 'ranks',
         wire: 'cohere',
         ...served,
@@ -391,6 +398,40 @@ describe('POST /rerank', () => {
     ]);
   });
 
+  it('serves Hugging Face TEI, which takes texts and sends a list', async () => {
+    upstream.respond(
+      json([
+        { index: 2, score: 0.1 },
+        { index: 1, score: 0.9 },
+        { index: 0, score: 0.5 },
+      ]),
+    );
+    const { status, body } = await rank({ model: 'tei/rank', top_n: 2, return_documents: false });
+
+    expect(status).toBe(200);
+    expect(upstream.requests.at(-1)).toMatchObject({
+      path: '/v1/rerank',
+      body: { query: 'fox', texts: ['a blue bird', 'the red fox', 'a fox'] },
+    });
+    expect(Object.keys(upstream.requests.at(-1)!.body)).toEqual(['query', 'texts']);
+    expect(body['results']).toEqual([
+      { index: 1, relevance_score: 0.9 },
+      { index: 0, relevance_score: 0.5 },
+    ]);
+  });
+
+  it.each([
+    [413, 'Input validation error: `inputs` must have less than 512 tokens. Given: 600', 'Validation', 400],
+    [422, 'Tokenization error', 'Tokenizer', 422],
+    [424, 'Inference failed', 'Backend', 502],
+    [429, 'Model is overloaded', 'Overloaded', 529],
+  ])('explains the error %i of TEI: %s', async (sent, error, type, expected) => {
+    upstream.respond(json({ error, error_type: type }, { status: sent }));
+    const { status, body } = await rank({ model: 'tei/rank' });
+    expect(status).toBe(expected);
+    expect(body.error.message).toContain(error);
+  });
+
   it('leaves out the documents on request', async () => {
     upstream.respond(scores(3, 1));
 
@@ -469,7 +510,7 @@ describe('the lists of models', () => {
       ((await (await gateway.get(path)).json()) as { data: { id: string }[] }).data.map(({ id }) => id).sort();
 
     expect(await list('/embeddings/models')).toEqual(['acme/embed', 'acme/other', 'acme/slow', 'acme/texts']);
-    expect(await list('/rerank/models')).toEqual(['acme/rank']);
-    expect(await list('/models?output_modalities=rerank')).toEqual(['acme/rank']);
+    expect(await list('/rerank/models')).toEqual(['acme/rank', 'tei/rank']);
+    expect(await list('/models?output_modalities=rerank')).toEqual(['acme/rank', 'tei/rank']);
   });
 });

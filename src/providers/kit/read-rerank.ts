@@ -11,6 +11,8 @@ const maybeCounts = Type.Optional(
   ]),
 );
 const ranked = Type.Array(Type.Object({ index: Type.Integer({ minimum: 0 }), relevance_score: Type.Number() }));
+/** The response of TEI. */
+const checkList = createCheck(Type.Array(Type.Object({ index: Type.Integer({ minimum: 0 }), score: Type.Number() })));
 const rerankBody = Type.Object({
   results: Type.Optional(ranked),
   data: Type.Optional(ranked),
@@ -22,27 +24,28 @@ const check = createCheck(rerankBody);
 
 /**
  * Reads a response in the shape that Cohere, Jina, Voyage and servers like them share. Scores are in `results` or
- * `data`. Costs are search units or tokens.
+ * `data`, or the body is a list of them. Costs are search units or tokens.
  *
  * @param count number of documents of the request
  * @throws {Error} if it has another shape, or names a document that is not there; the pipeline reports this as a
  *   failure of the provider
  */
 export function readRerankBody(body: unknown, count: number): RerankFinish {
+  if (checkList(body)) return { type: 'finish', results: rank(body, count), model: undefined, usage: undefined };
   if (!check(body)) throw new TypeError('The body is not a list of scores.');
   const results = (body.results ?? body.data ?? []).map(
     ({ index, relevance_score: score }): Ranked => ({ index, score }),
   );
-  const indexes = new Set(results.map(({ index }) => index));
-  if (results.length === 0 || indexes.size !== results.length || results.some(({ index }) => index >= count)) {
+  return { type: 'finish', results: rank(results, count), model: body.model ?? undefined, usage: readUsage(body) };
+}
+
+/** @throws {TypeError} if they do not name documents, each at most once */
+function rank(found: readonly Ranked[], count: number): Ranked[] {
+  const indexes = new Set(found.map(({ index }) => index));
+  if (found.length === 0 || indexes.size !== found.length || found.some(({ index }) => index >= count)) {
     throw new TypeError('The scores do not match the documents.');
   }
-  return {
-    type: 'finish',
-    results: results.sort((a, b) => b.score - a.score),
-    model: body.model ?? undefined,
-    usage: readUsage(body),
-  };
+  return found.map(({ index, score }) => ({ index, score })).sort((a, b) => b.score - a.score);
 }
 
 function readUsage({ usage: reported, meta }: Static<typeof rerankBody>): RerankFinish['usage'] {

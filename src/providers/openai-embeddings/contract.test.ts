@@ -11,7 +11,7 @@ testWholeWire(openaiEmbeddings, new URL('recordings', import.meta.url), {
     'rate-limited.http': 'rate_limited',
     'too-long.http': 'context_length_exceeded',
   },
-  uncounted: ['no-usage.embedding.http'],
+  uncounted: ['no-usage.embedding.http', 'tei.rerank.http'],
   takesTokens: true,
 });
 
@@ -58,6 +58,16 @@ it('asks for numbers without a field, because they are the default everywhere', 
   const { body } = openaiEmbeddings.embedding.writeRequest({ ...call, format: 'float' }, { ...target, dialect: {} });
 
   expect(Object.keys(body)).toEqual(['model', 'input', 'dimensions', 'user']);
+});
+
+it('writes the fields of TEI', () => {
+  const ranking = { query: 'a', documents: ['b', 'c'], topN: 1, maxTokensPerDocument: 5 };
+  const { body, dropped } = openaiEmbeddings.rerank.writeRequest(ranking, {
+    ...target,
+    dialect: { rerank_texts: true },
+  });
+  expect(body).toEqual({ query: 'a', texts: ['b', 'c'] });
+  expect(dropped).toEqual(['max_tokens_per_doc', 'user']);
 });
 
 it('drops the fields that a server of text rejects', () => {

@@ -21,6 +21,11 @@ const dialectSchema = Type.Object(
       description: 'The server’s words for input types. An input type without one is dropped.',
     }),
     top_n_field: name('top_n', 'Field of the number of reranked documents. Voyage: `top_k`.'),
+    rerank_texts: Type.Boolean({
+      default: false,
+      description:
+        'Whether `/rerank` takes `texts` and one model, as that of Hugging Face TEI. The gateway then applies the number of documents itself.',
+    }),
     token_arrays: Type.Boolean({ default: true, description: 'Whether the input can be ids of tokens.' }),
     omit: Type.Array(Type.Enum([...optionalFields]), {
       default: [],

@@ -39,12 +39,18 @@ export function writeEmbeddings(call: EmbeddingCall, target: Target, dialect: Di
 /** Writes the body of `/rerank`. The gateway adds the documents to the response, so they are not sent back. */
 export function writeRerank(call: RerankCall, target: Target, dialect: Dialect): UpstreamRequest<ReaderContext> {
   const { query, documents, topN, maxTokensPerDocument } = call;
+  const dropped = maxTokensPerDocument === undefined ? [] : ['max_tokens_per_doc'];
+  const readerContext = { count: documents.length };
+  if (dialect.rerank_texts) {
+    // The server has no ids of end users.
+    if (target.endUser !== undefined) dropped.push('user');
+    return { path: '/rerank', body: { query, texts: documents }, dropped, readerContext };
+  }
   const body: Record<string, unknown> = { model: target.upstreamModel, query, documents };
   if (topN !== undefined) body[dialect.top_n_field] = topN;
   if (!dialect.omit.includes('return_documents')) body['return_documents'] = false;
-  const dropped = maxTokensPerDocument === undefined ? [] : ['max_tokens_per_doc'];
   addUser(body, target, dialect, dropped);
-  return { path: '/rerank', body, dropped, readerContext: { count: documents.length } };
+  return { path: '/rerank', body, dropped, readerContext };
 }
 
 function addUser(body: Record<string, unknown>, { endUser }: Target, { omit }: Dialect, dropped: string[]): void {
