@@ -413,7 +413,7 @@ describe('POST /rerank', () => {
       path: '/v1/rerank',
       body: { query: 'fox', texts: ['a blue bird', 'the red fox', 'a fox'] },
     });
-    expect(Object.keys(upstream.requests.at(-1)!.body)).toEqual(['query', 'texts']);
+    expect(Object.keys(upstream.requests.at(-1)!.body as object)).toEqual(['query', 'texts']);
     expect(body['results']).toEqual([
       { index: 1, relevance_score: 0.9 },
       { index: 0, relevance_score: 0.5 },
