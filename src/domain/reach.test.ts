@@ -4,6 +4,7 @@ import {
   checkNetwork,
   createUrlCheck,
   findAddress,
+  findRemoteReference,
   mayReadFiles,
   mayUsePlugin,
   nameUse,
@@ -87,11 +88,31 @@ describe('an address', () => {
     's3://a/b',
     'x http://a.example',
     'data:text/html,x',
+    'www.evil.example/x.png',
+    'evil.example',
+    '10.0.0.1',
+    '127.1:80',
+    '[::1]/x',
+    'localhost/x',
   ])('is found in a value: %j', (text) => {
     expect(findAddress({ a: [1, { b: text }] })).toBe(text);
+    expect(findAddress({ a: [{ [text]: 1 }] })).toBe(text);
   });
 
-  it.each(['a fox', 'and/or', '16:9', 'a: b', ''])('is not %j', (text) => {
+  it.each(['a fox', 'and/or', '16:9', 'a: b', '', '1.5', 'image/png', 'A house. A fox.'])('is not %j', (text) => {
     expect(findAddress({ a: [text, null, 5, true] })).toBeUndefined();
+  });
+});
+
+describe('a schema', () => {
+  it('names other documents', () => {
+    expect(findRemoteReference({ properties: { a: { items: [{ $ref: 'http://a.example' }] } } })).toBe(
+      'http://a.example',
+    );
+    expect(findRemoteReference({ $dynamicRef: 'other.json#/x' })).toBe('other.json#/x');
+    expect(
+      findRemoteReference({ $ref: '#/$defs/a', $defs: { a: { description: 'http://a.example' } } }),
+    ).toBeUndefined();
+    expect(findRemoteReference({ properties: { $ref: { type: 'string' } } })).toBeUndefined();
   });
 });

@@ -94,12 +94,12 @@ export function refuseReach(path: string, says: string): GatewayError {
   });
 }
 
-/** Finds a text in a value that a provider could open: an address with a scheme, or without one. */
+/** Finds a text in a value, or a name of a field, that a provider could open: an address with a scheme, or without one. */
 export function findAddress(value: unknown): string | undefined {
-  if (typeof value === 'string') return addressShape.test(value) ? value : undefined;
+  if (typeof value === 'string') return addressShape.test(value) || hostShape.test(value) ? value : undefined;
   if (typeof value !== 'object' || value === null) return undefined;
-  for (const each of Object.values(value)) {
-    const found = findAddress(each);
+  for (const [name, each] of Object.entries(value)) {
+    const found = findAddress(name) ?? findAddress(each);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -107,3 +107,20 @@ export function findAddress(value: unknown): string | undefined {
 
 /** Some servers also read an address with one slash or none after its scheme. */
 const addressShape = /(?:^\s*|:)[/\\]{2}|^\s*(?:https?|ftp|file|data):/i;
+
+/** A host at the beginning: a name with a dot, an IP address with a path or a port, `localhost`. */
+const hostShape =
+  /^\s*(?:(?:[\p{L}\d_-]+\.)+(?:\p{L}[\p{L}\d-]*\.?(?:[:/\\?#]|\s*$)|\d+[:/\\?#]|(?:\d+\.){2}\d+\s*$)|\[[\da-f:.]+\]|localhost\b)/iu;
+
+/** Finds the address of another document in a JSON schema, which a provider could load. @returns the value of `$ref` */
+export function findRemoteReference(schema: unknown): string | undefined {
+  if (typeof schema !== 'object' || schema === null) return undefined;
+  for (const [name, each] of Object.entries(schema)) {
+    const isRemote = referenceNames.has(name) && typeof each === 'string' && !each.startsWith('#');
+    const found = isRemote ? each : findRemoteReference(each);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const referenceNames: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef']);

@@ -24,6 +24,8 @@ export interface Keywords {
   required?: string[];
   additionalProperties?: boolean | TSchema;
   says?: string;
+  /** The known words of an open list. */
+  examples?: readonly unknown[];
   /** Keywords of the OpenAPI document alone: rules that other code checks, because it knows better words. */
   documented?: Record<string, unknown>;
   unit?: 'bytes';

@@ -13,7 +13,7 @@ export const oneOf = <const Words extends string[]>(...words: Words): TUnsafe<Wo
   Type.Unsafe<Words[number]>({ enum: words });
 
 /** Maximum length of a word that the gateway does not know. */
-const MAX_WORD = 64;
+export const MAX_WORD = 64;
 
 /** A word that providers read. They add words before the gateway knows them, so the list is open. */
 export const openWord = <const Words extends string[]>(...words: Words): TUnsafe<Word<Words[number]>> =>

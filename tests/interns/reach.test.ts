@@ -146,7 +146,119 @@ const addresses: [name: string, path: string, body: (url: string) => object][] =
   ['an image to count', '/messages/count_tokens', (url) => user({ type: 'image', source: { type: 'url', url } })],
 ];
 
+const answerOf = (fields: object) => [
+  { type: 'message', role: 'user', content: 'Look' },
+  { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' },
+  { type: 'function_call_output', call_id: 'c', output: 'ok', ...fields },
+];
+const tool = (fields: object) => ({ tools: [{ type: 'function', name: 'look', parameters: {}, ...fields }] });
+const item = (...items: object[]) => ({ input: [{ type: 'message', role: 'user', content: 'Look' }, ...items] });
+const png64 = 'data:image/png;base64,iVBORw0KGgo=';
+
+/** Places where only a provider may look for an address: fields that the gateway does not know, and words. */
+const places: [name: string, path: string, fields: (url: string) => object][] = [
+  [
+    'a field of audio',
+    '/responses',
+    (url) => ({ input: text([{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3', url } }]) }),
+  ],
+  [
+    'a field of audio of a chat',
+    '/chat/completions',
+    (url) => user({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3', url } }),
+  ],
+  [
+    'a field of another part',
+    '/responses',
+    (url) => ({ input: text([{ type: 'input_image', image_url: png64, video_url: url, file_url: url }]) }),
+  ],
+  ['an image of a text', '/responses', (url) => ({ input: text([{ type: 'input_text', text: 'x', image_url: url }]) })],
+  [
+    'a field of a message',
+    '/responses',
+    (url) => ({ input: [{ type: 'message', role: 'user', content: 'x', attachments: [url] }] }),
+  ],
+  ['a field of an output', '/responses', (url) => ({ input: answerOf({ image_url: url }) })],
+  [
+    'a field of a call',
+    '/responses',
+    (url) => item({ type: 'function_call', call_id: 'c', name: 'look', arguments: '{}', x: url }),
+  ],
+  ['a field of a function', '/responses', (url) => tool({ server_url: url, webhook: url })],
+  ['a custom tool', '/responses', (url) => ({ tools: [{ type: 'custom', name: 'a', url }] })],
+  ['native fields', '/responses', (url) => tool({ native: { url } })],
+  ['a field of reasoning', '/responses', (url) => ({ reasoning: { effort: 'low', x: url } })],
+  ['a field of the text', '/responses', (url) => ({ text: { verbosity: 'low', x: url } })],
+  [
+    'a field of the choice',
+    '/responses',
+    (url) => ({ ...tool({}), tool_choice: { type: 'function', name: 'look', x: url } }),
+  ],
+  ['a word', '/responses', (url) => ({ include: [url] })],
+  ['a word without a scheme', '/responses', () => ({ include: ['www.evil.example/x'] })],
+  ['a schema', '/responses', (url) => tool({ parameters: { type: 'object', properties: { a: { $ref: url } } } })],
+  [
+    'a schema of the text',
+    '/responses',
+    (url) => ({ text: { format: { type: 'json_schema', name: 'a', schema: { $ref: url } } } }),
+  ],
+  [
+    'a schema of a chat',
+    '/chat/completions',
+    (url) => ({
+      ...user({ type: 'text', text: 'x' }),
+      tools: [{ type: 'function', function: { name: 'a', parameters: { $ref: url } } }],
+    }),
+  ],
+  [
+    'a schema of a message',
+    '/messages',
+    (url) => ({
+      ...user({ type: 'text', text: 'x' }),
+      tools: [{ name: 'a', input_schema: { type: 'object', $ref: url } }],
+    }),
+  ],
+  [
+    'an image that the model has made',
+    '/responses',
+    (url) => item({ type: 'image_generation_call', id: 'ig_1', status: 'completed', result: url }),
+  ],
+  [
+    'the address of such an image',
+    '/responses',
+    (url) => item({ type: 'image_generation_call', id: 'ig_1', status: 'completed', result: null, url }),
+  ],
+  [
+    'an image that the gateway has made',
+    '/responses',
+    (url) => item({ type: 'router:image_generation', status: 'completed', imageUrl: url }),
+  ],
+  [
+    'an image of an assistant',
+    '/chat/completions',
+    (url) => ({
+      messages: [
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content: 'y', images: [{ type: 'image_url', image_url: { url } }] },
+        { role: 'user', content: 'z' },
+      ],
+    }),
+  ],
+  ['an item of the provider', '/responses', () => item({ type: 'item_reference', id: 'msg_1' })],
+  ['image_config', '/responses', (url) => ({ image_config: { ref: url } })],
+  ['a key of image_config', '/responses', (url) => ({ image_config: { [url]: 'a' } })],
+  ['image_config without a scheme', '/responses', () => ({ image_config: { ref: 'www.evil.example/x.png' } })],
+];
+
 describe.each(wires)('an intern that calls a model at %s', (wire) => {
+  it.each(places)('cannot hide an address in %s', async (_name, path, fields) => {
+    const url = 'http://evil.example/x.png';
+    const body = { model: `acme/${wire}`, ...(path === '/responses' && { input: 'Hello' }), ...fields(url) };
+    const { status, text: shown } = await send(path, body);
+    expect(takeRequests()).toEqual([]);
+    expect({ status, shown }).toMatchObject({ status: 403 });
+    expect(shown).toMatch(path === '/messages' ? /\$ref/ : /"issues":\[\{"path":"[a-z]/);
+  });
   it.each(addresses)('cannot make anyone open the address of %s', async (_name, path, body) => {
     for (const url of [`${outside}/?d=1`, `${outside.replace('//', '//user@')}/?d=2`, 'http://evil.example/?d=3']) {
       const { status, text: shown } = await send(path, { model: `acme/${wire}`, ...body(url) });
@@ -323,8 +435,10 @@ describe('an intern', () => {
       const images = { model: 'simulator/image', prompt: 'A fox' };
       const input_references = [{ type: 'image_url', image_url: { url } }];
       expect(await send('/images', { ...images, input_references })).toMatchObject({ status: 403 });
-      const options = { simulator: { caption: url } };
-      expect(await send('/images', { ...images, provider: { options } })).toMatchObject({ status: 403 });
+      for (const caption of [{ caption: url }, { [url]: 1 }, { caption: url.replace('http://', '') }])
+        expect(await send('/images', { ...images, provider: { options: { simulator: caption } } })).toMatchObject({
+          status: 403,
+        });
       const input = [{ content: [{ type: 'image_url', image_url: { url } }] }];
       expect(await send('/embeddings', { model: 'simulator/embedding', input })).toMatchObject({ status: 403 });
     }
@@ -371,6 +485,9 @@ describe('an intern whose operator permits tools', () => {
       lab.script(wire, fetching(url), { text: 'ok' });
       const { status, text: shown } = await ask(wire, { tools: [{ type: 'router:web_fetch' }] });
       expect({ status, shown }).toMatchObject({ status: 200 });
+      const { output } = JSON.parse(shown) as { output: object[] };
+      const again = await ask(wire, { input: [{ role: 'user', content: 'Read' }, ...output] });
+      expect(again).toMatchObject({ status: 200 }); // what the gateway writes, it knows
     }
     expect(arrived).toEqual(['localhost /page', 'localhost /away']);
   });

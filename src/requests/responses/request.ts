@@ -12,6 +12,7 @@ import { IgnoredFields } from '../ignored-fields.ts';
 import type { ModulePlugins } from '../module-plugins.ts';
 import type { RequestHints } from '../request-hints.ts';
 import { checkSessionId } from '../session-header.ts';
+import { checkKnown } from './check-known.ts';
 import { lacksModel } from './check-conversation.ts';
 import { mayNamePreset, mergePreset } from './merge-preset.ts';
 import { addSavedPlugins } from './saved-plugins.ts';
@@ -56,6 +57,7 @@ export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
 
   const ignored = new IgnoredFields();
   ignoreUnknown(checked, knownRequestFields, '', ignored);
+  if (hints.reach) checkKnown(checked, false);
   return { ...settleRequest(checked, ignored, hints), ...named };
 }
 
@@ -73,6 +75,7 @@ export function readTranslated(body: TranslatedBody, ignored: IgnoredFields, hin
   else checkRules(body as Record<string, unknown>, hints.modules, report);
   const issues = [...report.issues, ...checkSessionId(hints.sessionId)];
   if (issues.length > 0) throw invalidRequest(issues);
+  if (hints.reach) checkKnown(body, true);
   return { ...settleRequest(body, ignored, hints), ...named };
 }
 
