@@ -27,8 +27,10 @@ export function writeErrorEnvelope(
   if (!isInternal && routerMetadata) body.router_metadata = routerMetadata;
   const headers: Record<string, string> = {};
   // a provider's 503 becomes 529
-  if ([429, 503, 529].includes(error.status) && error.retryAfterSeconds !== undefined) {
+  if ([402, 403, 429, 503, 529].includes(error.status) && error.retryAfterSeconds !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
+    // a budget that requests in flight have reserved: clients retry no 402 or 403 without this header
+    if (error.status < 429) headers['x-should-retry'] = 'true';
   }
   // the OpenAI clients retry every 5xx unless this header forbids it
   if (isLastingFailure(error) && !error.availability) headers['x-should-retry'] = 'false';

@@ -18,6 +18,9 @@ const spans: Record<SpendingWindow, string> = {
   daily: 'per day',
 };
 
+/** Delay after which requests in flight may have ended and returned what they do not use. */
+const IN_FLIGHT_RETRY_SECONDS = 5;
+
 /** The error of each kind of limit. @see docs/reference/errors.md, docs/guides/limits.md */
 const refusals = {
   key: { error: 'payment_required', source: 'router_key_limit', remedy: 'Raise the limit of the key' },
@@ -31,12 +34,14 @@ const refusals = {
 /**
  * Creates the error of a request that exceeds a limit: the limit, the amounts spent and reserved, and the remedy.
  *
+ * @param nanoUsd maximum cost of the request
  * @param why a clause for a limit that is not exhausted: why the request does not fit
  */
 export function createSpendingRefusal(
   limit: SpendingLimit,
   why: string,
   { spentNanoUsd, reservedNanoUsd }: BudgetRefusal,
+  nanoUsd: bigint,
   nowMs: number,
 ): GatewayError {
   const { kind, window, limitNanoUsd } = limit;
@@ -44,6 +49,8 @@ export function createSpendingRefusal(
   const name = limit.guardrail ? `Under the ${limit.guardrail.title}, ${lower(limit.name)}` : limit.name;
   const until = window === 'lifetime' ? '' : ` It resets on ${new Date(endOfWindow(window, nowMs)).toISOString()}.`;
   const isExhausted = spentNanoUsd >= limitNanoUsd;
+  // the request exceeds the limit together with others, not on its own
+  const isInFlight = !isExhausted && reservedNanoUsd > 0n && spentNanoUsd + nanoUsd <= limitNanoUsd;
   const reserved =
     reservedNanoUsd > 0n ? `, and ${formatDollars(reservedNanoUsd)} is reserved for requests in flight` : '';
   const mayCost = isExhausted ? '' : `; ${why}`;
@@ -60,9 +67,11 @@ export function createSpendingRefusal(
       }
     : {
         limit_source: 'router_in_flight_budget',
-        // the request exceeds the limit on its own, or together with others
-        reason: reservedNanoUsd === 0n ? 'weight_exceeds_budget' : 'in_flight_budget_exhausted',
-        remedy_hint: `Request less output${reservedNanoUsd === 0n ? '' : ', wait for requests in flight'}, or ${lower(remedy)}.`,
+        reason: isInFlight ? 'in_flight_budget_exhausted' : 'weight_exceeds_budget',
+        remedy_hint: `Request less output${isInFlight ? ', wait for requests in flight' : ''}, or ${lower(remedy)}.`,
       };
-  return new GatewayError(error, message, { metadata: { ...metadata, interval: window } });
+  return new GatewayError(error, message, {
+    metadata: { ...metadata, interval: window },
+    ...(isInFlight && { retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS }),
+  });
 }

@@ -273,7 +273,7 @@ export class Spending {
       const limit = accounts[refusal.claim]!.limits[refusal.limit]!;
       onHit?.(limit.kind, limit.window);
       const { nanoUsd } = reservation.claims[refusal.claim]!;
-      throw createSpendingRefusal(limit, explainEstimate(estimate, nanoUsd), refusal, this.now());
+      throw createSpendingRefusal(limit, explainEstimate(estimate, nanoUsd), refusal, nanoUsd, this.now());
     }
     let extra: ExtraReservations | undefined;
     const openExtra = () => (extra ??= new ExtraReservations(this.parts, accounts, reservation, this.now));
@@ -465,7 +465,7 @@ class ExtraReservations {
       const at = places[refusal.claim]!;
       const limit = this.accounts[at]!.limits[refusal.limit]!;
       this.parts.onHit?.(limit.kind, limit.window);
-      throw createSpendingRefusal(limit, explain(at), refusal, this.now());
+      throw createSpendingRefusal(limit, explain(at), refusal, added[at]!, this.now());
     };
     const result = this.parts.counters.reserve(reservation);
     return result instanceof Promise ? result.then(accept) : accept(result);

@@ -129,6 +129,38 @@ describe('the limit of a key', () => {
     expect((await ask(key)).status).toBe(200);
   });
 
+  it('can be retried if only requests in flight use it up', async () => {
+    const { key } = await makeKey(0.015);
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    upstream.respond(async () => {
+      await released;
+      return answer();
+    });
+    const first = ask(key);
+    await upstream.nextRequest();
+    for (const body of [{}, { stream: true }]) {
+      const refused = await ask(key, body);
+      expect(refused.status).toBe(402);
+      expect(refused.headers.get('retry-after')).toBe('5');
+      expect(refused.headers.get('x-should-retry')).toBe('true');
+      expect(((await refused.json()) as { error: object }).error).toMatchObject({
+        metadata: { limit_source: 'router_in_flight_budget', reason: 'in_flight_budget_exhausted' },
+      });
+    }
+    const large = await ask(key, { max_output_tokens: 1000 });
+    expect(large.headers.get('retry-after')).toBeNull(); // it never fits
+    expect(((await large.json()) as { error: object }).error).toMatchObject({
+      metadata: { reason: 'weight_exceeds_budget' },
+    });
+    release();
+    expect((await first).status).toBe(200);
+    const refused = await ask(key); // 0.005 are left
+    expect(refused.headers.get('retry-after')).toBeNull();
+  });
+
   it('differs from the error for a request that is too expensive for the rest', async () => {
     const { key } = await makeKey(0.02);
     const refused = await ask(key, { max_output_tokens: 1000 });
