@@ -202,10 +202,40 @@ export function isVisible(chunk: Chunk): boolean {
   return !hidden.has(chunk.type);
 }
 
+/** What frames output, and has none itself. */
+const frames: ReadonlySet<Chunk['type']> = new Set(['item', 'part', 'finish']);
+
 /**
  * Whether the client has seen output after this chunk, so that no other endpoint may take over. The start of an item or
- * a part is not output yet: it waits for its first delta.
+ * a part is not output yet: it waits for its first delta. An empty delta, and the end of an empty part or item, show
+ * nothing.
  */
 export function isOutput(chunk: Chunk): boolean {
-  return isVisible(chunk) && chunk.type !== 'item' && chunk.type !== 'part';
+  return isVisible(chunk) && !frames.has(chunk.type) && !isBlank(chunk);
 }
+
+function isBlank(chunk: Chunk): boolean {
+  switch (chunk.type) {
+    case 'text':
+    case 'refusal':
+    case 'reasoning':
+    case 'reasoning_summary':
+      return chunk.delta === '';
+    case 'part_done':
+      return isBlankPart(chunk.part);
+    case 'item_done': {
+      const { type, content, summary, encrypted_content: sealed } = chunk.item as Record<string, unknown>;
+      if (type !== 'message' && type !== 'reasoning') return false;
+      return (sealed ?? '') === '' && [content, summary].flat().every(isBlankPart);
+    }
+    default:
+      return false;
+  }
+}
+
+function isBlankPart(part: unknown): boolean {
+  const { type = '', text, refusal } = (part ?? {}) as Record<string, unknown>;
+  return textParts.has(String(type)) && (text ?? '') === '' && (refusal ?? '') === '';
+}
+
+const textParts: ReadonlySet<string> = new Set(['', 'output_text', 'refusal', 'reasoning_text', 'summary_text']);

@@ -358,21 +358,22 @@ it('gemini: a malformed call is counted, and the next endpoint is called', async
   ]);
 });
 
-it('a regular response without output is charged for its input', async () => {
+it('a regular end without output is a failure that is charged for its input', async () => {
   const body = {
     ...wholeBody('openai-chat', ''),
     usage: { prompt_tokens: 20, completion_tokens: 0, total_tokens: 20 },
   };
   const { session } = await askBoth({ wire: 'openai-chat', mode: 'buffered' }, json(body));
-  expect(await rowOf(session)).toMatchObject({ outcome: 'completed', input_tokens: 20, cost_nano_usd: 70_000 });
+  expect(await rowOf(session)).toMatchObject({ outcome: 'failed', input_tokens: 20, cost_nano_usd: 70_000 });
 });
 
 it('a response without output and counts is a line beside the interrupted attempt', async () => {
   const how = { wire: 'openai-chat', mode: 'buffered' } as const;
   const { usage: _, ...body } = wholeBody('openai-chat', '');
+  Object.assign((body['choices'] as object[])[0]!, { finish_reason: 'length' });
   const { session } = await askBoth(how, brokenOff(how), json(body));
   const row = await rowOf(session);
-  expect(row).toMatchObject({ outcome: 'completed', provider: 'second', cost_nano_usd: brokenCost + 50_000 });
+  expect(row).toMatchObject({ outcome: 'incomplete', provider: 'second', cost_nano_usd: brokenCost + 50_000 });
   expect(linesOf(row.id)).toMatchObject([
     { provider: 'first', output_tokens: 40, cost_nano_usd: brokenCost },
     { provider: 'second', output_tokens: 0, cost_nano_usd: 50_000 },

@@ -101,7 +101,6 @@ describe('a response that counts only its input or its output', () => {
     ['up/m', chat({ prompt_tokens: 70, total_tokens: 75 }), [70, 5, false]],
     ['up/m', chat({ completion_tokens: 5 }), [2, 5, true]],
     ['up/m', chat({ completion_tokens: 5, total_tokens: 75 }), [70, 5, false]],
-    ['up/m', chat({ prompt_tokens: 70 }, null), [70, 0, false]],
     ['up/m', chat({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }), [2, 1, true]],
     ['up/m', chat({ prompt_tokens: 70, completion_tokens: 0, total_tokens: 70 }), [70, 1, true]],
     ['up/m', chat({ prompt_tokens: 100, completion_tokens: 10, total_tokens: 610 }), [100, 510, true]],

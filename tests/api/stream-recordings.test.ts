@@ -22,7 +22,8 @@ const all = wireNames.flatMap((wire) => {
   return files.map((file) => ({ wire, name: file.replace('.stream.http', ''), file }));
 });
 const pairs = all.filter(
-  ({ wire, name }) => name !== 'failed' && readdirSync(folderOf(wire)).includes(`${name}.whole.http`),
+  ({ wire, name }) =>
+    name !== 'failed' && name !== 'empty' && readdirSync(folderOf(wire)).includes(`${name}.whole.http`),
 );
 
 type Recorded = (typeof all)[number];

@@ -1,5 +1,6 @@
 import type { Route } from '../../http/routes.ts';
 import type { Run } from '../../pipeline/run/run.ts';
+import { committedOf } from '../../pipeline/run/step.ts';
 import { readMessagesInput } from '../../requests/messages/request.ts';
 import { type AcceptedText, createTextHandler, type TextParts } from '../serve-text.ts';
 import { acceptMessage } from './accept-message.ts';
@@ -27,7 +28,7 @@ export function createMessagesHandler(parts: TextParts): Route['handler'] {
 }
 
 function readMessageFacts(run: Run, requestId: string, rename: MessageFacts['rename']): MessageFacts {
-  const attempt = () => run.steps.at(-1)?.attempts.at(-1);
+  const attempt = () => committedOf(run) ?? run.steps.at(-1)?.attempts.at(-1);
   return {
     requestId,
     rename,

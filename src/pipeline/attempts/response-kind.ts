@@ -1,5 +1,5 @@
 import { type Chunk, isOutput } from '../../domain/chunks.ts';
-import type { GatewayError } from '../../domain/errors.ts';
+import { GatewayError } from '../../domain/errors.ts';
 import { isJson } from '../../domain/is-json.ts';
 import type { AttemptOutcome } from '../../routing/health.ts';
 import { createTextAttempt, type TextAttempt } from '../run/attempt.ts';
@@ -8,7 +8,7 @@ import { attemptText } from './attempt-text.ts';
 import { itemsOf } from '../accounting/response-images.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import type { Run } from '../run/run.ts';
-import type { RunKind } from '../run/run-kind.ts';
+import type { EmptyEnd, RunKind } from '../run/run-kind.ts';
 import type { ToolCall } from '../run/step.ts';
 import { findOtherWire } from './wire-fallback.ts';
 
@@ -17,8 +17,9 @@ export const responseKind: RunKind<Run, TextAttempt, Chunk, ResponsePipeline> = 
   createAttempt: createTextAttempt,
   attempt: attemptText,
   findOtherWire,
-  isOutput: ({ request }, chunk) => (request.stream === true ? isOutput(chunk) : chunk.type === 'finish'),
+  isOutput: ({ request }, chunk) => request.stream === true && isOutput(chunk), // a buffered response is passed on at its end
   isKept: ({ type }) => type === 'debug',
+  judgeEnd,
   describeOutcome,
   learn,
   measureFailed: (run, attempt, held) => measureAttempt(run, attempt, itemsOf(held)),
@@ -31,6 +32,34 @@ function learn({ learnsRules }: ResponsePipeline, attempt: TextAttempt, { lesson
   attempt.learned = endpoint.provider.learn(wire, endpoint.rulesOf ?? endpoint.upstreamModel, lesson);
   return attempt.learned !== undefined;
 }
+
+/**
+ * Judges an end without output. Its cause is a filter of the provider, or unknown. A response that ends at its limit may
+ * have used it for hidden reasoning.
+ */
+function judgeEnd(run: Run, attempt: TextAttempt, held: readonly Chunk[]): EmptyEnd | undefined {
+  const { finish, endpoint } = attempt;
+  const { name } = endpoint.provider;
+  if (!finish || finish.reason === 'length') return undefined;
+  if (finish.reason === 'content_filter') {
+    if (held.some((chunk) => isOutput(chunk) && !isReasoning(chunk))) return undefined;
+    const failure = new GatewayError('content_policy', `${name} filtered the whole response.`, { retryable: true });
+    return { failure, isAnswer: true };
+  }
+  if (held.some(isOutput)) return undefined;
+  const hasCounted = (finish.usage?.outputTokens ?? 0) > 0;
+  const isLater = run.steps.length > 1;
+  // A model may have nothing to add to the results of its calls.
+  if ((hasCounted || isLater) && run.input.read().at(-1)?.type?.endsWith('_output')) return undefined;
+  const failure = new GatewayError('upstream_failed', `${name} returned an empty response.`, {
+    retryable: true,
+    isTransient: !hasCounted,
+  });
+  return { failure, isAnswer: hasCounted || isLater };
+}
+
+const isReasoning = (chunk: Chunk): boolean =>
+  chunk.type.startsWith('reasoning') || (chunk.type === 'item_done' && chunk.item.type === 'reasoning');
 
 /** Returns the outcome of an attempt, for the health of its endpoint. */
 function describeOutcome(run: Run, attempt: TextAttempt): AttemptOutcome {

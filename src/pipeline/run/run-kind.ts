@@ -17,6 +17,8 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
   isOutput(run: R, chunk: C): boolean;
   /** Whether a chunk is passed on even if its attempt fails. */
   isKept(chunk: C): boolean;
+  /** Returns why an attempt that ended regularly shows nothing. Absent: any end is a success. */
+  judgeEnd?(run: R, attempt: A, held: readonly C[]): EmptyEnd | undefined;
   /** Returns the outcome of an ended attempt, for the health of its endpoint. */
   describeOutcome(run: R, attempt: A): AttemptOutcome;
   /**
@@ -37,6 +39,13 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
    * @param held the buffered chunks
    */
   measureFailed?(run: R, attempt: A, held: readonly C[]): AttemptCost | undefined;
+}
+
+/** A regular end without output. Another endpoint may have some. */
+export interface EmptyEnd {
+  failure: GatewayError;
+  /** Whether the client gets it if no other endpoint responds. */
+  isAnswer: boolean;
 }
 
 /** The chain of sinks for the output of one attempt. */

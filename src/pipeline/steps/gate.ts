@@ -1,31 +1,33 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Sink } from '../../domain/sink.ts';
 import type { Attempt } from '../run/attempt.ts';
+import type { EmptyEnd } from '../run/run-kind.ts';
 
 /** The rules of a kind of runs that the gate needs. */
-interface OutputRules<R, C> {
+interface OutputRules<R, A, C> {
   isOutput(run: R, chunk: C): boolean;
   isKept(chunk: C): boolean;
+  judgeEnd?(run: R, attempt: A, held: readonly C[]): EmptyEnd | undefined;
 }
 
 /**
  * Buffers the chunks of an attempt until one of them is output. While it is closed, the client does not notice a
  * fallback to another endpoint.
  */
-export class Gate<R, C> implements Sink<C> {
+export class Gate<R, A extends Attempt, C> implements Sink<C> {
   /** The buffered chunks. Empty once the gate is open. */
   held: C[];
   /** The promise of the last batch; undefined if the sink did not return one. */
   passing: Promise<void> | undefined;
   private isOpen = false;
   private readonly run: R;
-  private readonly attempt: Attempt;
-  private readonly rules: OutputRules<R, C>;
+  private readonly attempt: A;
+  private readonly rules: OutputRules<R, A, C>;
   private readonly out: Sink<C>;
   private readonly kept: C[];
 
   /** @param kept chunks of failed attempts that are still passed on; those of this attempt are added */
-  constructor(run: R, attempt: Attempt, rules: OutputRules<R, C>, out: Sink<C>, kept: C[]) {
+  constructor(run: R, attempt: A, rules: OutputRules<R, A, C>, out: Sink<C>, kept: C[]) {
     this.run = run;
     this.attempt = attempt;
     this.rules = rules;
@@ -47,7 +49,18 @@ export class Gate<R, C> implements Sink<C> {
       if (this.rules.isKept(chunk)) this.kept.push(chunk);
       isOutput ||= this.rules.isOutput(this.run, chunk);
     }
-    if (!isOutput) return undefined;
+    return isOutput ? this.open() : undefined;
+  }
+
+  /** Passes the end of the attempt on, unless it has no output. @returns why it is not passed on */
+  end(): EmptyEnd | undefined {
+    if (this.isOpen) return undefined;
+    const empty = this.rules.judgeEnd?.(this.run, this.attempt, this.held);
+    if (!empty) this.open();
+    return empty;
+  }
+
+  private open(): Promise<void> | undefined {
     this.isOpen = true;
     this.attempt.firstOutputAt = performance.now();
     const { held } = this;

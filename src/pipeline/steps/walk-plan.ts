@@ -20,7 +20,8 @@ const MAX_LESSONS = 3;
  * An endpoint is tried again with its other keys if it rejects one, with another wire of its provider if its server
  * does not have the path, and without a parameter that its server refuses. After a failure, the next endpoint is tried at once. When no other endpoint is left, those
  * with a transient failure are retried, as their providers allow. A model whose limit (`limits.models`) is reached is
- * skipped. Failures caused by an endpoint affect its health.
+ * skipped. Failures caused by an endpoint affect its health. An end without output is a failure as long as another endpoint
+ * may have some.
  *
  * @param open opens the sinks for the output of an attempt
  * @returns the sinks of the attempt that succeeded
@@ -43,6 +44,7 @@ export async function walkPlan<
   let entered: string | undefined; // the model whose limit has admitted the run
   let limited: GatewayError | undefined; // the rejection of the first model whose limit was reached
   let failure: GatewayError | undefined;
+  let empty: { attempt: A; held: C[] } | undefined; // the first end without output that the client may get
 
   for (let turn = queue.next(); turn; turn = queue.next()) {
     const { endpoint, isRetry } = turn;
@@ -77,6 +79,9 @@ export async function walkPlan<
       inFlight.begin(endpoint.id);
       try {
         await kind.attempt(pipeline, run, attempt, gate);
+        const end = gate.end();
+        if (end?.isAnswer) empty ??= { attempt, held: gate.held };
+        if (end) throw end.failure;
         if (!sink.isFinished) await finishOutput(sink, gate);
         health.record(endpoint.id, kind.describeOutcome(run, attempt));
         return sink;
@@ -110,7 +115,20 @@ export async function walkPlan<
     }
     queue.fail(endpoint, failure);
   }
+  if (empty) return passOnEmpty(empty, open);
   throw failure ? withHistory(step, failure) : limited!; // a plan has at least one endpoint
+}
+
+/** Passes on an end without output, because no other endpoint has any. */
+async function passOnEmpty<A extends Attempt, C, S extends AttemptSink<C>>(
+  { attempt, held }: { attempt: A; held: C[] },
+  open: (attempt: A) => S,
+): Promise<S> {
+  attempt.status = 200;
+  attempt.error = undefined;
+  const sink = open(attempt);
+  await finishOutput(sink, { passing: sink.first.write(held) });
+  return sink;
 }
 
 /** Waits until the buffered output has been passed on. @throws {GatewayError} if its end never is */
