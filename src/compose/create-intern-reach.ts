@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import type { Reach } from '../domain/reach.ts';
+import { READS_FILES, type Reach } from '../domain/reach.ts';
 import { compileHostList } from '../platform/egress/host-list.ts';
 
 /** Creates the limits of interns, as the configuration has them at each request. */
@@ -13,7 +13,11 @@ export function createInternReach(config: () => Config): Reach {
     return compiled;
   };
   return {
-    mayUse: (name) => read().tools.has(name),
+    mayUse(name) {
+      const { tools } = read();
+      // A search reads the stored files, too.
+      return tools.has(name) && (name !== 'router:file_search' || tools.has(READS_FILES));
+    },
     mayOpen: (host) => read().hosts(host),
   };
 }

@@ -14,11 +14,11 @@ export interface Reach {
 }
 
 /** The tool that reads the stored files of the workspace. Its name also permits requests to name a file by its id. */
-const FILES = 'router:files';
+export const READS_FILES = 'router:files';
 
 /** Whether a caller can read the stored files of its workspace. */
 export const mayReadFiles = ({ reach }: { readonly reach?: Reach | undefined }): boolean =>
-  reach === undefined || reach.mayUse(FILES);
+  reach === undefined || reach.mayUse(READS_FILES);
 
 /** Whether a caller can use a plugin that works outside of the request, by its own name or that of its tool. */
 export function mayUsePlugin(reach: Reach | undefined, id: string): boolean {

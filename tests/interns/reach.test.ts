@@ -508,6 +508,35 @@ describe('an intern whose operator permits tools', () => {
     expect(await ask(wire, server(inside))).toMatchObject({ status: 403 });
   });
 
+  it('remembers on its own', async () => {
+    await permit('router:memory');
+    const { gateway } = lab;
+    const remember = async (input: object, as?: string) => {
+      lab.script('openai-chat', { calls: [call('router_memory', input)] }, { text: 'ok' });
+      const { text: shown } = await ask('openai-chat', { tools: [{ type: 'router:memory' }] }, as);
+      return (JSON.parse(shown) as { output: object[] }).output[0];
+    };
+    await remember({ action: 'write', key: 'color', value: 'red' }, gateway.key);
+    expect(await remember({ action: 'read' })).toMatchObject({ keys: [] });
+    expect(await remember({ action: 'read', key: 'color' })).toHaveProperty('error');
+    expect(await remember({ action: 'delete', key: 'color' })).toHaveProperty('error');
+    await remember({ action: 'write', key: 'color', value: 'blue' });
+    expect(await remember({ action: 'read', key: 'color' })).toMatchObject({ value: 'blue' });
+    expect(await remember({ action: 'read' })).toMatchObject({ keys: ['color'] });
+    expect(await remember({ action: 'read', key: 'color' }, gateway.key)).toMatchObject({ value: 'red' });
+    expect(await remember({ action: 'read' }, gateway.key)).toMatchObject({ keys: ['color'] });
+  });
+
+  it('searches stored files only if it can read them', async () => {
+    const tools = [{ type: 'router:file_search' }];
+    await permit('router:file_search');
+    expect(await ask('openai-chat', { tools })).toMatchObject({ status: 403 });
+    const hosted = [{ type: 'file_search', vector_store_ids: ['workspace'] }];
+    expect(await ask('openai-chat', { tools: hosted })).toMatchObject({ status: 403 });
+    await permit('router:file_search', 'router:files');
+    expect(await ask('openai-chat', { tools })).toMatchObject({ status: 200 });
+  });
+
   it.each(wires)('gives an inner model no more, at %s', async (wire) => {
     await permit('router:subagent');
     const inner = [{ type: 'router:web_fetch' }];

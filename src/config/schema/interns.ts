@@ -47,7 +47,7 @@ export const internsSection = Type.Object({
     }),
     {
       description:
-        'Server tools and plugins that the requests of interns can use: `router:web_search`, the id of a plugin, `mcp` for servers of the hosts in `allowed_domains`, `mcp:<label>` for one of `mcp.servers`. All others are a 403.',
+        'Server tools and plugins that the requests of interns can use: `router:web_search`, the id of a plugin, `mcp` for servers of the hosts in `allowed_domains`, `mcp:<label>` for one of `mcp.servers`. `router:file_search` needs `router:files` as well. All others are a 403.',
       default: [],
       maxItems: 1000,
     },

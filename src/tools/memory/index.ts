@@ -13,7 +13,7 @@ export const createMemory = (files: WorkspaceFiles): ServerTool =>
   defineServerTool({
     type: 'router:memory',
     description:
-      'Keeps short texts under keys between conversations, for everyone in the workspace. Use it for facts and ' +
+      'Keeps short texts under keys between conversations. Everyone in the workspace shares them, and an agent has its own. Use it for facts and ' +
       'preferences that the user wants you to remember. Do not use it for secrets, or for facts of this conversation alone.',
     arguments: memoryArguments,
     item: (input) => input,
