@@ -78,6 +78,8 @@ export function createModelsHandlers(
       data: page.map(writeListedModel),
       total_count: rows.length,
       links: { next: writeNextLink(request.routeOptions.url ?? '/api/v1/models', sent, next) },
+      // Codex keeps its own descriptions, which have its instructions. Source: BerriAI/litellm#36854
+      ...(sent['client_version'] !== undefined && { models: [] }),
     };
   };
   const find = async (slug: string, caller: Caller): Promise<ModelRow | undefined> => {

@@ -2,6 +2,7 @@ import { dropNulls } from '../../schema/drop-nulls.ts';
 import type { RenameFields } from '../rename-fields.ts';
 import { type ItemOrigin, readMessages } from './read-messages.ts';
 import { type ChatBody, chatSchema } from './schema.ts';
+import { settleNeighbors } from './settle-neighbors.ts';
 
 /**
  * Creates a function that turns the fields of `POST /responses` in a text, such as an error or a list of dropped
@@ -16,6 +17,7 @@ export function createChatNames(parse: () => unknown): RenameFields {
   const bodyOf = (): Partial<ChatBody> => {
     if (!body) {
       body = parse() as Partial<ChatBody>;
+      settleNeighbors(body);
       dropNulls(chatSchema, body);
     }
     return body;

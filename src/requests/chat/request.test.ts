@@ -33,7 +33,7 @@ describe('the body', () => {
       'messages[1].content[0].image_url.url',
       { messages: [hello, { role: 'user', content: [{ type: 'image_url', image_url: { url: 5 } }] }] },
     ],
-    ['messages[0].content[0].type', { messages: [{ role: 'user', content: [{ type: 'input_text', text: 'x' }] }] }],
+    ['messages[0].content[0].type', { messages: [{ role: 'user', content: [{ type: 'input_video', text: 'x' }] }] }],
     ['messages[0].audio', { messages: [{ role: 'assistant', content: 'x', audio: { id: 'a' } }] }],
     ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }],
     ['n', { n: 2 }],

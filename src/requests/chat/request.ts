@@ -14,6 +14,7 @@ import { readNativeChat } from './read-native.ts';
 import { hidesReasoning, readChatSettings } from './read-settings.ts';
 import { readTools } from './read-tools.ts';
 import { type ChatBody, chatSchema, isChatBody, knownChatFields } from './schema.ts';
+import { settleNeighbors } from './settle-neighbors.ts';
 
 /** A body of chat completions as a request, and how its response is written. */
 export interface ParsedChat {
@@ -57,6 +58,7 @@ export function checkChatBody(body: unknown): ChatBody {
   const report = new Report();
   if (!isObject(body)) report.add('', `must be a JSON object, got ${show(body)}`);
   else {
+    if (!isChatBody(body)) settleNeighbors(body);
     if (!isChatBody(body)) {
       if (body['messages'] === undefined) report.add('messages', explainMissing(body));
       else explainIssues(chatSchema, body, '', report);
@@ -98,6 +100,7 @@ const readOutputSettings = (body: ChatBody): ChatOutputSettings => ({
 
 /** Reads the items of a body that `readChat` has accepted again. */
 export function readChatItems(body: unknown): InputItem[] {
+  settleNeighbors(body as Record<string, unknown>); // it was checked
   dropNulls(chatSchema, body);
   return readMessages((body as ChatBody).messages); // it was checked
 }
