@@ -289,7 +289,14 @@ function checkProxy({ wire, proxy }: ProviderConfig, path: Path): Problem[] {
   if (typeof proxy !== 'string') return [];
   if (wire === 'ai-sdk' || wire === 'simulator') return [{ path, message: `is not available with the wire ${wire}` }];
   const protocol = URL.parse(proxy)?.protocol;
-  return protocol === 'http:' || protocol === 'https:' ? [] : [{ path, message: 'must be an http or https URL' }];
+  if (protocol !== 'http:' && protocol !== 'https:') return [{ path, message: 'must be an http or https URL' }];
+  try {
+    const { username, password } = new URL(proxy);
+    decodeURIComponent(username + password);
+    return [];
+  } catch {
+    return [{ path, message: 'must have percent-encoded credentials' }];
+  }
 }
 
 function checkBootstrap({ workspaces, members, keys, guardrails }: BootstrapConfig): RelationProblem[] {

@@ -17,6 +17,9 @@ describe('the proxy for a provider', () => {
     ['http://127.0.0.1:11434/v1', { ALL_PROXY: proxy }, undefined],
     ['http://[::1]:11434/v1', { ALL_PROXY: proxy }, undefined],
     ['http://localhost:11434/v1', { ALL_PROXY: proxy }, undefined],
+    ['http://localhost.:11434/v1', { ALL_PROXY: proxy }, undefined],
+    ['http://0.0.0.0:11434/v1', { ALL_PROXY: proxy }, undefined],
+    ['http://[::]:11434/v1', { ALL_PROXY: proxy }, undefined],
   ])('of %s with %j is %j', (url, env, found) => {
     expect(findProxy(url, env)).toBe(found);
   });
@@ -35,6 +38,8 @@ describe('the proxy for a provider', () => {
     ['http://11.1.2.3:8000/v1', '10.0.0.0/8', false],
     ['http://11.1.2.3:8000/v1', '10.0.0.0/99', false],
     ['http://[fd00::1]:8000/v1', 'fd00::/8', true],
+    ['http://[2001:db8::1]:8000/v1', '[2001:db8::1]', true],
+    ['https://api.acme.com/v1', 'acme.com.', true],
   ])('of %s is none with NO_PROXY=%s: %s', (url, list, isNone) => {
     expect(findProxy(url, { ALL_PROXY: proxy, NO_PROXY: list })).toBe(isNone ? undefined : proxy);
   });
@@ -60,5 +65,6 @@ describe('the setting of a provider', () => {
 
   it('must be a URL', () => {
     expect(() => load({ proxy: 'socks5://other.internal' })).toThrow('must be an http or https URL');
+    expect(() => load({ proxy: 'http://us%zzer:p@other.internal' })).toThrow('providers[0].proxy');
   });
 });

@@ -4,6 +4,8 @@ import type { Environment } from './environment.ts';
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
+loopback.addAddress('0.0.0.0', 'ipv4');
+loopback.addAddress('::', 'ipv6');
 
 /**
  * Returns the proxy of the environment for a URL: `HTTPS_PROXY` or `HTTP_PROXY` by its protocol, otherwise `ALL_PROXY`, in
@@ -15,12 +17,13 @@ export function findProxy(address: string, env: Environment): string | undefined
   const url = URL.parse(address);
   if (!url) return undefined;
   const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  if (host === 'localhost' || host.endsWith('.localhost')) return undefined;
+  const bare = host.replace(/\.$/, '');
+  if (bare === 'localhost' || bare.endsWith('.localhost')) return undefined;
   const version = isIP(host);
   if (version !== 0 && loopback.check(host, version === 6 ? 'ipv6' : 'ipv4')) return undefined;
   const read = (name: string): string | undefined => env[name.toLowerCase()] || env[name] || undefined;
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-  if (isListed(host, port, read('NO_PROXY') ?? '')) return undefined;
+  if (isListed(bare, port, read('NO_PROXY') ?? '')) return undefined;
   const proxy = (url.protocol === 'https:' ? read('HTTPS_PROXY') : read('HTTP_PROXY')) ?? read('ALL_PROXY');
   if (proxy === undefined) return undefined;
   const written = /^[a-z][a-z0-9+.-]*:\/\//i.test(proxy) ? proxy : `http://${proxy}`;
@@ -33,8 +36,14 @@ function isListed(host: string, port: string, list: string): boolean {
   return list.split(/[\s,]+/).some((entry) => {
     if (entry === '') return false;
     if (entry === '*') return true;
-    const [, name = '', ofPort] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase().replace(/^\*?\./, '')) ?? [];
-    if (isIP(host) !== 0) return matchesAddress(host, entry, name);
+    const [, name = '', ofPort] =
+      /^(.*?)(?::(\d+))?$/.exec(
+        entry
+          .toLowerCase()
+          .replace(/^\*?\./, '')
+          .replace(/\.$/, ''),
+      ) ?? [];
+    if (isIP(host) !== 0) return matchesAddress(host, entry.replace(/^\[(.*)\]$/, '$1'), name);
     if (ofPort !== undefined && ofPort !== port) return false;
     return host === name || host.endsWith(`.${name}`);
   });

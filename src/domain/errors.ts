@@ -213,6 +213,8 @@ export interface RateLimit {
 export interface RefusalLesson {
   /** The parameter or keyword that was refused: `temperature`, `pattern`. */
   name: string;
+  /** The field of the body that was refused. Absent: a part of a tool or a schema. */
+  field?: string;
   /** Returns the settings of `dialect` that avoid it, to add to those of the endpoint. */
   settings: (current: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 }

@@ -143,14 +143,14 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       else socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
     });
   }
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!isForHost(request.raw)) return done();
+    reply.hijack();
+    void hosts!.serve(request.raw, reply.raw);
+  });
   // Before the key is read: a browser shows its script no error without the headers.
   if (options.corsOrigins.length > 0) await allowOrigins(app, options.corsOrigins);
   app.addHook('onRequest', (request, reply, done) => {
-    if (isForHost(request.raw)) {
-      reply.hijack();
-      void hosts!.serve(request.raw, reply.raw);
-      return;
-    }
     if (options.isDraining()) reply.raw.shouldKeepAlive = false; // the client connects to another host
     request.receivedAt = options.receivedAt();
     request.generationId = createTimedId('gen-');

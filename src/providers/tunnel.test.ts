@@ -1,7 +1,13 @@
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Server as TcpServer,
+  type Socket,
+} from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cancellation } from '../domain/cancellation.ts';
 import { json } from '../testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../testing/scripted-upstream.ts';
@@ -91,4 +97,46 @@ it('a proxy that is down is an outage of the provider', async () => {
   const acme = open('http://api.acme.example/v1');
   proxy.close();
   await expect(send(acme)).rejects.toMatchObject({ kind: 'upstream_failed', retryable: true });
+});
+
+describe('a proxy that breaks the protocol', () => {
+  let broken: TcpServer;
+  const respond = async (write: (socket: Socket) => void): Promise<string> => {
+    broken = createTcpServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.once('data', () => write(socket));
+    });
+    await new Promise<void>((resolve) => broken.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(broken.address() as AddressInfo).port}`;
+  };
+  afterEach(() => broken.close());
+
+  it.each([
+    '\xff\xfe',
+    'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}',
+  ])('by data after its 200 is an error, once: %j', async (text) => {
+    let connections = 0;
+    const url = await respond((socket) => {
+      connections++;
+      socket.write(`HTTP/1.1 200 OK\r\n\r\n${text}`);
+    });
+    upstream = createUpstream({ name: 'Acme', baseUrl: 'http://api.acme.example/v1', timeouts, proxy: url });
+    await expect(send(upstream)).rejects.toMatchObject({ kind: 'upstream_failed' });
+    expect(connections).toBe(1);
+  });
+
+  it('by a response that comes byte by byte is too slow', async () => {
+    const timers = new Set<NodeJS.Timeout>();
+    const url = await respond((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nx: ');
+      const timer = setInterval(() => socket.write('a'), 20);
+      timers.add(timer);
+      socket.on('close', () => clearInterval(timer));
+    });
+    const slow = { ...timeouts, connectMs: 300 };
+    upstream = createUpstream({ name: 'Acme', baseUrl: 'http://api.acme.example/v1', timeouts: slow, proxy: url });
+    await expect(send(upstream)).rejects.toMatchObject({ kind: 'upstream_timeout' });
+    for (const timer of timers) clearInterval(timer);
+  });
 });

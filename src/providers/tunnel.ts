@@ -32,24 +32,30 @@ export function buildTunnel(proxy: URL, connectMs: number): buildConnector.conne
       headers: { host, ...(authorization !== undefined && { 'proxy-authorization': authorization }) },
       agent: false,
       maxHeaderSize: MAX_HEADER_BYTES,
-      timeout: connectMs,
     });
     const fail = (error: Error): void => {
       sent.destroy();
       callback(error, null);
     };
-    sent.once('timeout', () => sent.destroy(createError('UND_ERR_CONNECT_TIMEOUT', 'The proxy did not respond.')));
+    const slow = () => sent.destroy(createError('UND_ERR_CONNECT_TIMEOUT', 'The proxy did not respond.'));
+    const timer = setTimeout(slow, connectMs); // a proxy that sends a byte at times is not idle
     sent.once('error', fail);
     sent.once('response', ({ statusCode }) => fail(refusal(statusCode)));
+    sent.once('close', () => clearTimeout(timer));
     sent.once('connect', ({ statusCode = 0 }, socket: Socket, head) => {
+      clearTimeout(timer);
       sent.removeListener('error', fail);
       if (statusCode !== 200) {
         socket.destroy();
         callback(refusal(statusCode), null);
         return;
       }
-      if (head.length > 0) socket.unshift(head);
-      socket.setTimeout(0);
+      // The provider says nothing before it is asked, so these bytes are those of a portal or of a broken proxy.
+      if (head.length > 0) {
+        socket.destroy();
+        callback(createError(PROXY_REFUSED, 'The proxy sent data after its response to CONNECT.'), null);
+        return;
+      }
       if (protocol === 'https:') connectTls({ ...options, httpSocket: socket }, callback);
       else callback(null, socket);
     });

@@ -116,3 +116,25 @@ it('is an error without `routing.learn_rules`', async () => {
   expect(bodies()).toHaveLength(1);
   await other.close();
 });
+
+describe('one caller teaches nothing that is not true for the others', () => {
+  const ask = (more: object) => gateway.post('/responses', { model: 'acme/shared', input: 'Hi', ...more });
+
+  it('if its request does not have the parameter', async () => {
+    upstream.always(json({ error: { message: "Unsupported parameter: 'top_p'." } }, { status: 400 }));
+    expect((await ask({})).status).toBe(400);
+    expect(bodies()).toHaveLength(1);
+    refusing();
+    await (await ask({ top_p: 0.5 })).text();
+    expect(bodies().at(-1)).toMatchObject({ top_p: 0.5 });
+  });
+
+  it('if the request is refused without it as well', async () => {
+    upstream.always(json({ error: { message: "Unsupported parameter: 'top_p'." } }, { status: 400 }));
+    expect((await ask({ top_p: 0.5 })).status).toBe(400);
+    expect(bodies()).toHaveLength(2);
+    refusing();
+    await (await ask({ top_p: 0.5 })).text();
+    expect(bodies().at(-1)).toMatchObject({ top_p: 0.5 });
+  });
+});

@@ -14,12 +14,11 @@ const exempt: Readonly<Record<string, readonly string[]>> = {
   'src/api/interns/relay-chat-stream.ts': ['a frame of another process of the gateway'],
   'src/api/messages/accept-message.ts': ['a body that `readJson` has accepted'],
   'src/catalog/load-catalog.ts': ['a file of the operator'],
-  'src/domain/exact-numbers.ts': ['after the check of `parseJson`'],
+  'src/domain/exact-numbers.ts': ['after the check of `parseJson`', 'after the check of `readJson`'],
   'src/domain/scan-json.ts': ['the name of one field'],
   'src/exchanges/folder.ts': ['a file of the operator'],
   'src/exchanges/mask.ts': ['serialized by the same line'],
   'src/gateway.ts': ['the package itself'],
-  'src/http/read-json.ts': ['after the check'],
   'src/interns/lifecycle/own-intern.ts': ['a row of the store'],
   'src/interns/lifecycle/provision.ts': ['a row of the store'],
   'src/interns/schedules/run-schedule.ts': ['a row of the store'],
@@ -43,7 +42,6 @@ const exempt: Readonly<Record<string, readonly string[]>> = {
   'src/providers/simulator/chunks.ts': ['a frame of this process'],
   'src/providers/simulator/images.ts': ['a frame of this process'],
   'src/providers/simulator/language.ts': ['a file of the package'],
-  'src/requests/body-source.ts': ['a body that `readJson` has accepted'],
   'src/requests/responses/merge-preset.ts': ['a row of the store'],
 };
 

@@ -21,16 +21,22 @@ export const responseKind: RunKind<Run, TextAttempt, Chunk, ResponsePipeline> = 
   isKept: ({ type }) => type === 'debug',
   judgeEnd,
   describeOutcome,
-  learn,
+  canLearn,
+  remember,
   measureFailed: (run, attempt, held) => measureAttempt(run, attempt, itemsOf(held)),
 };
 
 /** @see docs/reference/routing.md#learned-rules */
-function learn({ learnsRules }: ResponsePipeline, attempt: TextAttempt, { lesson }: GatewayError): boolean {
+function canLearn({ learnsRules }: ResponsePipeline, attempt: TextAttempt, { lesson }: GatewayError): boolean {
   if (!lesson || !learnsRules()) return false;
-  const { endpoint, wire } = attempt;
-  attempt.learned = endpoint.provider.learn(wire, endpoint.rulesOf ?? endpoint.upstreamModel, lesson);
-  return attempt.learned !== undefined;
+  if (attempt.lessons.some(({ name }) => name === lesson.name)) return false; // the refusal has another cause
+  return lesson.field === undefined || attempt.sentFields.includes(lesson.field);
+}
+
+function remember(attempt: TextAttempt): void {
+  const { endpoint, wire, lessons } = attempt;
+  const { provider, upstreamModel, rulesOf = upstreamModel } = endpoint;
+  attempt.learned = lessons.flatMap((lesson) => provider.learn(wire, rulesOf, lesson) ?? []);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { settingsOf } from '../../providers/provider.ts';
+import { withLessons } from '../../providers/rules/lessons.ts';
 import { mustStream } from '../../providers/rules/must-stream.ts';
 import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
@@ -77,7 +78,7 @@ function writeFitted(
   attempt.hasLateTools = tools !== undefined && input.some(({ type }) => type === 'additional_tools');
   const keepsReasoning = run.returnsReasoning || run.toolLoop !== undefined;
   const translate = (request: ResponseRequest): UpstreamRequest => {
-    const dialect = settingsOf(endpoint, wire);
+    const dialect = withLessons(settingsOf(endpoint, wire), attempt.lessons);
     attempt.isStreamed = run.request.stream === true || mustStream(dialect, request);
     const written = text.writeRequest(request, {
       endpoint: name,
@@ -90,6 +91,7 @@ function writeFitted(
     });
     attempt.droppedFields = [...lost, ...changed, ...written.dropped]; // without the spare capacity of a list that grew
     if (search !== undefined) written.restore = { ...written.restore, search };
+    attempt.sentFields = Object.keys(written.body);
     if (written.adapted) attempt.adapted = written.adapted;
     const { inputTokens, images } = new Needs(request);
     attempt.sent = { tokens: inputTokens, images };

@@ -1,5 +1,5 @@
 import type { FinishChunk } from '../../domain/chunks.ts';
-import type { GatewayError } from '../../domain/errors.ts';
+import type { GatewayError, RefusalLesson } from '../../domain/errors.ts';
 import type { ImageDigest } from '../../domain/image-digest.ts';
 import type { EncodedImage, ImageFinishChunk } from '../../domain/images.ts';
 import type { NativeOutput } from '../../domain/native.ts';
@@ -36,8 +36,10 @@ export interface Attempt {
   droppedUpstreamFields: readonly string[];
   /** Changes without a loss that the rules of the endpoint demanded. */
   adapted: readonly string[];
-  /** The parameter or keyword that its failure taught the gateway to leave out. Undefined: none. */
-  learned: Learned | undefined;
+  /** What it leaves out, because the attempts before it were refused. */
+  readonly lessons: readonly RefusalLesson[];
+  /** The lessons that are new, after it has succeeded. */
+  learned: readonly Learned[];
   /** The changes that make the endpoint accept the request, as sentences. */
   adjustments: readonly string[];
   /** Undefined if it failed before it was sent. */
@@ -55,6 +57,8 @@ export interface Attempt {
 /** An attempt to generate a response. */
 export interface TextAttempt extends Attempt {
   finish: FinishChunk | undefined;
+  /** The names of the fields of the body. */
+  sentFields: readonly string[];
   /** Whether the provider streams its response. The client may get it as a whole. */
   isStreamed: boolean;
   /** The sent input: estimated tokens of its text without tools, and its number of images. */
@@ -102,12 +106,12 @@ export interface RetrievalAttempt extends Attempt {
 }
 
 /** The place of an attempt in its step. */
-export type AttemptTurn = Pick<Attempt, 'wire' | 'isLast' | 'isRetry'>;
+export type AttemptTurn = Pick<Attempt, 'wire' | 'isLast' | 'isRetry'> & Partial<Pick<Attempt, 'lessons'>>;
 
 const nothing: readonly string[] = [];
 const nothingSent = { tokens: 0, images: 0 };
 
-const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry }: AttemptTurn): Attempt => ({
+const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry, lessons = [] }: AttemptTurn): Attempt => ({
   endpoint,
   wire,
   isLast,
@@ -119,7 +123,8 @@ const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry }: AttemptTur
   droppedFields: nothing,
   droppedUpstreamFields: nothing,
   adapted: nothing,
-  learned: undefined,
+  lessons,
+  learned: [],
   adjustments: nothing,
   dispatchedAt: undefined,
   firstOutputAt: undefined,
@@ -132,6 +137,7 @@ const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry }: AttemptTur
 export const createTextAttempt = (endpoint: Endpoint, turn: AttemptTurn): TextAttempt => ({
   ...createAttempt(endpoint, turn),
   finish: undefined,
+  sentFields: nothing,
   isStreamed: false,
   sent: nothingSent,
   producedTokens: 0,

@@ -91,8 +91,10 @@ function describeParams(run: RunBase): Record<string, unknown> {
   const dropped = listDroppedFields(run);
   if (dropped.length > 0) params['dropped_fields'] = dropped;
   if (attempt.adapted.length > 0) params['adapted'] = attempt.adapted;
-  const learned = attemptsOf(run).flatMap(({ learned: lesson, endpoint }) =>
-    lesson ? [{ provider: endpoint.provider.name, model: endpoint.model, refused: lesson.name }] : [],
+  const learned = attemptsOf(run).flatMap(({ lessons, error, endpoint }) =>
+    error
+      ? []
+      : lessons.map(({ name }) => ({ provider: endpoint.provider.name, model: endpoint.model, refused: name })),
   );
   if (learned.length > 0) params['learned'] = learned;
   if (attempt.droppedUpstreamFields.length > 0) params['dropped_upstream_fields'] = attempt.droppedUpstreamFields;

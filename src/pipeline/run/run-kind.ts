@@ -27,12 +27,10 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
    * @returns why the endpoint cannot be used otherwise
    */
   findOtherWire?(attempt: A, failure: GatewayError): MaybePromise<Wire | GatewayError>;
-  /**
-   * Learns what the server has refused, so that the endpoint can be tried again without it. Absent: nothing is learned.
-   *
-   * @returns whether something new was learned
-   */
-  learn?(pipeline: P, attempt: A, failure: GatewayError): boolean;
+  /** Whether the endpoint can be tried again without what the failure refuses. Absent: never. */
+  canLearn?(pipeline: P, attempt: A, failure: GatewayError): boolean;
+  /** Remembers what an attempt that succeeded has left out. */
+  remember?(attempt: A): void;
   /**
    * Measures an attempt that failed before the client received any output. Absent: such failures cost nothing.
    *

@@ -1,4 +1,4 @@
-import { asGatewayError, GatewayError } from '../../domain/errors.ts';
+import { asGatewayError, GatewayError, type RefusalLesson } from '../../domain/errors.ts';
 import type { Wire } from '../../providers/wire.ts';
 import type { Attempt } from '../run/attempt.ts';
 import { EndpointQueue } from './endpoint-queue.ts';
@@ -67,12 +67,16 @@ export async function walkPlan<
     }
     const { provider } = endpoint;
     let fallback: Wire | undefined; // replaces a wire whose path the server does not have
-    let lessons = 0;
+    let lessons: readonly RefusalLesson[] = []; // what the server has refused
     for (let keysLeft = provider.keys.size; ; ) {
       const raised = raiseReservation(run);
       if (raised instanceof Promise) await raised;
       const isLast = turn.isLast && keysLeft <= 1 && (fallback !== undefined || !provider.finder);
-      const attempt = kind.createAttempt(endpoint, { wire: fallback ?? provider.wire, isLast, isRetry }, pipeline);
+      const attempt = kind.createAttempt(
+        endpoint,
+        { wire: fallback ?? provider.wire, isLast, isRetry, lessons },
+        pipeline,
+      );
       step.attempts.push(attempt);
       const sink = open(attempt);
       const gate = new Gate(run, attempt, kind, sink.first, kept);
@@ -84,6 +88,7 @@ export async function walkPlan<
         if (end) throw end.failure;
         if (!sink.isFinished) await finishOutput(sink, gate);
         health.record(endpoint.id, kind.describeOutcome(run, attempt));
+        if (lessons.length > 0) kind.remember?.(attempt);
         return sink;
       } catch (error) {
         failure = asGatewayError(error);
@@ -99,9 +104,9 @@ export async function walkPlan<
         fallback = other;
         continue;
       }
-      const mayLearn = !step.committed && !cancellation.reason && lessons < MAX_LESSONS;
-      if (mayLearn && kind.learn?.(pipeline, attempt, failure)) {
-        lessons++;
+      const mayLearn = !step.committed && !cancellation.reason && lessons.length < MAX_LESSONS;
+      if (mayLearn && kind.canLearn?.(pipeline, attempt, failure)) {
+        lessons = [...lessons, failure.lesson!];
         continue;
       }
       const hasOtherKey = restKey(attempt, failure) && --keysLeft > 0;

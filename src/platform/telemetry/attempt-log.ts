@@ -20,16 +20,11 @@ export function logFailedAttempts(
   const attempts = listAttempts(run);
   const end = error && origin ? attempts.length - 1 : attempts.length;
   for (const [at, attempt] of attempts.entries()) {
-    if (!attempt.error) continue;
-    if (attempt.learned) {
-      const { endpoint, learned } = attempt;
-      log('provider rule learned', {
-        provider: endpoint.provider.id,
-        model: endpoint.upstreamModel,
-        refused: learned.name,
-        dialect: JSON.stringify(learned.settings),
-      });
+    for (const { name, settings } of attempt.learned ?? []) {
+      const { provider, upstreamModel: model } = attempt.endpoint;
+      log('provider rule learned', { provider: provider.id, model, refused: name, dialect: JSON.stringify(settings) });
     }
+    if (!attempt.error) continue;
     const isReported = rejectedKeys.noteAttempt(attempt) || isListed;
     if (at < end) writeAttempt(log, run, attempt, isReported ? 'debug' : attempt.status >= 500 ? 'warn' : 'info');
   }

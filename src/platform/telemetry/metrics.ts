@@ -116,7 +116,7 @@ export class Metrics {
       const outcome = error ? error.kind : 'ok';
       countOne(counted.attempts, outcome);
       if (isRetry) countOne(counted.retries, outcome);
-      if (learned) countOne(counted.learned, learned.name);
+      for (const { name } of learned ?? []) countOne(counted.learned, name);
     }
     const endpoint = (run.steps.at(-1)?.committed ?? attempts.at(-1))?.endpoint;
     const numbers = endpoint ? this.numbersOf(endpoint) : this.nobody;

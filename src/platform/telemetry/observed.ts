@@ -29,8 +29,8 @@ export interface ObservedAttempt {
   readonly status: number;
   readonly error: GatewayError | undefined;
   readonly upstreamModel: string | undefined;
-  /** The rule that its failure taught. */
-  readonly learned?: { readonly name: string; readonly settings: Readonly<Record<string, unknown>> } | undefined;
+  /** The rules that the refusals before it have taught. */
+  readonly learned?: readonly { readonly name: string; readonly settings: Readonly<Record<string, unknown>> }[];
   /** Undefined if it failed before it was sent. */
   readonly dispatchedAt: number | undefined;
   readonly firstOutputAt: number | undefined;

@@ -66,7 +66,8 @@ function readRelayed(message: string, metadata: Fields | undefined): string {
 
 /** Reads the time of the reset in the headers that OpenRouter repeats in the metadata. */
 function readRelayedWait(metadata: Fields | undefined): number | undefined {
-  const resetAtMs = Number(asFields(metadata?.headers)?.['X-RateLimit-Reset']);
+  const reset = asFields(metadata?.headers)?.['X-RateLimit-Reset'];
+  const resetAtMs = typeof reset === 'string' || typeof reset === 'number' ? Number(reset) : 0;
   return resetAtMs > 1e12 ? Math.max(0, Math.ceil((resetAtMs - Date.now()) / 1000)) : undefined;
 }
 
@@ -96,7 +97,8 @@ function readProblem(problem: unknown): string {
   if (!fields) return typeof problem === 'string' ? problem : '';
   const { loc, msg } = fields;
   if (typeof msg !== 'string') return '';
-  return Array.isArray(loc) ? `${loc.join('.')}: ${msg}` : msg;
+  const path = Array.isArray(loc) ? loc.filter((step) => typeof step === 'string' || typeof step === 'number') : [];
+  return path.length > 0 ? `${path.join('.')}: ${msg}` : msg;
 }
 
 /**

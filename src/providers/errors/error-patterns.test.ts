@@ -121,3 +121,16 @@ describe('the wait in words', () => {
     expect(read.message).toContain('x is limited upstream');
   });
 });
+
+describe('an error of an odd shape', () => {
+  it.each([
+    { detail: [{ loc: [{ toString: 1, valueOf: 1 }], msg: 'x' }] },
+    { error: { message: 'x', metadata: { headers: { 'X-RateLimit-Reset': { valueOf: 1, toString: 1 } } } } },
+    { error: { message: { toString: 1 }, code: { valueOf: 1 }, type: [], details: [null, 1, { reason: {} }] } },
+    { errors: [null, 1], base_resp: null },
+    [[[]]],
+  ])('%j is an error of the provider', (body) => {
+    expect(readUpstreamError({ status: 500, headers: {}, body })).toMatchObject({ kind: 'upstream_failed' });
+    expect(readUpstreamErrorObject(body, 200).retryable).toBe(true);
+  });
+});

@@ -1,17 +1,21 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Lessons, readLesson } from './lessons.ts';
 import { EndpointSettings } from './resolve.ts';
 
 describe('an error that refuses a parameter teaches a rule', () => {
   it.each([
     ["Unsupported parameter: 'seed' is not supported with this model.", '', 'seed'],
-    ["Unsupported value: 'temperature' does not support 0.7 with this model.", '', 'temperature'],
+    [
+      "Unsupported value: 'temperature' does not support 0.7 with this model. Only the default (1) value is supported.",
+      '',
+      'temperature',
+    ],
     ['Unrecognized request argument supplied: parallel_tool_calls', '', 'parallel_tool_calls'],
     ["property 'logprobs' is unsupported", '', 'logprobs'],
     ['Argument not supported on this model: presencePenalty', '', undefined],
     ['Argument not supported on this model: presence_penalty', '', 'presence_penalty'],
-    ['store: Extra inputs are not permitted', '', 'store'],
-    ['body.safety_identifier: Extra inputs are not permitted', '', 'safety_identifier'],
+    ['metadata: Extra inputs are not permitted', '', 'metadata'],
+    ['body.user: Extra inputs are not permitted', '', 'user'],
     ['`temperature` is deprecated for this model.', '', 'temperature'],
     ['Invalid JSON payload received. Unknown name "frequency_penalty": Cannot find field.', '', 'frequency_penalty'],
     ['unknown field "top_k"', '', 'top_k'],
@@ -32,6 +36,14 @@ describe('an error that refuses a parameter teaches a rule', () => {
     "Invalid value: 'json_schema'.",
     'temperature must be between 0 and 1',
     'x'.repeat(100_000),
+    // Without these, the provider would keep the contents, or not know the end user.
+    'store: Extra inputs are not permitted',
+    "Unsupported parameter: 'safety_identifier'",
+    // These are about a value or a part of the contents, which another request does not have.
+    "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model. Supported values are: 'low', 'high'.",
+    "Invalid schema for response_format 'x': In context=(), 'seed' is not permitted.",
+    "messages[0].metadata: Unknown parameter: 'metadata'.",
+    `${'The prompt was: '.repeat(20)}Unsupported parameter: temperature`,
   ])('but not %.60s', (message) => {
     expect(readLesson(message, '')).toBeUndefined();
   });
@@ -50,6 +62,22 @@ describe('the lessons of an endpoint', () => {
     expect(all.of('openai-chat', 'one')).toBe(all.of('openai-chat', 'one'));
     expect(all.of('openai-chat', 'two')).toEqual(before);
     expect(all.of('openai-responses', 'one')).not.toMatchObject({ fields: { seed: { send: false } } });
+  });
+
+  it('are those of now, after older ones were forgotten', () => {
+    vi.useFakeTimers();
+    try {
+      const all = settings();
+      all.learn('openai-chat', 'one', lesson);
+      all.of('openai-chat', 'one');
+      vi.advanceTimersByTime(25 * 3_600_000);
+      all.learn('openai-chat', 'one', readLesson("Unsupported parameter: 'top_k'", '')!);
+      const { fields } = all.of('openai-chat', 'one') as { fields: object };
+      expect(fields).toMatchObject({ top_k: { send: false } });
+      expect(fields).not.toMatchObject({ seed: { send: false } });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('are learned once', () => {

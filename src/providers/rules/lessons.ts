@@ -1,4 +1,5 @@
 import type { RefusalLesson as Lesson } from '../../domain/errors.ts';
+import { mergeSettings } from './merge-settings.ts';
 import type { Settings } from './rule-sets.ts';
 
 /** How long a lesson is kept. */
@@ -6,12 +7,15 @@ const LESSON_MS = 24 * 3_600_000;
 /** The endpoints of a provider that have lessons. A caller can name any model through a wildcard. */
 const MAX_ENDPOINTS = 200;
 
-/** Parameters that a request can do without. Never one that is a part of its contents. */
+/**
+ * Parameters that a request can do without. Never one that is a part of its contents, and never one that protects the
+ * caller, such as `store: false`.
+ */
 const parameters = new Set([
   ...['temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'typical_p', 'seed', 'random_seed', 'n'],
   ...['presence_penalty', 'frequency_penalty', 'repetition_penalty', 'logit_bias', 'logprobs', 'top_logprobs'],
-  ...['parallel_tool_calls', 'store', 'user', 'metadata', 'service_tier', 'stream_options', 'truncation', 'include'],
-  ...['reasoning_effort', 'verbosity', 'prompt_cache_key', 'prompt_cache_retention', 'safety_identifier', 'prediction'],
+  ...['parallel_tool_calls', 'user', 'metadata', 'service_tier', 'truncation', 'include'],
+  ...['reasoning_effort', 'verbosity', 'prompt_cache_key', 'prompt_cache_retention', 'prediction'],
 ]);
 
 /** Names of the limit of the output, each with the one to use instead. */
@@ -41,6 +45,14 @@ const refusals: readonly RegExp[] = [
   /unknown name \\?"([\w.$]+)\\?"/i, // Google
 ];
 
+/** Words of an error about a value, or about a part of the contents. Neither refuses a parameter. */
+const notParameters = /supported values|must be one of|is not one of|schema|messages\[|input\[|content/i;
+/** A value that is refused because only the default is accepted is a parameter that is refused. */
+const onlyDefault = /only the default/i;
+
+/** Characters of a message in which a refusal is looked for. Further on, servers repeat what the request says. */
+const MAX_WORDS = 300;
+
 /**
  * Reads what a provider refuses from its error.
  *
@@ -49,13 +61,12 @@ const refusals: readonly RegExp[] = [
  * @returns undefined if the error names nothing of a closed list; such an error is about the request itself
  */
 export function readLesson(message: string, param: string): Lesson | undefined {
-  const text = message.slice(0, 2000);
+  const text = message.slice(0, MAX_WORDS);
   const named = refusals.flatMap((pattern) => pattern.exec(text)?.[1] ?? []);
   if (param !== '' && refusesParam.test(text)) named.unshift(param);
   for (const path of named) {
-    const name = path.split('.').findLast((part) => part !== '') ?? '';
-    const lesson = lessonOf(name);
-    if (lesson) return { name, settings: lesson };
+    const lesson = lessonOf(path.replace(/\.$/, ''), text);
+    if (lesson) return lesson;
   }
   return undefined;
 }
@@ -63,16 +74,28 @@ export function readLesson(message: string, param: string): Lesson | undefined {
 /** Sentences that refuse the field that stands beside them. */
 const refusesParam = /not supported|unsupported|unknown|unrecognized|not permitted|not allowed|deprecated/i;
 
-function lessonOf(name: string): Lesson['settings'] | undefined {
-  if (parameters.has(name)) return () => ({ fields: { [name]: { send: false } } });
-  if (Object.hasOwn(limits, name)) return () => ({ fields: { [name]: { name: limits[name] } } });
-  if (name === 'strict') return () => ({ tools: { strict: 'omit' } });
-  if (!keywords.has(name)) return undefined;
-  return ({ schemas, format }) => {
-    const add = (facet: unknown): string[] => [...((facet as { drop?: string[] } | undefined)?.drop ?? []), name];
-    return { schemas: { drop: add(schemas) }, format: { drop: add(format) } };
+function lessonOf(path: string, text: string): Lesson | undefined {
+  const name = path.replace(/^body\./, '');
+  if (parameters.has(name) || Object.hasOwn(limits, name)) {
+    if (notParameters.test(text) && !onlyDefault.test(text)) return undefined;
+    const rule = parameters.has(name) ? { send: false } : { name: limits[name] };
+    return { name, field: name, settings: () => ({ fields: { [name]: rule } }) };
+  }
+  const last = path.split('.').at(-1)!;
+  if (last === 'strict') return { name: last, settings: () => ({ tools: { strict: 'omit' } }) };
+  if (!keywords.has(last)) return undefined;
+  return {
+    name: last,
+    settings({ schemas, format }) {
+      const add = (facet: unknown): string[] => [...((facet as { drop?: string[] } | undefined)?.drop ?? []), last];
+      return { schemas: { drop: add(schemas) }, format: { drop: add(format) } };
+    },
   };
 }
+
+/** Adds lessons to the settings of an endpoint. */
+export const withLessons = (settings: Settings, lessons: readonly Lesson[]): Settings =>
+  lessons.reduce((all, lesson) => mergeSettings(all, lesson.settings(all)), settings);
 
 /** A lesson of an endpoint, for reports. */
 export interface Learned {
@@ -102,7 +125,7 @@ export class Lessons {
     const lessons = this.known.get(key) ?? new Map<string, { learned: Learned; untilMs: number }>();
     const known = lessons.get(learned.name);
     if (known && known.untilMs > this.now()) return false;
-    if (this.known.size >= MAX_ENDPOINTS) this.known.clear();
+    if (!this.known.has(key) && this.known.size >= MAX_ENDPOINTS) this.known.delete(this.known.keys().next().value!);
     this.known.set(key, lessons.set(learned.name, { learned, untilMs: this.now() + LESSON_MS }));
     return true;
   }

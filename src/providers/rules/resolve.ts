@@ -1,6 +1,6 @@
-import { facetNames } from './facets.ts';
 import type { RefusalLesson } from '../../domain/errors.ts';
 import { type Learned, Lessons } from './lessons.ts';
+import { mergeSettings } from './merge-settings.ts';
 import { type RuleMatch, type RuleSet, ruleSets, type Settings } from './rule-sets.ts';
 
 /** The endpoint whose rules are wanted. */
@@ -17,17 +17,6 @@ export interface RulePlace {
 
 /** The wires whose `dialect` has the facets of rules. */
 const ruledWires: ReadonlySet<string> = new Set(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini']);
-const isFacet = new Set<string>(facetNames);
-
-/** Merges settings. The later ones override the earlier ones, those of a facet one by one. */
-export function mergeSettings(first: Settings, next: Settings): Settings {
-  const merged: Record<string, unknown> = { ...first };
-  for (const [name, value] of Object.entries(next)) {
-    merged[name] = isFacet.has(name) ? { ...(merged[name] as object | undefined), ...(value as object) } : value;
-  }
-  return merged;
-}
-
 /** Returns the model's name without a vendor, a region or a path before it, in lower case. */
 const bareName = (model: string): string => model.toLowerCase().replace(/^.*\//, '');
 
@@ -66,8 +55,8 @@ export class EndpointSettings {
   private readonly own: Settings;
   private readonly known = new Map<string, Settings>();
   private readonly lessons = new Lessons();
-  /** The settings with lessons, and the number of lessons in them. */
-  private readonly taught = new Map<string, { count: number; settings: Settings }>();
+  /** The settings with lessons, and the names of the lessons in them. */
+  private readonly taught = new Map<string, { names: string; settings: Settings }>();
 
   /** @param own the `dialect` of the provider */
   constructor(place: Pick<RulePlace, 'provider' | 'host'>, own: Settings) {
@@ -82,15 +71,16 @@ export class EndpointSettings {
     if (lessons.length === 0) return this.ruled(wire, model);
     const key = `${wire} ${model}`;
     const known = this.taught.get(key);
-    if (known?.count === lessons.length) return known.settings;
+    const names = lessons.map(({ name }) => name).join();
+    if (known?.names === names) return known.settings;
     const settings = lessons.reduce((all, lesson) => mergeSettings(all, lesson.settings), this.ruled(wire, model));
     if (this.taught.size >= MAX_KEPT) this.taught.clear();
-    this.taught.set(key, { count: lessons.length, settings });
+    this.taught.set(key, { names, settings });
     return settings;
   }
 
   /**
-   * Remembers what the server of an endpoint has refused, for a day.
+   * Remembers for a day what the server of an endpoint has refused, after it has accepted a request without it.
    *
    * @returns what was learned; undefined if it was known, so that the refusal has another cause
    */
