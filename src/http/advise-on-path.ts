@@ -3,9 +3,16 @@ const base = '/api/v1';
 /** Paths of the compatible API that this gateway serves elsewhere or not at all. */
 const elsewhere: readonly { path: RegExp; advice: string }[] = [
   {
-    path: /^\/responses\/(input_tokens|compact)$/,
+    path: /^\/responses\/input_tokens$/,
     advice:
       'The usage of a response has its token counts. A conversation that grows too long must be shortened by the client.',
+  },
+  {
+    // Source: caozhiyuan/copilot-api#359
+    path: /^\/responses\/compact$/,
+    advice:
+      'The client must shorten a conversation that grows too long. Codex does so itself if the `name` of its provider is ' +
+      'not OpenAI: name it Headgate in `model_providers`.',
   },
   {
     path: /^\/(responses\/|conversations(\/|$))/,

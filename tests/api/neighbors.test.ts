@@ -147,3 +147,8 @@ it('GET /models has an empty list of models for Codex, which keeps its own', asy
   const response = await lab.gateway.get('/models?client_version=0.147.0');
   expect([response.status, await response.json()]).toMatchObject([200, { object: 'list', models: [] }]);
 });
+
+it('POST /responses/compact says how Codex shortens a conversation itself', async () => {
+  const response = await lab.gateway.post('/responses/compact', { model: 'openai-chat/patient', input: [] });
+  expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('is not OpenAI')]);
+});
