@@ -13,14 +13,14 @@ const plain = /^[A-Za-z0-9_-]+$/;
 export function createNameFitter(rule: NonNullable<Rules['tools']>): (name: string) => string {
   const { name_start: start = 'any', name_length: length = DEFAULT_LENGTH } = rule;
   const known = new Map<string, string>();
-  const fit = (name: string): string => {
+  const replace = (name: string): string => {
     const readable = name.replace(/[^A-Za-z0-9_-]+/g, '_');
     const begun = starts[start].test(readable) ? readable : `t_${readable}`;
     return `${begun.slice(0, length - HASH_LENGTH - 1)}_${hash('sha256', name).slice(0, HASH_LENGTH)}`;
   };
   return (name) => {
     if (plain.test(name) && starts[start].test(name) && name.length <= length) return name;
-    const fitted = known.get(name) ?? fit(name);
+    const fitted = known.get(name) ?? replace(name);
     known.set(name, fitted);
     return fitted;
   };
