@@ -381,7 +381,7 @@ describe('a secret', () => {
       const { answer } = await askTls(proxy, request('Accept-Encoding: gzip\r\n'));
       expect(answer).not.toMatch(/content-(encoding|length)/);
       expect(answer, coding).toContain(`a ${`${'*'.repeat(20)} `.repeat(50)}`);
-      expect(answer.match(/\*{20}/g)).toHaveLength(500);
+      expect(answer.replaceAll(/[\da-f]+\r\n|\r\n/g, '').match(/\*{20}/g)).toHaveLength(500);
       expect(answer).not.toContain('4711');
       const head = await askTls(proxy, request('').replace('GET', 'HEAD'));
       expect(head.answer).toContain('200 OK');
@@ -415,7 +415,7 @@ describe('a secret', () => {
     const tunnel = proxy.connect('CONNECT api.example.org:80 HTTP/1.1\r\nHost: x\r\n\r\n');
     await tunnel.expect(/established\r\n\r\n$/);
     tunnel.socket.write(request('', { path: '/stream' }));
-    await tunnel.expect(/begin;/);
+    await tunnel.expect(/begin/);
     bound.set(shy, { name: 'shy', text: 'a-newer-value-0815', version: '2' });
     await askTls(proxy, request(`X-Key: ${shy}\r\n`));
     expect(received('x-key')).toBe('a-newer-value-0815');
@@ -434,7 +434,7 @@ describe('a secret', () => {
     const opaque = proxy.connect('CONNECT api.example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n');
     await opaque.expect(/established\r\n\r\n$/);
     const plain = proxy.connect('GET http://api.example.org/stream HTTP/1.1\r\nHost: api.example.org\r\n\r\n');
-    await plain.expect(/begin;/);
+    await plain.expect(/begin/);
     bound = secrets;
     expect((await askTls(proxy, request(authorize))).answer).toContain('200 OK');
     await Promise.all([opaque.end(), plain.end()]);

@@ -15,10 +15,10 @@ describe('a mask', () => {
     }
   });
 
-  it('replaces a beginning from a third on, and what follows it up to the length of the value', () => {
+  it('replaces a beginning from a sixth on, and what follows it up to the length of the value', () => {
     for (let length = 1; length <= 40; length++) {
       const shown = mask.maskText(`<a>${token.slice(0, length)}</a> and a text of more than forty letters`);
-      if (length < 14) expect(shown).toContain(`<a>${token.slice(0, length)}</a>`);
+      if (length < 8) expect(shown).toContain(`<a>${token.slice(0, length)}</a>`);
       else expect(shown).toBe(`<a>${'*'.repeat(length)}</a> and a text of more than forty letters`);
     }
     // The letters after a beginning are not compared, so they cannot be guessed one after the other.
@@ -29,11 +29,48 @@ describe('a mask', () => {
     expect(mask.maskText(`${token.slice(0, 14)} "b"`)).toBe(`${'*'.repeat(15)}"b"`);
   });
 
-  it('replaces ends, and the lines of a value that is wrapped', () => {
-    for (let from = 1; from < 14; from++) expect(mask.maskText(token.slice(from))).toMatch(/^\w{0,13}\*{26}$/);
-    for (const width of [20, 24, 30]) {
-      const shown = mask.maskText(`${token.slice(0, width)}\n${token.slice(width)}`);
-      expect(shown.replaceAll(/[*\n]/g, '').length).toBeLessThan(9);
+  it('replaces ends, and the middle', () => {
+    for (let from = 1; from <= 26; from++) expect(mask.maskText(token.slice(from))).toMatch(/^\w{0,6}\*+$/);
+    expect(mask.maskText(`.${token.slice(-8)}`)).toBe(`.${'*'.repeat(8)}`);
+    for (let from = 1; from < 26; from++) {
+      expect(mask.maskText(token.slice(from, from + 14))).toMatch(/^\w{0,6}\*{8,}$/);
+    }
+  });
+
+  it.each([8, 9, 12, 15, 16, 17, 24])('replaces every piece of 8 bytes of a value of %i bytes', (length) => {
+    const short = token.slice(4, 4 + length);
+    const special = maskOf(short);
+    for (let from = 0; from + 8 <= length; from++) {
+      const piece = short.slice(from, from + 8);
+      expect(special.maskText(`(${piece})`), piece).toMatch(/^\(\*{8}/);
+      const hex = Buffer.from(piece).toString('hex');
+      expect(special.maskText(`(${hex})`), hex).toMatch(/^\(\*{16}/);
+      const digits = Buffer.from(piece).toString('base64');
+      expect(special.maskText(`(${digits})`), digits).toMatch(/^\(\*{10}/);
+    }
+  });
+
+  it.each([
+    '\n',
+    '\r\n',
+    '\\n',
+    '\\r\\n',
+    '\\\\n',
+    '\n\t ',
+  ])('replaces a value that is wrapped with %j', (lineBreak) => {
+    for (const value of [token, `nnn${token}`, token.repeat(3)]) {
+      const special = maskOf(value);
+      const base64 = [value, `user:${value}`].map((text) => Buffer.from(text).toString('base64'));
+      for (const spelling of [value, ...base64, Buffer.from(value).toString('hex')]) {
+        for (const width of [1, 5, 9, 13, 60, 64, 72, 76]) {
+          const wrapped = spelling.match(new RegExp(`.{1,${width}}`, 'g'))!.join(lineBreak);
+          const whole = special.maskText(wrapped);
+          expect(whole.replaceAll(lineBreak, '').replaceAll(/[*\s]/g, '').length, whole).toBeLessThan(11);
+          const scan = new MaskScan();
+          const pieces = wrapped.match(/.{1,7}/gs)!.map((piece) => scan.write(special, Buffer.from(piece)).toString());
+          expect([...pieces, scan.end(special).toString()].join('')).toBe(whole);
+        }
+      }
     }
   });
 
@@ -81,10 +118,10 @@ describe('a mask', () => {
   });
 
   it('leaves values of less than 8 bytes, and everything else', () => {
-    const text = 'pass 12345678 github ghp_ and ghp_9fKq';
+    const text = 'pass 12345678 github ghp_ and ghp_9fK';
     expect(maskOf('1234567').maskText(text)).toBe(text);
     expect(mask.maskText(text)).toBe(text);
-    expect(maskOf('12345678').maskText(text)).toBe('pass ******** github ghp_ and ghp_9fKq');
+    expect(maskOf('12345678').maskText(text)).toBe('pass ******** github ghp_ and ghp_9fK');
     expect(maskOf().maskText(text)).toBe(text);
   });
 
@@ -131,6 +168,24 @@ describe('a stream', () => {
     expect(scan.write(mask, Buffer.from('data: ghp_')).toString()).toBe('data: ');
     expect(scan.write(mask, Buffer.from('x')).toString()).toBe('ghp_x'.slice(0, 4));
     expect(scan.end(mask).toString()).toBe('x');
+  });
+
+  it('sends the end of an event at once, and masks the rest of a value that continues after it', () => {
+    const scan = new MaskScan();
+    expect(scan.write(mask, Buffer.from('data: a g\n')).toString()).toBe('data: a ');
+    expect(scan.write(mask, Buffer.from('\n')).toString()).toBe('g\n\n');
+    const rest = scan.write(mask, Buffer.from(`${token.slice(1)}.`)).toString() + scan.end(mask).toString();
+    expect(rest).toBe(`${'*'.repeat(39)}.`);
+  });
+
+  it('keeps a bounded number of white space', () => {
+    const scan = new MaskScan();
+    let shown = scan.write(mask, Buffer.from(token.slice(0, 7))).toString();
+    const space = Buffer.alloc(100_000, ' ');
+    for (let count = 0; count < 4; count++) shown += scan.write(mask, space).toString();
+    expect(shown).toHaveLength(7 + 300_000 + 100_000);
+    shown += scan.write(mask, Buffer.from(token.slice(7))).toString() + scan.end(mask).toString();
+    expect(shown.replaceAll(/[ *]/g, '')).toMatch(/^\w{0,6}$/);
   });
 
   it('leaves a long part of a long value in no more memory than that', () => {

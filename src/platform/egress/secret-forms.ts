@@ -1,13 +1,15 @@
+import { searchText } from './searched-text.ts';
+
 /** A spelling of a secret, in which a host can repeat it. */
 export interface SecretForm {
-  /** All ASCII letters are lower-case. */
+  /** As a searched text has it. */
   bytes: Buffer;
   /** Bytes that are enough to recognize it. Fewer occur by chance. */
   minBytes: number;
 }
 
 /** Shorter values occur by chance. */
-export const MIN_MASKED_BYTES = 8;
+const MIN_MASKED_BYTES = 8;
 /** So many digits have the form of a value of 8 bytes at every place of a longer text. */
 const MIN_BASE64_BYTES = 10;
 
@@ -18,8 +20,8 @@ const MIN_BASE64_BYTES = 10;
 export function listSecretForms(value: Buffer): SecretForm[] {
   const found = new Map<string, SecretForm>();
   const add = (bytes: Buffer, minBytes: number): void => {
-    const lower = foldCase(bytes);
-    if (lower.length >= minBytes) found.set(lower.toString('latin1'), { bytes: lower, minBytes });
+    const form = searchText(bytes).bytes;
+    if (form.length >= minBytes) found.set(form.toString('latin1'), { bytes: form, minBytes });
   };
   if (value.length < MIN_MASKED_BYTES) return [];
   add(value, MIN_MASKED_BYTES);
@@ -61,12 +63,3 @@ function listBase64(value: Buffer): string[] {
     return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }
-
-/** Returns a copy whose ASCII letters are lower-case. */
-export function foldCase(bytes: Buffer): Buffer {
-  const folded = Buffer.allocUnsafe(bytes.length);
-  for (let at = 0; at < bytes.length; at++) folded[at] = lowerCase[bytes[at]!]!;
-  return folded;
-}
-
-const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte));
