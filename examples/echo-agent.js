@@ -19,7 +19,9 @@ const { PORT, HOME, HEADGATE_CONTROL_KEY, HEADGATE_BASE_URL, HEADGATE_API_KEY, H
 const key = createPublicKey({ key: Buffer.from(HEADGATE_CONTROL_KEY, 'base64'), format: 'der', type: 'spki' });
 /** The numbers of the latest requests. Each is valid once. */
 const used = new Set();
-let highest = 0;
+/** The number of a request says when it was sent. The fastest one so far says how late another one is. */
+let fastest = Infinity;
+const MAX_DELAY_MS = 10_000;
 
 /** Longest body. */
 const MAX_TEXT = 16 * 1024 * 1024;
@@ -31,13 +33,14 @@ let run;
 function isFromGateway({ method, url, headers }, body) {
   const [digits, signature = ''] = (headers['headgate-signature'] ?? '').split('.');
   const number = Number(digits);
-  if (!(number > highest - 1000) || used.has(number)) return false;
+  const delay = performance.now() - number;
+  if (!(delay - Math.min(fastest, delay) <= MAX_DELAY_MS) || used.has(number)) return false;
   const digest = createHash('sha256').update(body).digest('hex');
   const signed = Buffer.from(`${digits}\n${method}\n${url}\n${digest}`);
   if (!verify(null, signed, key, Buffer.from(signature, 'base64url'))) return false;
   used.add(number);
-  highest = Math.max(highest, number);
-  used.delete(highest - 1000);
+  fastest = Math.min(fastest, delay);
+  for (const each of used) if (each < number - MAX_DELAY_MS) used.delete(each);
   return true;
 }
 

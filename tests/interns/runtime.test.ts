@@ -136,6 +136,12 @@ describe.skipIf(problem !== undefined)('the runtime of interns', () => {
     expect((await run('Still here')).text).toBe('Still here');
   });
 
+  it('shows its commands no pipe of a process', async () => {
+    const { text } = await run('[[call shell {"command": "ls /run/headgate; echo listed"}]]');
+    expect(text).toContain('listed');
+    expect(text).not.toMatch(/\d\.(in|out|err|status)/);
+  });
+
   it('uses tools in its home', async () => {
     const { text } = await run(
       '[[call write_file {"path": "notes/a.txt", "content": "kept"}]] [[then]] [[call shell {"command": "cat notes/a.txt; pwd; env | grep -c HEADGATE_CONTROL_KEY"}]] [[then]] [[say Done.]]',

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AgentEvent, InteractionReply, RunRequest } from './events.ts';
 import { SessionStore } from './sessions.ts';
 import type { AgentSettings } from './settings.ts';
+import { createReplySigner } from './sign-reply.ts';
 import { AgentTurn } from './turn.ts';
 import { createRequestCheck } from './verify-request.ts';
 
@@ -12,11 +13,13 @@ export function createAgentServer(settings: AgentSettings): Server {
   const sessions = new SessionStore(settings.home);
   const consents = new Map<string, 'allow' | 'reject'>();
   const isFromGateway = createRequestCheck(settings.controlKey);
+  const replies = createReplySigner(settings.replyKey);
   let turn: AgentTurn | undefined;
 
-  async function run(request: RunRequest, response: ServerResponse): Promise<void> {
+  async function run(request: RunRequest, number: string, response: ServerResponse): Promise<void> {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-    const emit = (event: AgentEvent): void => void response.write(`${JSON.stringify(event)}\n`);
+    const sign = replies.open(number, 200);
+    const emit = (event: AgentEvent): void => void response.write(`${sign(JSON.stringify(event))}\n`);
     const current = new AgentTurn(request, { settings, sessions, consents, emit });
     turn = current;
     response.on('close', () => current.cancel());
@@ -31,22 +34,24 @@ export function createAgentServer(settings: AgentSettings): Server {
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url: path = '', headers } = request;
     const [, , name, id, action, question] = path.split('/');
-    const reply = (status: number, body: unknown): void => {
-      response.writeHead(status, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(body));
-    };
+    const [number = ''] = String(headers['headgate-signature']).split('.');
     if (!path.startsWith('/.headgate/')) {
-      return reply(404, { message: 'This agent has no pages. Talk to it at /chat/completions.' });
+      return refuse(response, 404, 'This agent has no pages. Talk to it at /chat/completions.');
     }
     const bytes = await readBody(request);
     if (!isFromGateway({ method, path, body: bytes, signature: headers['headgate-signature'] }))
-      return reply(401, { message: 'The signature is wrong.' });
+      return refuse(response, 401, 'The signature is wrong.');
+    // Only the gateway gets an authenticated reply: others could pass it on in place of another one.
+    const reply = (status: number, body: unknown): void => {
+      response.writeHead(status, { 'content-type': 'text/plain', 'headgate-reply-key': replies.publicKey });
+      response.end(replies.open(number, status)(JSON.stringify(body)));
+    };
     if (method === 'GET' && name === 'health') return reply(200, { status: 'ok' });
     if (method !== 'POST' || name !== 'runs') return reply(404, { message: 'There is no such endpoint.' });
     const body = JSON.parse(bytes.toString() || '{}');
     if (id === undefined) {
       if (turn) return reply(409, { message: 'A run is in progress.' });
-      return run(body as RunRequest, response); // from the gateway
+      return run(body as RunRequest, number, response); // from the gateway
     }
     if (turn?.request.run_id !== id) return reply(404, { message: 'There is no such run.' });
     if (action === 'cancel') {
@@ -65,10 +70,15 @@ export function createAgentServer(settings: AgentSettings): Server {
   return createServer((request, response) => {
     route(request, response).catch((error: Error) => {
       process.stdout.write(`request failed: ${error.message}\n`);
-      if (!response.headersSent) response.writeHead(400, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ message: error.message }));
+      if (response.headersSent) response.end();
+      else refuse(response, 400, error.message);
     });
   });
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ message }));
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {

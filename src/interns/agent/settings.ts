@@ -10,6 +10,8 @@ export interface AgentSettings {
   port: number;
   /** The key of the gateway, which signs requests to the control endpoints. */
   controlKey: string;
+  /** The key of the gateway for replies. */
+  replyKey: string;
   home: string;
   /** HTTP proxy, the only network access. */
   proxy: URL | undefined;
@@ -29,6 +31,7 @@ export function readAgentSettings(environment: NodeJS.ProcessEnv): AgentSettings
     instructions: path ? readFileSync(path, 'utf8') : '',
     port: Number(need('PORT')),
     controlKey: need('HEADGATE_CONTROL_KEY'),
+    replyKey: need('HEADGATE_REPLY_KEY'),
     home: need('HOME'),
     proxy: environment.HTTP_PROXY ? new URL(environment.HTTP_PROXY) : undefined,
   };

@@ -12,6 +12,7 @@ const MAX_FILE_BYTES = 8 * 1024 * 1024;
 /** Variables that commands do not have. */
 const ownVariables = [
   'HEADGATE_CONTROL_KEY',
+  'HEADGATE_REPLY_KEY',
   'HEADGATE_API_KEY',
   'HEADGATE_INSTRUCTIONS',
   'HEADGATE_NODE_CERTIFICATES',

@@ -1,7 +1,9 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 
-/** Numbers that are remembered. Requests can overtake each other by less. */
-const MAX_REMEMBERED = 1024;
+/** Time that a request can take to arrive longer than the fastest one. */
+const MAX_DELAY_MS = 10_000;
+/** Share by which the clock of the gateway can be slower than this one. */
+const MAX_DRIFT = 1e-4;
 
 /** A request to a control endpoint. */
 export interface SignedRequest {
@@ -14,26 +16,34 @@ export interface SignedRequest {
 }
 
 /**
- * Creates the check of the signatures of the gateway. Each is valid once, because other processes of the sandbox can see
- * requests.
+ * Creates the check of the signatures of the gateway. Each is valid once and for a short time, because other processes of the
+ * sandbox can see requests, and delay them. Numbers are milliseconds of a clock of the gateway that starts anywhere: the
+ * fastest request so far says how late another one is.
  *
  * @param publicKey SPKI, DER, base64
+ * @param now milliseconds of a clock that is never set
  * @see docs/reference/intern-runtimes.md#signatures
  */
-export function createRequestCheck(publicKey: string): (request: SignedRequest) => boolean {
+export function createRequestCheck(
+  publicKey: string,
+  now: () => number = () => performance.now(),
+): (request: SignedRequest) => boolean {
   const key = createPublicKey({ key: Buffer.from(publicKey, 'base64'), format: 'der', type: 'spki' });
   const used = new Set<number>();
-  let highest = 0;
+  let fastest: { delay: number; atMs: number } | undefined;
   return ({ method, path, body, signature }) => {
     const [, digits = '', text = ''] = /^(\d{1,15})\.([\w-]{86})$/.exec(String(signature)) ?? [];
     const number = Number(digits);
-    if (number <= highest - MAX_REMEMBERED || used.has(number)) return false;
+    const atMs = now();
+    const delay = atMs - number;
+    const expected = fastest ? fastest.delay + (atMs - fastest.atMs) * MAX_DRIFT : delay;
+    if (delay - expected > MAX_DELAY_MS || used.has(number)) return false;
     const digest = createHash('sha256').update(body).digest('hex');
     const signed = Buffer.from(`${number}\n${method}\n${path}\n${digest}`);
     if (!verify(null, signed, key, Buffer.from(text, 'base64url'))) return false;
     used.add(number);
-    highest = Math.max(highest, number);
-    for (const each of used) if (each <= highest - MAX_REMEMBERED) used.delete(each);
+    fastest = { delay: Math.min(delay, expected), atMs };
+    for (const each of used) if (each < number - MAX_DELAY_MS) used.delete(each); // too late by now
     return true;
   };
 }

@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Sandbox } from '../../platform/sandbox/sandbox.ts';
 import { AgentClient } from './agent-client.ts';
+import { ControlSigner } from './control-signer.ts';
 
 it('reads the events of a run wherever they are cut, also one of many pieces', async () => {
   const long = 'ä'.repeat(500_000);
@@ -28,7 +29,7 @@ it('reads the events of a run wherever they are cut, also one of many pieces', a
   const sandbox = { start: async () => ({ stream: connect(port, '127.0.0.1') }) } as unknown as Sandbox; // only `stream` is read
   const run = { run_id: 'r', session_id: 's', input: 'x', approval_mode: 'self-drive' } as const;
   const received = [];
-  for await (const event of await new AgentClient(sandbox, { sign: () => '1.x' }).openRun(
+  for await (const event of await new AgentClient(sandbox, new ControlSigner()).openRun(
     run,
     new AbortController().signal,
   )) {

@@ -5,6 +5,7 @@ import type { AgentEvent, InteractionReply, RunRequest } from '../agent/events.t
 import { type ControlSigner, SIGNATURE_HEADER } from './control-signer.ts';
 import { readAgentEvent } from './read-agent-event.ts';
 import { readAgentPieces } from './read-agent-pieces.ts';
+import { REPLY_KEY_HEADER } from './reply-check.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 
 /** The port of agents. Each sandbox has its own network. */
@@ -32,31 +33,38 @@ export class AgentError extends Error {
   }
 }
 
+type Signer = Pick<ControlSigner, 'sign' | 'replies'>;
+/** Checks a text of a reply. @throws {AgentError} if it is not from the agent */
+type CheckText = (text: string) => string;
+
 /** Calls the control endpoints of an agent in a sandbox. @see docs/reference/intern-runtimes.md#endpoints */
 export class AgentClient {
   private readonly sandbox: Pick<Sandbox, 'start'>;
-  private readonly signer: Pick<ControlSigner, 'sign'>;
+  private readonly signer: Signer;
 
-  constructor(sandbox: Pick<Sandbox, 'start'>, signer: Pick<ControlSigner, 'sign'>) {
+  constructor(sandbox: Pick<Sandbox, 'start'>, signer: Signer) {
     this.sandbox = sandbox;
     this.signer = signer;
   }
 
   /** @throws {AgentError} */
   async checkHealth(signal: AbortSignal): Promise<void> {
-    const { status } = await this.call('GET', 'health', undefined, signal);
-    if (status === 200) return;
-    throw new AgentError('rejected', `The health check of the agent responded with ${status}.`, status);
+    const { response, check } = await this.send('GET', 'health', undefined, signal);
+    const { statusCode: status } = response;
+    if (status === 200) this.signer.replies.take(response.headers[REPLY_KEY_HEADER]);
+    await readReply(response, check);
+    if (status !== 200)
+      throw new AgentError('rejected', `The health check of the agent responded with ${status}.`, status);
   }
 
   /** Starts a run. @returns its events, which throw an `AgentError` if the connection ends @throws {AgentError} */
   async openRun(run: RunRequest, signal: AbortSignal): Promise<AsyncGenerator<AgentEvent>> {
-    const response = await this.send('POST', 'runs', run, signal);
+    const { response, check } = await this.send('POST', 'runs', run, signal);
     if (response.statusCode !== 200) {
-      const message = await readReply(response);
+      const message = await readReply(response, check);
       throw new AgentError('rejected', `The agent rejected the run: ${message}`, response.statusCode);
     }
-    return readEvents(readAgentPieces(response), signal);
+    return readEvents(readAgentPieces(response), check, signal);
   }
 
   /** @returns whether the run took the text */
@@ -82,15 +90,21 @@ export class AgentClient {
   }
 
   private async call(method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal) {
-    const response = await this.send(method, path, body, signal);
-    return { status: response.statusCode ?? 0, message: await readReply(response) };
+    const { response, check } = await this.send(method, path, body, signal);
+    return { status: response.statusCode ?? 0, message: await readReply(response, check) };
   }
 
-  private async send(method: string, name: string, body: unknown, signal: AbortSignal): Promise<IncomingMessage> {
+  private async send(
+    method: string,
+    name: string,
+    body: unknown,
+    signal: AbortSignal,
+  ): Promise<{ response: IncomingMessage; check: CheckText }> {
     const stream = await connectToPort(this.sandbox, AGENT_PORT);
     const text = body === undefined ? undefined : JSON.stringify(body);
     const path = `${CONTROL_PREFIX}${name}`;
-    const response = Promise.withResolvers<IncomingMessage>();
+    const { number, value } = this.signer.sign(method, path, text ?? '');
+    const received = Promise.withResolvers<IncomingMessage>();
     const outgoing = request(
       {
         method,
@@ -99,25 +113,37 @@ export class AgentClient {
         signal,
         headers: {
           host: 'localhost',
-          [SIGNATURE_HEADER]: this.signer.sign(method, path, text ?? ''),
+          [SIGNATURE_HEADER]: value,
           connection: 'close',
           ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
         },
       },
-      response.resolve,
+      received.resolve,
     );
     outgoing.on('error', (cause) => {
       stream.destroy();
       const failed = new AgentError('unreachable', 'The agent does not accept requests.', undefined, { cause });
-      response.reject(signal.aborted ? signal.reason : failed);
+      received.reject(signal.aborted ? signal.reason : failed);
     });
     outgoing.end(text);
-    return response.promise;
+    const response = await received.promise;
+    if (response.statusCode === 401) {
+      response.destroy();
+      throw new AgentError('rejected', 'The agent rejected the signature: it was used, or arrived too late.', 401);
+    }
+    const read = this.signer.replies.open(number, response.statusCode ?? 0);
+    const check = (line: string): string => {
+      const checked = read(line);
+      if (checked !== undefined) return checked;
+      response.destroy();
+      throw new AgentError('rejected', 'A reply is not from the agent. A program in its sandbox may have forged it.');
+    };
+    return { response, check };
   }
 }
 
 /** Reads the message of a reply. The connection ends with the part that is read. @throws {AgentError} */
-async function readReply(response: IncomingMessage): Promise<string> {
+async function readReply(response: IncomingMessage, check: CheckText): Promise<string> {
   response.setEncoding('utf8');
   let text = '';
   try {
@@ -128,6 +154,7 @@ async function readReply(response: IncomingMessage): Promise<string> {
   } catch (cause) {
     throw new AgentError('unreachable', 'The connection to the agent ended during its response.', undefined, { cause });
   }
+  text = check(text);
   try {
     return String((parseJson(text) as { message?: unknown }).message ?? '').slice(0, 500);
   } catch {
@@ -136,7 +163,11 @@ async function readReply(response: IncomingMessage): Promise<string> {
 }
 
 /** @throws {AgentError} `unreachable` if the connection ends, `rejected` if it has something else than events */
-async function* readEvents(pieces: AsyncGenerator<string>, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+async function* readEvents(
+  pieces: AsyncGenerator<string>,
+  check: CheckText,
+  signal: AbortSignal,
+): AsyncGenerator<AgentEvent> {
   let [rest, total] = ['', 0];
   try {
     for await (const piece of pieces) {
@@ -146,7 +177,7 @@ async function* readEvents(pieces: AsyncGenerator<string>, signal: AbortSignal):
       const lines = piece.includes('\n') ? rest.split('\n') : [rest];
       rest = lines.pop()!;
       for (const line of lines) {
-        const event = line === '' ? undefined : readLine(line);
+        const event = line === '' ? undefined : readLine(check(line));
         if (event) yield event;
       }
       if (rest.length > MAX_LINE) throw rejectEvents('A line is too long.');

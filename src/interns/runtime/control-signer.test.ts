@@ -7,7 +7,7 @@ const request = (signer: ControlSigner, body = '{}') => ({
   method: 'POST',
   path,
   body: Buffer.from(body),
-  signature: signer.sign('POST', path, body) as unknown,
+  signature: signer.sign('POST', path, body).value as unknown,
 });
 
 describe('a request to an agent', () => {
@@ -20,13 +20,37 @@ describe('a request to an agent', () => {
   });
 
   it('is refused a second time, also after many others', () => {
-    const signer = new ControlSigner();
-    const isFromGateway = createRequestCheck(signer.publicKey);
+    let nowMs = 5000;
+    const now = (): number => nowMs;
+    const signer = new ControlSigner(now);
+    const isFromGateway = createRequestCheck(signer.publicKey, now);
     const first = request(signer);
-    const unused = request(signer);
     expect(isFromGateway(first)).toBe(true);
-    for (let count = 0; count < 1100; count++) expect(isFromGateway(request(signer))).toBe(true);
-    expect([first, unused].map(isFromGateway)).toEqual([false, false]);
+    for (let count = 0; count < 1100; count++) {
+      nowMs += 20;
+      expect(isFromGateway(request(signer))).toBe(true);
+      expect(isFromGateway(first)).toBe(false);
+    }
+  });
+
+  it('is refused if a command held it back', () => {
+    let nowMs = 5000;
+    const signer = new ControlSigner(() => nowMs);
+    const isFromGateway = createRequestCheck(signer.publicKey, () => nowMs - 3000); // clocks start anywhere
+    expect(isFromGateway(request(signer))).toBe(true);
+    const [stolen, slow] = [request(signer), request(signer)];
+    nowMs += 9900;
+    expect(isFromGateway(slow)).toBe(true);
+    nowMs += 200;
+    expect(isFromGateway(stolen)).toBe(false);
+    expect(isFromGateway(request(signer))).toBe(true);
+  });
+
+  it('is accepted for days if one clock is slower', () => {
+    let nowMs = 0;
+    const signer = new ControlSigner(() => nowMs * 0.99995);
+    const isFromGateway = createRequestCheck(signer.publicKey, () => nowMs);
+    for (; nowMs < 10 * 86_400_000; nowMs += 900_000) expect(isFromGateway(request(signer))).toBe(true);
   });
 
   it.each([
@@ -36,7 +60,7 @@ describe('a request to an agent', () => {
     ['no signature', { signature: undefined }],
     ['a bearer token', { signature: 'Bearer x' }],
     ['a number that has no signature', { signature: `7.${'A'.repeat(86)}` }],
-    ['the signature of another key', { signature: new ControlSigner().sign('POST', path, '{}') }],
+    ['the signature of another key', { signature: new ControlSigner().sign('POST', path, '{}').value }],
   ])('is refused with %s', (_, changed) => {
     const signer = new ControlSigner();
     const isFromGateway = createRequestCheck(signer.publicKey);

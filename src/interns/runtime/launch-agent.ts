@@ -44,6 +44,7 @@ export async function launchAgent(launch: Launch, signal: AbortSignal): Promise<
       HEADGATE_INTERN_ID: intern.id,
       HEADGATE_INTERN_NAME: intern.name,
       HEADGATE_CONTROL_KEY: signer.publicKey,
+      HEADGATE_REPLY_KEY: signer.replies.publicKey,
       PORT: String(AGENT_PORT),
       ...(intern.model !== null && { HEADGATE_MODEL: intern.model }),
       ...egress.environment,

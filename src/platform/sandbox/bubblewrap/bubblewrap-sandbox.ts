@@ -121,7 +121,7 @@ export class BubblewrapSandbox implements Sandbox {
       pipes.remove(number);
     });
     const settled = exited.catch(() => {}); // its caller may only use the stream
-    void status.begun.then(() => pipes.removeScript(number));
+    void status.begun.then(() => pipes.remove(number)); // it has them open, and no other process can open them
     const stream = openProcessPipes(folders.control, number, Promise.race([status.begun, settled]));
     const destroy = (): void => void stream.destroy();
     this.ended.addEventListener('abort', destroy, { once: true });
