@@ -379,6 +379,7 @@ async function assemble(
       store: storage.containers,
       objects: files.objects,
       vault,
+      interns: storage.interns,
     },
     resources,
   );

@@ -2,6 +2,7 @@ import type { HostIdentity } from '../api/interns/host-proof.ts';
 import { writeOwnerAddress } from '../api/interns/owner-address.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
+import { findHolder } from '../vault/effective.ts';
 import { createSecretRelease, writeSecretVariables } from '../vault/release.ts';
 import type { VaultParts } from '../vault/secrets.ts';
 import { createRuntime, type LocalRuntime } from '../interns/runtime/create-runtime.ts';
@@ -9,6 +10,7 @@ import { GATEWAY_HOST, type OpenInternEgress, type RuntimeSettings } from '../in
 import type { Bus } from '../platform/bus/bus.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { ContainerStore } from '../platform/storage/ports/containers.ts';
+import type { InternStore } from '../platform/storage/ports/interns.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { type OpenedContainers, readSandboxLimits } from './open-containers.ts';
 import type { OwnSocket } from './open-own-socket.ts';
@@ -21,6 +23,7 @@ export interface OpenRuntimeParts extends Pick<OpenedContainers, 'driver' | 'pro
   log: WriteLog;
   own: OwnSocket;
   vault: VaultParts;
+  interns: Pick<InternStore, 'findInternByVault'>;
   host: HostIdentity;
 }
 
@@ -32,8 +35,10 @@ export function openRuntime(parts: OpenRuntimeParts, resources: AsyncDisposableS
       throw new Error(
         'Interns need a sandbox with a network, which this driver does not provide. See docs/guides/sandbox-network.md.',
       );
-    const { workspaceId, vaultId, attachedVaultId } = intern;
-    const release = createSecretRelease(parts.vault, { internId: intern.id, workspaceId, vaultId, attachedVaultId });
+    const { holder, ignoredVaultId } = await findHolder(parts.interns, intern);
+    if (ignoredVaultId !== undefined) log('borrowed vault ignored', { intern: intern.id, vault: ignoredVaultId });
+    const { workspaceId } = holder;
+    const release = createSecretRelease(parts.vault, holder);
     const placeholders = await release.listPlaceholders();
     const opened = await parts.openEgress({
       name,

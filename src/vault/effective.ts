@@ -1,3 +1,5 @@
+import type { Intern } from '../domain/intern.ts';
+import type { InternStore } from '../platform/storage/ports/interns.ts';
 import type { VaultStore } from '../platform/storage/ports/vaults.ts';
 
 /** Where the secrets of an intern come from. */
@@ -8,6 +10,29 @@ export interface SecretHolder {
   vaultId: string;
   /** The borrowed vault. */
   attachedVaultId: string | null;
+}
+
+/** A holder, and the vault that its intern must not borrow. */
+export interface FoundHolder {
+  holder: SecretHolder;
+  ignoredVaultId: string | undefined;
+}
+
+/**
+ * Finds where the secrets of an intern come from. A vault that belongs to an intern of another creator is ignored: an
+ * earlier build let an intern borrow it.
+ */
+export async function findHolder(
+  interns: Pick<InternStore, 'findInternByVault'>,
+  intern: Intern,
+): Promise<FoundHolder> {
+  const { id: internId, workspaceId, vaultId, attachedVaultId, creatorId } = intern;
+  const lender = attachedVaultId === null ? undefined : await interns.findInternByVault(attachedVaultId);
+  const isForeign = lender !== undefined && lender.creatorId !== creatorId;
+  return {
+    holder: { workspaceId, internId, vaultId, attachedVaultId: isForeign ? null : attachedVaultId },
+    ignoredVaultId: isForeign ? attachedVaultId! : undefined,
+  };
 }
 
 /** The first vault that has a name decides about it. */

@@ -8,6 +8,7 @@ import { checkPutSecret } from '../../src/management/vault/schema.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { createInternVaults } from '../../src/vault/intern-vaults.ts';
 import { createMasterKeys } from '../../src/vault/master-keys.ts';
+import { findHolder } from '../../src/vault/effective.ts';
 import { createSecretRelease, writeSecretVariables } from '../../src/vault/release.ts';
 import { seal } from '../../src/vault/seal.ts';
 import { openVaultKey } from '../../src/vault/secrets.ts';
@@ -395,8 +396,8 @@ describe('copies', () => {
 /** Returns the values that requests of an intern to a host get. */
 async function release(internId: string, host: string, fields: Partial<Intern> = {}): Promise<string[]> {
   const intern = { ...(await gateway.gateway.storage.interns.findIntern(internId))!, ...fields };
-  const { workspaceId, vaultId, attachedVaultId } = intern;
-  const opened = createSecretRelease(vaultParts(), { internId, workspaceId, vaultId, attachedVaultId });
+  const { holder } = await findHolder(gateway.gateway.storage.interns, intern);
+  const opened = createSecretRelease(vaultParts(), holder);
   const placeholders = (await opened.listPlaceholders()).map(({ placeholder }) => placeholder);
   const released = await opened.release(host, placeholders);
   expect(await opened.isBound(host)).toBe(released.length > 0);
@@ -441,6 +442,21 @@ describe('the secrets that an intern receives', () => {
     expect(await release(borrower.id, 'w.example')).toEqual([]);
     expect((await call('GET', `/interns/${lender.id}/secrets`)).status).toBe(404);
     expect((await put(`/interns/${lender.id}/secrets/a`, 'v')).status).toBe(404);
+  });
+
+  it('are not those of an intern of another member', async () => {
+    const lender = await addIntern({ creatorId: 'bob' });
+    const borrower = await addIntern({ attachedVaultId: lender.vaultId });
+    const [lent, own] = [unique('a'), unique('b')];
+    await put(`/interns/${lender.id}/secrets/${lent}`, 'lent', ['l.example']);
+    await put(`/interns/${borrower.id}/secrets/${own}`, 'own', ['l.example']);
+    const { data } = (await call('GET', `/interns/${borrower.id}/effective-secrets`)).body;
+    const names = data.map(({ name }: Json) => name);
+    expect(names).toContain(own);
+    expect(names).not.toContain(lent);
+    expect(await release(borrower.id, 'l.example')).toEqual(['own']);
+    const { interns } = gateway.gateway.storage;
+    expect(await findHolder(interns, borrower)).toMatchObject({ ignoredVaultId: lender.vaultId });
   });
 
   it('have placeholders that only this intern can use', async () => {

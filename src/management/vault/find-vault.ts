@@ -2,13 +2,13 @@ import type { Intern } from '../../domain/intern.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { InternStore } from '../../platform/storage/ports/interns.ts';
 import type { VaultRecord } from '../../platform/storage/ports/vaults.ts';
-import type { SecretHolder } from '../../vault/effective.ts';
+import { findHolder, type SecretHolder } from '../../vault/effective.ts';
 import { createVault } from '../../vault/create-vault.ts';
 import type { VaultParts } from '../../vault/secrets.ts';
 import type { Actor } from '../parts.ts';
 
 export interface VaultManagementParts extends VaultParts {
-  interns: Pick<InternStore, 'findIntern'>;
+  interns: Pick<InternStore, 'findIntern' | 'findInternByVault'>;
 }
 
 /** The party that uses vaults: the workspace of its key. */
@@ -38,8 +38,8 @@ export async function getSecretHolder(
   caller: VaultCaller,
   internId: string,
 ): Promise<SecretHolder> {
-  const { id, workspaceId, vaultId, attachedVaultId } = await getIntern(parts, caller, internId);
-  return { internId: id, workspaceId, vaultId, attachedVaultId };
+  const { holder } = await findHolder(parts.interns, await getIntern(parts, caller, internId));
+  return holder;
 }
 
 /**

@@ -139,6 +139,7 @@ export const logMessages = {
   'texts not analyzed': { levels: ['warn'], fields: ['detail', 'count'] },
   'egress refused': { levels: ['info'], fields: ['sandbox', 'workspace_id', 'host', 'port', 'reason'] },
   'egress client rejected': { levels: ['warn'], fields: ['address', 'count'] },
+  'borrowed vault ignored': { levels: ['warn'], fields: ['intern', 'vault'] },
   'vaults locked': { levels: ['error'], fields: ['keys'] },
   'secret release failed': { levels: ['error'], fields: ['sandbox', 'workspace_id', 'err'] },
   'outbound fetch failed': { levels: ['warn'], fields: ['reason', 'origin', 'detail'] },
