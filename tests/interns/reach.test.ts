@@ -419,6 +419,18 @@ describe('an intern', () => {
     expect(takeRequests()).toEqual([]);
   });
 
+  it.each(wires)('sends no fields of its own to %s', async (wire) => {
+    const provider = { options: { [`${wire}-0`]: { image_url: 'x' } } };
+    for (const [path, fields] of [
+      ['/responses', { input: 'Hello' }],
+      ['/chat/completions', user({ type: 'text', text: 'Hi' })],
+      ['/messages', user({ type: 'text', text: 'Hi' })],
+    ] as const) {
+      expect(await send(path, { model: `acme/${wire}`, ...fields, provider })).toMatchObject({ status: 403 });
+    }
+    expect(takeRequests()).toEqual([]);
+  });
+
   it('does not reach a provider with fields that only the format of the client has', async () => {
     const { status, text: shown } = await send('/messages', {
       model: 'acme/anthropic-messages',

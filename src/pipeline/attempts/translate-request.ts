@@ -1,4 +1,7 @@
+import { GatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import { findOptionsProblem, mergeOptions, type ProviderOptions } from '../../domain/provider-options.ts';
+import { refuseReach } from '../../domain/reach.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { settingsOf } from '../../providers/provider.ts';
 import { withLessons } from '../../providers/rules/lessons.ts';
@@ -6,6 +9,7 @@ import { mustStream } from '../../providers/rules/must-stream.ts';
 import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import { Needs } from '../../routing/needs.ts';
+import { matchesEndpoint } from '../../routing/preferences.ts';
 import type { TextAttempt } from '../run/attempt.ts';
 import { fitToWire, mayReason, withoutProviderTools } from './fit-to-wire.ts';
 import { forEndpoint, forIntern, inlineUrls, type MediaSource, noMediaSource } from './inline-urls.ts';
@@ -61,6 +65,23 @@ interface AdaptedRequest {
 
 const nothing: readonly string[] = [];
 
+/**
+ * Adds the fields that the client sends to this provider as they are. With `ai-sdk`, they are the `providerOptions` of the package.
+ *
+ * @throws {GatewayError} `invalid_request` if the gateway writes one of them, `permission_denied` for an intern
+ */
+function addOptions(body: Record<string, unknown>, run: Run, { endpoint, wire }: TextAttempt): void {
+  const options = run.request.provider?.['options'] as ProviderOptions | null | undefined; // validated by the schema
+  if (!options) return;
+  if (run.caller.reach) throw refuseReach('provider.options', 'cannot be sent with the key of an intern.');
+  const problem = findOptionsProblem(options); // also those of presets
+  if (problem) throw new GatewayError('invalid_request', `provider.options.${problem.path}: ${problem.message}.`);
+  for (const [name, fields] of Object.entries(options)) {
+    if (!matchesEndpoint(name.toLowerCase(), endpoint)) continue;
+    mergeOptions(body, wire.id === 'ai-sdk' ? { providerOptions: fields } : fields);
+  }
+}
+
 /** Fits a request to the endpoint and writes it. */
 function writeFitted(
   run: Run,
@@ -89,6 +110,7 @@ function writeFitted(
       ...(run.account === undefined ? undefined : { account: run.account }),
       ...(keepsReasoning && mayReason(endpoint, request) ? { sealsReasoning: true } : undefined),
     });
+    addOptions(written.body, run, attempt);
     attempt.droppedFields = [...lost, ...changed, ...written.dropped]; // without the spare capacity of a list that grew
     if (search !== undefined) written.restore = { ...written.restore, search };
     attempt.sentFields = Object.keys(written.body);

@@ -5,7 +5,7 @@ import { anyEffort, anyObject, cacheControl, mapOf, maybe, oneOf, openWord, trac
 import { searchContextSize } from '../../tools/web-search/shapes.ts';
 import { reasoningSummaries, verbosities } from '../../domain/request.ts';
 import { maxIdCharacters } from '../session-header.ts';
-import { pluginSetting, providerPreferences } from '../responses/schema/plugins.ts';
+import { pluginSetting, textProviderPreferences } from '../responses/schema/plugins.ts';
 import { requestSchema } from '../responses/schema.ts';
 import { chatMessage } from './schema/messages.ts';
 import { chatTool, chatToolChoice, legacyChoice, legacyFunction } from './schema/tools.ts';
@@ -75,7 +75,7 @@ export const chatSettings = {
   prompt_cache_key: shared.prompt_cache_key,
   prompt_cache_options: shared.prompt_cache_options,
   prompt_cache_retention: maybe(Type.String({ maxLength: 64 })),
-  provider: maybe(providerPreferences),
+  provider: maybe(textProviderPreferences),
   reasoning: maybe(reasoning),
   reasoning_effort: maybe(anyEffort),
   repetition_penalty: maybe(Type.Number({ minimum: 0, maximum: 2 })),

@@ -1,4 +1,5 @@
 import type { Issue } from '../../domain/errors.ts';
+import { findOptionsProblem } from '../../domain/provider-options.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { explainIssues } from '../../schema/explain-issues.ts';
 import { Report, show } from '../../schema/report.ts';
@@ -36,6 +37,11 @@ export function checkRequest(body: unknown, modules?: ModulePlugins): Issue[] {
 /** Checks the rules that need more than one field. */
 export function checkRules(body: Record<string, unknown>, modules: ModulePlugins | undefined, report: Report): void {
   if (body['plugins'] !== undefined) checkPlugins(body['plugins'], modules, 'plugins', report);
+  const options = isObject(body['provider']) ? body['provider']['options'] : undefined;
+  if (isObject(options)) {
+    const problem = findOptionsProblem(options);
+    if (problem) report.add(['provider.options', problem.path].filter(Boolean).join('.'), problem.message);
+  }
   checkConversation(body, report);
   checkTools(body, report);
 }

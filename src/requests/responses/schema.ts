@@ -17,7 +17,7 @@ import { reasoningContexts, reasoningSummaries, verbosities } from '../../domain
 import { maxIdCharacters } from '../session-header.ts';
 import { inputItem } from './schema/items.ts';
 import { inputFile, inputImage, inputText } from './schema/parts.ts';
-import { pluginSetting, providerPreferences } from './schema/plugins.ts';
+import { pluginSetting, textProviderPreferences } from './schema/plugins.ts';
 import { toolChoice } from './schema/tool-choice.ts';
 import { tool } from './schema/tools.ts';
 
@@ -121,7 +121,7 @@ export const requestSchema = Type.Object({
   prompt: maybe(Type.Object({ id: Type.String(), variables: maybe(mapOf(promptVariable)) })),
   prompt_cache_key: maybe(Type.String()),
   prompt_cache_options: maybe(Type.Object({ mode: Type.Literal('explicit'), ttl: maybe(Type.String()) })),
-  provider: maybe(providerPreferences),
+  provider: maybe(textProviderPreferences),
   reasoning: maybe(reasoning),
   route: Type.Optional(Type.Unknown({ deprecated: true })),
   safety_identifier: maybe(Type.String()),

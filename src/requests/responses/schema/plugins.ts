@@ -145,3 +145,12 @@ export const providerPreferences = Type.Object(
   },
   { additionalProperties: false },
 );
+
+/** The same for requests for text, which may have fields of their providers. @see docs/reference/routing.md#provider-options */
+export const textProviderPreferences = Type.Object(
+  {
+    ...providerPreferences.properties,
+    options: maybe(Type.Object({})), // `findOptionsProblem` checks its values
+  },
+  { additionalProperties: false },
+);
