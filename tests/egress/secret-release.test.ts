@@ -362,6 +362,26 @@ describe('a secret', () => {
     expect(received('if-range')).toBeUndefined();
   });
 
+  it('is not shown in an encoding that the agent or the host chooses', async () => {
+    await using proxy = await open();
+    const text = 'a only-in-headers-4711 b';
+    const accept = 'text/plain;charset=UTF-16LE;q=0.9, text/html; Charset="utf-7", */*;q=0.1';
+    lab.answer = (_, response) => response.end(Buffer.from(`\ufeff${text}`, 'utf16le'));
+    const { answer } = await askTls(proxy, request(`Accept: ${accept}\r\n`));
+    expect(received('accept')).toBe('text/plain;q=0.9, text/html, */*;q=0.1');
+    expect(answer.replaceAll('\0', '')).toMatch(/a \*{39} b/);
+    for (const charset of ['UTF-16LE', 'utf16', '"utf-32"', 'UTF_7', 'ebcdic-us', 'IBM037', 'ucs-2', 'cp500']) {
+      lab.answer = (_, response) => response.writeHead(200, { 'content-type': `a/b; Charset=${charset}` }).end(text);
+      expect((await askTls(proxy, request(''))).answer).toMatch(
+        /^HTTP\/1\.1 502[\s\S]*api\.example\.org responded in the encoding [\w-]+, in which secrets cannot be masked\./,
+      );
+    }
+    for (const charset of ['utf-8', 'iso-8859-1', 'windows-1252', 'Shift_JIS', 'cp1252', 'us-ascii']) {
+      lab.answer = (_, response) => response.writeHead(200, { 'content-type': `a/b; charset=${charset}` }).end(text);
+      expect((await askTls(proxy, request(''))).answer).toContain(`a ${'*'.repeat(20)} b`);
+    }
+  });
+
   it('is masked in a compressed response, which reaches the client without compression', async () => {
     await using proxy = await open();
     const text = `a ${'only-in-headers-4711 '.repeat(500)}`;

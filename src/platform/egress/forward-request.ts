@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { EgressRefusal } from './egress-refusal.ts';
 import { removeHopHeaders } from './hop-headers.ts';
-import { listCodings, maskBody } from './mask-response.ts';
+import { checkCharset, listCodings, maskBody } from './mask-response.ts';
 import type { ReadBody } from './request-body.ts';
 import type { EgressMask } from './egress-mask.ts';
 
@@ -60,6 +60,7 @@ export async function forwardRequest(
   else outgoing.end();
   const incoming = await received;
   const { statusCode = 0, statusMessage = '', headersDistinct } = incoming;
+  if (mask) checkCharset(incoming, host);
   const hasNoBody = request.method === 'HEAD' || statusCode === 204 || statusCode === 304;
   const steps = !mask || hasNoBody ? [] : maskBody(incoming, host, mask);
   const shown = removeHopHeaders(headersDistinct);

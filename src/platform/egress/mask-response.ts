@@ -43,6 +43,22 @@ export function maskBody(incoming: IncomingMessage, host: string, mask: () => Eg
   return known.length === 0 ? [masking] : [count, ...known, bound, masking];
 }
 
+/** Encodings in which texts do not have the bytes of the values. */
+const unmaskable = /^(x-)?(cs)?(utf-?(16|32|7)|ucs|iso-10646|unicode|ebcdic|cp-?\d|ibm|scsu|bocu)/;
+/** Code pages that are ASCII with more letters. */
+const asciiPages = /^(cp|ibm)-?(125\d|437|65001|8[56]\d|9\d\d)$/;
+
+/** @throws {EgressRefusal} if the response names an encoding in which values cannot be found */
+export function checkCharset({ headersDistinct }: IncomingMessage, host: string): void {
+  const types = headersDistinct['content-type'] ?? [];
+  for (const [, charset = ''] of types.join().matchAll(/charset\*?\s*=\s*["']*([^\s"';,]+)/gi)) {
+    const name = charset.toLowerCase().replaceAll('_', '-');
+    if (!unmaskable.test(name) || asciiPages.test(name)) continue;
+    const text = `${host} responded in the encoding ${name.slice(0, 40)}, in which secrets cannot be masked. Request UTF-8.`;
+    throw new EgressRefusal(502, text);
+  }
+}
+
 /** Lists the codings of a body, the last one first. Empty: it has none, or there is no body. */
 export function listCodings({ headers }: IncomingMessage): string[] {
   const names = (headers['content-encoding'] ?? '').split(',').map((name) => name.trim().toLowerCase());

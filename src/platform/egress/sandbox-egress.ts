@@ -251,6 +251,9 @@ export class SandboxEgress {
 /** Headers with which a client could choose pieces that are too short to be masked, or another encoding of texts. */
 const unmaskable = ['range', 'if-range', 'request-range', 'x-ms-range', 'accept-charset'];
 
+const removeCharsets = (accept: string): string =>
+  accept.replaceAll(/;\s*charset\*?\s*=\s*("(\\.|[^"\\])*"|[^;,]*)/gi, '');
+
 /** Puts secrets into a request whose response is masked. */
 async function prepareMasked(
   request: IncomingMessage,
@@ -262,6 +265,8 @@ async function prepareMasked(
   const put = mayHave ? await bound.put(places) : { ...places, headers };
   put.headers.set('accept-encoding', ['identity']); // the proxy would decompress the response
   for (const name of unmaskable) put.headers.delete(name);
+  const accepted = put.headers.get('accept');
+  if (accepted) put.headers.set('accept', accepted.map(removeCharsets));
   return { ...put, body: read && { ...read, bytes: put.body ?? read.bytes } };
 }
 

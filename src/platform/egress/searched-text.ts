@@ -10,7 +10,7 @@ export interface SearchedText {
 
 /**
  * Leaves out what hosts put into long values, and what they escape them with: white space, backslashes, and the letters of
- * `\\n`, `\\r` and `\\t`. Only the byte before decides on a byte, so a text can be read in pieces.
+ * `\\n`, `\\r` and `\\t`. Zeros are left out, too, so ASCII letters are found in UTF-16 and UTF-32. Only the byte before decides on a byte, so a text can be read in pieces.
  *
  * @param isEscaped whether the piece before ended with a backslash
  */
@@ -36,7 +36,7 @@ const SKIPPED = 1;
 const BREAK_LETTER = 2;
 
 const kinds = new Uint8Array(256);
-for (const letter of ' \t\r\n\\') kinds[letter.charCodeAt(0)] = SKIPPED;
+for (const letter of '\0 \t\r\n\\') kinds[letter.charCodeAt(0)] = SKIPPED;
 for (const letter of 'nrt') kinds[letter.charCodeAt(0)] = BREAK_LETTER;
 
 const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte));
