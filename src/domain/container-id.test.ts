@@ -15,6 +15,7 @@ describe('the id of the container of a session', () => {
     ['../../etc', '-etc'],
     ['a\0b', 'a-b'],
     ['a@member:bob', 'a-member-bob'],
+    ['alice2-rvzgbzyfcrv0i', 'alice2-rvzgbzyfcrv'],
     ['\ud83d', '-'],
   ])('begins with a readable part of the key %j, and ends with a hash', (key, shown) => {
     const id = nameSessionContainer(key);
@@ -49,6 +50,11 @@ describe('the id of the container of a session', () => {
         }
       }),
     );
+  });
+
+  it('is never that of a restart', () => {
+    const id = nameRestarted(nameSessionContainer('alice2'), 'vzgbzyfcrv0i');
+    expect(nameSessionContainer(id.slice('sess_'.length))).not.toBe(id);
   });
 
   it('is unique, whatever the keys are', () => {

@@ -9,7 +9,7 @@ const MAX_SHOWN = 18;
 /** Digits of the hash: 160 bits. */
 const HASH_LENGTH = 40;
 
-/** Session keys that the id of a container contains as they are. */
+/** Session keys that the id of a container contains as they are, unless they look like the id after a restart. */
 const plainKey = /^[A-Za-z0-9_-]{1,40}$/;
 
 const restartSuffix = /-r[a-z0-9]{12}$/;
@@ -32,7 +32,7 @@ export const containerIdShape = new RegExp(containerIdPattern);
  * @param key not empty; it can have any characters
  */
 export function nameSessionContainer(key: string): string {
-  if (plainKey.test(key)) return SESSION + key;
+  if (plainKey.test(key) && !restartSuffix.test(key)) return SESSION + key;
   const shown = key.replace(/[^A-Za-z0-9_]+/g, '-').slice(0, MAX_SHOWN);
   // UTF-8 has no halves of surrogate pairs, so that keys with different ones would have the same hash.
   const digest = createHash('sha256').update(Buffer.from(key, 'utf16le')).digest('hex').slice(0, HASH_LENGTH);
