@@ -14,6 +14,11 @@ describe('normalized text', () => {
     ['typographic quotes and an em dash stay', '“a” ‘b’ — c', '“a” ‘b’ — c'],
     ['full-width characters', 'ｊａｎｅ＠ｅｘａｍｐｌｅ．ｃｏｍ　１２３－４５', 'jane@example.com 123-45'],
     ['other forms of letters and digits', '𝐣𝕒𝖓ⓔ ① ² Ⅷ ㎏ ﬁ \u212a', 'jane 1 2 VIII kg fi K'],
+    ['small capitals', 'ᴊᴀɴᴇ@ᴇxᴀᴍᴘʟᴇ.ᴄᴏᴍ ꜱᴘʏ ᴢᴡ', 'jane@example.com spy zw'],
+    ['negative and regional letters', '🅙🅐🅝🅔@🅹🅰🅽🅴.🇨🇴🇲', 'JANE@JANE.COM'],
+    ['digits of all scripts', '٤١١١ १२३-४५ ๙ 𑁦𑁯 𝟗 ０', '4111 123-45 9 09 9 0'],
+    ['ideographic full stops', 'example。com｡', 'example.com.'],
+    ['format characters', 'a\ufff9b\ufffb\u{13430}c\u{13438}d\u2800e\ufffcf\u0640g', 'abcdefg'],
     ['spaces and dots', 'a\u00a0b\u202fc…', 'a b c...'],
     ['hyphens in numbers', '415\u2011555\u20102671 1\u20132 \u22121', '415-555-2671 1-2 -1'],
     [
