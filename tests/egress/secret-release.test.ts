@@ -133,14 +133,14 @@ describe('a secret', () => {
     const basic = Buffer.from(`user:${placeholder}`).toString('base64');
     const { answer, certificate } = await askTls(
       proxy,
-      request(`${authorize}X-Both: ${placeholder} ${unknown}\r\nAccept-Encoding: gzip\r\n`, {
+      request(`${authorize}X-Both-Keys: ${placeholder} ${unknown}\r\nAccept-Encoding: gzip\r\n`, {
         path: `/bot${placeholder}/send?key=${placeholder}&other=${unknown}`,
       }),
     );
     expect(answer).toContain('200 OK');
     expect(certificate).toContain('Headgate egress proxy');
     expect(received('authorization')).toBe(`Bearer ${value}`);
-    expect(received('x-both')).toBe(`${value} ${unknown}`);
+    expect(received('x-both-keys')).toBe(`${value} ${unknown}`);
     expect(received('host')).toBe('api.example.org');
     expect(received('accept-encoding')).toBe('identity');
     const encoded = encodeURIComponent(value);
@@ -226,7 +226,28 @@ describe('a secret', () => {
     expect(lab.requests.at(-1)!.url).toBe('/?k=only-in-queries-4711');
     await refused(`/${shy}`, 'path');
     const { answer } = await askTls(proxy, request(`X-Key: ${shy}\r\n`));
-    expect(answer).toContain('must not be in the header');
+    expect(answer).toContain('must not be in the header x-key of');
+  });
+
+  it('is only put into headers that carry credentials, and those that it names', async () => {
+    await using proxy = await open();
+    const others =
+      'X-Original-URL X-Rewrite-URL Destination Cookie Slug x-amz-meta-token Referer X-Forwarded-Auth Link X-Id';
+    for (const name of others.split(' ')) {
+      const { answer } = await askTls(proxy, request(`${name}: ${shy}\r\n`));
+      expect(answer, name).toMatch(/^HTTP\/1\.1 403/);
+      const text = `The secret shy must not be in the header ${name.toLowerCase()} of a request. The field \`locations\``;
+      expect(answer).toContain(text);
+    }
+    expect(lab.requests).toEqual([]);
+    for (const name of ['Authorization', 'X-Api-Key', 'PRIVATE-TOKEN', 'X-Client-Secret', 'X-Auth', 'X-Signature']) {
+      await askTls(proxy, request(`${name}: ${shy}\r\n`));
+      expect(received(name.toLowerCase())).toBe('only-in-headers-4711');
+    }
+    bound.set(shy, { name: 'shy', text: 'only-in-cookies-4711', version: '2', locations: ['header:cookie'] });
+    await askTls(proxy, request(`Cookie: a=${shy}\r\n`));
+    expect(received('cookie')).toBe('a=only-in-cookies-4711');
+    expect((await askTls(proxy, request(`X-Key: ${shy}\r\n`))).answer).toContain('must not be in the header x-key of');
   });
 
   it('reaches a body if its locations permit it, with the encoding of the content', async () => {

@@ -21,7 +21,10 @@ export function addVaultCommands(program: Command, { terminal, loadForStore, add
   addWithPlace('set', 'store a secret; its value is read from the standard input, or typed without echo')
     .argument(...nameArgument)
     .requiredOption('--host <host...>', 'exact names of the hosts that may receive the secret')
-    .option('--in <location...>', 'parts of a request that may have it: header, path, query, body (header)')
+    .option(
+      '--in <location...>',
+      'parts of a request that may have it: header, path, query, body, header:NAME (header)',
+    )
     .option(...jsonOption)
     .action(
       async (name: string, given: SourceOptions & VaultOptions & JsonOption & { host: string[]; in?: string[] }) => {

@@ -40,7 +40,8 @@ export async function putSecret(
   try {
     const vault = await getWritableVault(parts, caller, place);
     const wanted = locations ?? defaultLocations;
-    const sorted = secretLocations.filter((location) => wanted.includes(location));
+    const named = wanted.map((each) => each.toLowerCase() as SecretLocation).filter((each) => each.includes(':')); // names of headers
+    const sorted = [...secretLocations.filter((each) => wanted.includes(each)), ...new Set(named)];
     const secret = { name, hosts: normalizeHosts(hosts), locations: sorted, value: bytes };
     return (await writeSecrets(parts, caller, vault, [secret]))[0]!; // one for each
   } finally {

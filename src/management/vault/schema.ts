@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { Type } from 'typebox';
 import { invalidRequest } from '../../domain/errors.ts';
-import { secretLocations } from '../../domain/secret-location.ts';
+import type { SecretLocation } from '../../domain/secret-location.ts';
 import { isObject } from '../../schema/by-kind.ts';
-import { characterCount, maybe, oneOf } from '../../schema/shapes.ts';
+import { characterCount, maybe } from '../../schema/shapes.ts';
 import { type CheckedBody, createBodyCheck, strictBody } from '../check-body.ts';
 
 const MAX_VALUE_CHARACTERS = 65_536;
@@ -21,14 +21,23 @@ const host = Type.Refine(
   () => 'must be the exact DNS name of a host, without scheme, port, path and wildcard',
 );
 
+const location = Type.Unsafe<SecretLocation>(
+  Type.String({
+    maxLength: 100,
+    pattern: "^(header|path|query|body|header:[A-Za-z0-9!#$%&'*+.^_`|~-]+)$",
+    says: 'must be header, path, query, body, or header: with the name of a header, such as header:cookie',
+  }),
+);
+
 const putSecret = strictBody({
   value: Type.String({ minLength: 1, maxLength: MAX_VALUE_CHARACTERS }),
   hosts: Type.Array(host, { minItems: 1, maxItems: 100 }),
   locations: maybe(
-    Type.Array(oneOf(...secretLocations), {
+    Type.Array(location, {
       minItems: 1,
-      maxItems: secretLocations.length,
-      description: 'The parts of a request that the secret may be put into. `["header"]` by default.',
+      maxItems: 20,
+      description:
+        'The parts of a request that the secret may be put into. `["header"]` by default: the headers that carry credentials. `header:x-name` names another one.',
     }),
   ),
 });

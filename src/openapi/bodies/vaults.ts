@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { secretLocations } from '../../domain/secret-location.ts';
 import { oneOf } from '../../schema/shapes.ts';
 import { secretScopes } from '../../vault/effective.ts';
 import { flag, inData, text, time } from './shapes.ts';
@@ -7,7 +6,7 @@ import { flag, inData, text, time } from './shapes.ts';
 const fields = {
   name: text,
   hosts: Type.Array(text),
-  locations: Type.Array(oneOf(...secretLocations)),
+  locations: Type.Array(text),
   fingerprint: text,
   created_at: time,
 };

@@ -1,4 +1,4 @@
-import type { SecretLocation } from '../../domain/secret-location.ts';
+import { permitsHeader, type SecretLocation } from '../../domain/secret-location.ts';
 import { EgressRefusal } from './egress-refusal.ts';
 import { placeholderPattern, type ReleasedSecret } from './secret-release.ts';
 
@@ -61,16 +61,20 @@ export function putSecrets({ path, headers, body }: SecretPlaces, secrets: reado
     text.replaceAll(placeholderPattern, (placeholder) => {
       const secret = known.get(placeholder);
       if (!secret) return placeholder;
-      if (secret.locations.includes(location)) return write(secret);
+      const [, header] = location.split(':');
+      const isPermitted =
+        header === undefined ? secret.locations.includes(location) : permitsHeader(secret.locations, header);
+      if (isPermitted) return write(secret);
       if (location === 'body') return placeholder;
-      const remedy = 'The field `locations` of the secret permits it.';
-      throw new EgressRefusal(403, `The secret ${secret.name} must not be in the ${location} of a request. ${remedy}`);
+      const place = header === undefined ? location : `header ${header}`;
+      const remedy = `The field \`locations\` of the secret permits it with \`${location}\`.`;
+      throw new EgressRefusal(403, `The secret ${secret.name} must not be in the ${place} of a request. ${remedy}`);
     });
   const replaceInHeader = (name: string, text: string): string => {
     const basic = readBasic(name, text);
-    const put = basic === undefined ? undefined : replace(basic, 'header', writeBytes);
+    const put = basic === undefined ? undefined : replace(basic, `header:${name}`, writeBytes);
     if (put !== undefined && put !== basic) return `Basic ${Buffer.from(put, 'latin1').toString('base64')}`;
-    return replace(text, 'header', (secret) => {
+    return replace(text, `header:${name}`, (secret) => {
       const written = writeBytes(secret);
       if (!hasControls(written)) return written;
       throw new EgressRefusal(400, `The secret ${secret.name} has control characters, so it cannot be in a header.`);
