@@ -8,7 +8,7 @@ export interface RouterMetadata {
   is_byok: boolean;
   endpoints: { total: number; available: { provider: string; model: string; selected: boolean }[] };
   /** `message` of the failed ones. */
-  attempts?: { provider: string; model: string; status: number; message?: string }[];
+  attempts?: { provider: string; model: string; status: number; upstream_request_id?: string; message?: string }[];
   params?: Record<string, unknown>;
   pipeline?: StageRecord[];
   generation_time?: number;

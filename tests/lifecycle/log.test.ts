@@ -308,6 +308,8 @@ describe('a finished request', () => {
       level: 30,
       request_id: headers.get('x-request-id'),
       generation_id: headers.get('x-generation-id'),
+      key_name: expect.stringMatching(/\w/),
+      key_hash: expect.stringMatching(/^[0-9a-f]{12}$/),
       requested_model: 'simulator/echo',
       model: 'simulator/echo',
       provider: 'simulator',

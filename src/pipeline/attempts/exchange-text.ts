@@ -12,6 +12,7 @@ import type { TextAttempt } from '../run/attempt.ts';
 import { AttemptNotes } from './attempt-notes.ts';
 import { dispatch, receive, takeKey, upstreamOf } from './exchange.ts';
 import { KeptSize } from '../events/kept-size.ts';
+import { noteRequestId } from './note-request-id.ts';
 import { readLocalFrames } from './read-response.ts';
 import type { Run } from '../run/run.ts';
 import { writeJson } from '../../domain/write-json.ts';
@@ -67,6 +68,7 @@ async function exchange(
   const body = encoded instanceof Promise ? await encoded : encoded;
   run.input.park();
   const response = await upstream.send(written.path, all, body, cancellation);
+  noteRequestId(attempt, response);
   const { readerContext } = written;
   const how = { wire: reading, readerContext, name, limitBytes, isBuffered: !stream, onInterrupted, kept };
   // not awaited: a suspended function keeps all of its values, here as long as the stream

@@ -3,6 +3,7 @@ import type { Sink } from '../../domain/sink.ts';
 import type { ImageUpstreamRequest, ImageWire } from '../../providers/image-wire.ts';
 import type { UpstreamResponse } from '../../providers/transport.ts';
 import type { ImageAttempt } from '../run/attempt.ts';
+import { noteRequestId } from '../attempts/note-request-id.ts';
 import { receive, takeKey, upstreamOf } from '../attempts/exchange.ts';
 import { ImagePoller } from './image-poller.ts';
 import { ImageResponseReader } from './image-response-reader.ts';
@@ -72,6 +73,7 @@ export class ImageExchange {
   private async read(response: UpstreamResponse, readerContext: unknown, out: Sink<ImageChunk>): Promise<void> {
     const { provider, options, reader } = this;
     const { memory } = this.attempt;
+    noteRequestId(this.attempt, response);
     const { limitBytes, stream } = options;
     let taken: Promise<void> | undefined;
     const how: ReadResponseOptions<ImageChunk> = {

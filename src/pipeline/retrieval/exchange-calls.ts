@@ -5,6 +5,7 @@ import { estimateUsage } from '../../metering/cost.ts';
 import type { WholeWire } from '../../providers/whole-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import { receive, takeKey, upstreamOf } from '../attempts/exchange.ts';
+import { noteRequestId } from '../attempts/note-request-id.ts';
 import type { RetrievalPipeline } from '../retrieval-pipeline.ts';
 import type { RetrievalAttempt } from '../run/attempt.ts';
 import type { RetrievalFinish, RetrievalRun } from '../run/retrieval-run.ts';
@@ -109,6 +110,7 @@ export class CallExchange<Call, F extends RetrievalFinish> {
     const body = Buffer.from(writeJson(written.body));
     written.body = {}; // it is in memory once
     const response = await provider.upstream!.send(written.path, all, body, cancellation); // `runAll` has checked it
+    noteRequestId(attempt, response);
     let finish: F | undefined;
     await receive(response, this.reading.open(written.readerContext), wire.readError ?? attempt.wire.readError, {
       write: ([chunk]) => {

@@ -31,6 +31,8 @@ export interface Attempt {
   key: number | undefined;
   /** The model that the provider reports, cleaned; undefined if it reports none. */
   upstreamModel: string | undefined;
+  /** The provider's id of its request. Undefined: it sent none. */
+  upstreamRequestId: string | undefined;
   /** Request fields that were not sent, and response fields that were not passed on. */
   droppedFields: readonly string[];
   droppedUpstreamFields: readonly string[];
@@ -120,6 +122,7 @@ const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry, lessons = []
   error: undefined,
   key: undefined,
   upstreamModel: undefined,
+  upstreamRequestId: undefined,
   droppedFields: nothing,
   droppedUpstreamFields: nothing,
   adapted: nothing,

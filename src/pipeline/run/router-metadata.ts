@@ -31,10 +31,11 @@ export function createRouterMetadata(run: RunBase, region: string): RouterMetada
     endpoints: { total: available.length, available },
   };
   if (attempts.length > 0) {
-    metadata.attempts = attempts.map(({ endpoint, status, error }) => ({
+    metadata.attempts = attempts.map(({ endpoint, status, error, upstreamRequestId }) => ({
       provider: endpoint.provider.name,
       model: endpoint.model,
       status,
+      ...(upstreamRequestId === undefined ? undefined : { upstream_request_id: upstreamRequestId }),
       ...(error === undefined ? undefined : { message: error.message.slice(0, MAX_CHARACTERS) }),
     }));
   }

@@ -33,7 +33,7 @@ export function logFailedAttempts(
 function writeAttempt(
   log: WriteLog,
   run: ObservedRun,
-  { endpoint, error }: ObservedAttempt,
+  { endpoint, error, upstreamRequestId }: ObservedAttempt,
   level: 'debug' | 'info' | 'warn',
 ): void {
   log(
@@ -44,6 +44,7 @@ function writeAttempt(
       model: endpoint.model,
       provider: endpoint.provider.name,
       rescued: run.error === undefined,
+      ...(upstreamRequestId !== undefined && { upstream_request_id: upstreamRequestId }),
       ...describeFailure(error!),
     },
     level,

@@ -31,6 +31,8 @@ export interface ObservedAttempt {
   readonly upstreamModel: string | undefined;
   /** The rules that the refusals before it have taught. */
   readonly learned?: readonly { readonly name: string; readonly settings: Readonly<Record<string, unknown>> }[];
+  /** The provider's id of its request. Undefined: it sent none. */
+  readonly upstreamRequestId?: string | undefined;
   /** Undefined if it failed before it was sent. */
   readonly dispatchedAt: number | undefined;
   readonly firstOutputAt: number | undefined;

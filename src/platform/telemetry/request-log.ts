@@ -56,6 +56,9 @@ export const findFailure = ({ error, origin }: ObservedRun): GatewayError | unde
 
 const levelOfFailure = ({ kind }: GatewayError): 'error' | 'warn' => (kind === 'internal' ? 'error' : 'warn');
 
+/** Characters of a hash that the commands of the CLI accept. */
+const HASH_LENGTH = 12;
+
 function describeRequestLine(run: ObservedRun, entry: LedgerEntry): LogFields<'request'> {
   const now = performance.now();
   const { origin } = run;
@@ -68,6 +71,8 @@ function describeRequestLine(run: ObservedRun, entry: LedgerEntry): LogFields<'r
     ...(origin ? { method: 'POST', route: origin.route } : { made_by_gateway: true }),
     ...(entry.parentId !== undefined && { parent_id: entry.parentId }),
     workspace_id: entry.workspaceId,
+    key_name: run.caller.keyName,
+    key_hash: run.caller.keyHash.slice(0, HASH_LENGTH),
     requested_model: entry.requestedModel.slice(0, 200),
     model: entry.model ?? last?.model ?? null,
     provider: entry.provider ?? last?.provider.name ?? null,
@@ -112,10 +117,11 @@ function listFailed(
   const failed = error ? attempts.slice(0, -1) : attempts.filter((attempt) => attempt.error);
   if (failed.length === 0) return undefined;
   return {
-    failed_attempts: failed.map(({ endpoint, status, error: cause }) => ({
+    failed_attempts: failed.map(({ endpoint, status, error: cause, upstreamRequestId }) => ({
       model: endpoint.model,
       provider: endpoint.provider.name,
       status,
+      ...(upstreamRequestId !== undefined && { upstream_request_id: upstreamRequestId }),
       ...(cause && { error: describeFailure(cause).error }),
     })),
   };
