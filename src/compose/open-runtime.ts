@@ -43,7 +43,7 @@ export function openRuntime(parts: OpenRuntimeParts, resources: AsyncDisposableS
     const opened = await parts.openEgress({
       name,
       workspaceId,
-      allowedDomains: [...allowedDomains, GATEWAY_HOST],
+      allowedDomains: addGatewayHost(allowedDomains),
       ownHost: { name: GATEWAY_HOST, connect: connectGateway },
       release,
     });
@@ -64,6 +64,16 @@ export function openRuntime(parts: OpenRuntimeParts, resources: AsyncDisposableS
   });
   resources.defer(() => runtime.close());
   return runtime;
+}
+
+/** Returns the same list until it changes, so that it is compiled once. */
+function addGatewayHost(list: () => readonly string[]): () => readonly string[] {
+  let last: { from: readonly string[]; all: readonly string[] } | undefined;
+  return () => {
+    const from = list();
+    if (last?.from !== from) last = { from, all: [...from, GATEWAY_HOST] };
+    return last.all;
+  };
 }
 
 function readRuntimeSettings(config: Config): RuntimeSettings {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { ContainerOwner } from '../management/containers/container-place.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import type { Bus } from '../platform/bus/bus.ts';
+import type { SandboxEgressOptions } from '../platform/egress/sandbox-egress.ts';
 import type { SecretRelease } from '../platform/egress/secret-release.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { SandboxDriver, SandboxLimits, SandboxNetwork } from '../platform/sandbox/sandbox.ts';
@@ -13,7 +14,7 @@ import type { Containers } from '../tools/containers.ts';
 export type OpenEgress = (sandbox: {
   name: string;
   workspaceId: string;
-  allowedDomains: readonly string[];
+  allowedDomains: SandboxEgressOptions['allowedDomains'];
   /** The secrets of the sandbox. Absent: it has none. */
   release?: SecretRelease;
   /** A host of the gateway's own, to which connections are opened in another way. */

@@ -438,7 +438,7 @@ describe('containers', () => {
     const { openProcess, caller } = await openHost();
     const egress: string[] = [];
     const { open, containers, driver } = openProcess({}, async ({ name, allowedDomains }) => {
-      egress.push(`open ${allowedDomains.join(' ')}`);
+      egress.push(`open ${(allowedDomains as readonly string[]).join(' ')}`);
       return { network: { proxySocket: `/proxy/${name}` }, close: async () => void egress.push('close') };
     });
     const network = { allowedDomains: ['b.example', 'a.example'] };

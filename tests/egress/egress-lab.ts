@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEgressProxy } from '../../src/platform/egress/egress-proxy.ts';
 import type { EgressLimits } from '../../src/platform/egress/proxy-server.ts';
-import type { EgressCounts } from '../../src/platform/egress/sandbox-egress.ts';
+import type { EgressCounts, SandboxEgressOptions } from '../../src/platform/egress/sandbox-egress.ts';
 import type { EgressSecrets } from '../../src/platform/egress/bound-hosts.ts';
 import { createOutbound, type Outbound } from '../../src/platform/outbound/outbound.ts';
 import { patient } from '../../src/testing/patience.ts';
@@ -36,7 +36,11 @@ export interface EgressLab extends AsyncDisposable {
   answer: (request: IncomingMessage, response: ServerResponse) => void;
   counts: EgressCounts;
   reports: { host: string; port: number; reason: string }[];
-  open(allowedDomains: readonly string[], limits?: Partial<EgressLimits>, secrets?: EgressSecrets): Promise<LabProxy>;
+  open(
+    allowedDomains: SandboxEgressOptions['allowedDomains'],
+    limits?: Partial<EgressLimits>,
+    secrets?: EgressSecrets,
+  ): Promise<LabProxy>;
 }
 
 export interface LabProxy extends AsyncDisposable {

@@ -52,6 +52,22 @@ describe('requests of the egress proxy', () => {
     expect(lab.counts.receivedBytes).toBeGreaterThan(100);
   });
 
+  it('follow a change of the allowed hosts, also in tunnels that are open', async () => {
+    let allowed = ['files.example.org', 'kept.example.org'];
+    await using proxy = await lab.open(() => allowed);
+    const { tunnel, secure } = await openTls(proxy, 'files.example.org:443', 'files.example.org');
+    await once(secure, 'secureConnect');
+    const kept = await openTls(proxy, 'kept.example.org:443', 'kept.example.org');
+    await once(kept.secure, 'secureConnect');
+    allowed = ['kept.example.org'];
+    expect(await ask(proxy, get('http://files.example.org/'))).toContain('403 Forbidden');
+    await closeOf(tunnel.socket);
+    expect(kept.tunnel.socket.closed).toBe(false);
+    allowed = ['files.example.org'];
+    expect(await ask(proxy, get('http://files.example.org/'))).toContain('200 OK');
+    await closeOf(kept.tunnel.socket);
+  });
+
   it.each([
     ['http://example.org/', 'example.org is not among the allowed_domains of this container.'],
     ['http://sub.files.example.org/', 'sub.files.example.org is not among the allowed_domains'],

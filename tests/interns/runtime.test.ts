@@ -95,6 +95,22 @@ describe.skipIf(problem !== undefined)('the runtime of interns', () => {
     await silent.close();
   });
 
+  it('reads the allowed hosts of a running intern again after a reload', async () => {
+    let allowedDomains = ['a.example.org'];
+    let read: (() => readonly string[]) | undefined;
+    const other = lab.openRuntime({
+      settings: () => ({ ...plainSettings, allowedDomains }),
+      async openEgress(request) {
+        read = request.allowedDomains;
+        throw new Error('no network');
+      },
+    });
+    await expect(other.start(createTestIntern(), credentials, signal)).rejects.toThrow('no network');
+    allowedDomains = [];
+    expect(read!()).toEqual([]);
+    await other.close();
+  });
+
   it('runs the example agent', async () => {
     const files = [join(import.meta.dirname, '../../examples/echo-agent.js')];
     const command = ['node', '/tmp/headgate/files/echo-agent.js'];

@@ -36,7 +36,7 @@ export const internsSection = Type.Object({
   ),
   allowed_domains: Type.Array(Type.String({ minLength: 1 }), {
     description:
-      'Hosts that every intern can reach at the ports 80 and 443, besides those of its secrets: names and globs. `*`: every public host.',
+      'Hosts that every intern can reach at the ports 80 and 443, besides those of its secrets: names and globs. `*`: every public host. A reload applies to running interns, and closes their connections to other hosts within a second.',
     default: [],
     maxItems: 1000,
   }),

@@ -163,14 +163,14 @@ export class RunningIntern {
   private async openSandbox(signal: AbortSignal): Promise<void> {
     const { driver, problem, openEgress, connectGateway, credentials, settings, now } = this.parts;
     if (!driver) throw new Error(problem ?? 'No sandbox can run here (tools.sandbox.driver).');
-    const { limits, allowedDomains } = settings();
+    const { limits } = settings();
     const name = `intern-${this.intern.id}-${randomBytes(4).toString('hex')}`;
     this.home = undefined; // an incomplete home must not be saved
     await this.egress?.close();
     this.egress = await openEgress({
       intern: this.intern,
       name,
-      allowedDomains,
+      allowedDomains: () => settings().allowedDomains,
       connectGateway: () => connectGateway(credentials.apiKey),
     });
     this.sandbox = await driver.start({ name, limits, network: this.egress.network, hasNode: true });

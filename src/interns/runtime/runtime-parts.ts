@@ -40,7 +40,8 @@ export interface InternEgress {
 export type OpenInternEgress = (request: {
   intern: Intern;
   name: string;
-  allowedDomains: readonly string[];
+  /** Read at each request: a reload changes it. */
+  allowedDomains: () => readonly string[];
   connectGateway: () => Promise<Socket>;
 }) => Promise<InternEgress>;
 

@@ -28,8 +28,8 @@ export interface EgressCounts {
 
 /** The network access of a sandbox. */
 export interface SandboxEgressOptions {
-  /** Lower-case host names and globs. `*`: every public host. */
-  allowedDomains: readonly string[];
+  /** Lower-case host names and globs. `*`: every public host. A function returns another list after a change. */
+  allowedDomains: readonly string[] | (() => readonly string[]);
   /** Opens a connection to a checked address. @throws {OutboundError} */
   connect: (host: string, port: number, signal: AbortSignal) => Promise<Socket>;
   counts: EgressCounts;
@@ -41,6 +41,8 @@ export interface SandboxEgressOptions {
 }
 
 const MAX_REPORTS = 20;
+/** Time after which a connection to a host that is no longer allowed is closed. */
+const RECHECK_MS = 1000;
 
 /**
  * The network access of one sandbox, behind a server that accepts its connections: it connects to allowed hosts at the ports 80 and
@@ -53,7 +55,7 @@ export class SandboxEgress {
   private readonly options: SandboxEgressOptions;
   private readonly limits: EgressLimits;
   private readonly enter: (connection: Duplex) => void;
-  private readonly isAllowed: (host: string) => boolean;
+  private allowed: { domains: readonly string[]; has: (host: string) => boolean };
   private readonly bound: BoundHosts | undefined;
   /** Connections of the sandbox. */
   private readonly sockets = new Set<Socket>();
@@ -61,14 +63,39 @@ export class SandboxEgress {
   private readonly openTunnels = new WeakMap<Duplex, EgressTarget>();
   private readonly closing = new AbortController();
   private readonly reported = new Set<string>();
+  /** Connections to hosts, and the names of these. */
+  private readonly upstreams = new Map<Socket, string>();
 
   /** @param enter passes a tunnel whose requests are read here to the server, as a connection */
   constructor(options: SandboxEgressOptions, enter: (connection: Duplex) => void) {
     this.options = options;
     this.enter = enter;
     this.limits = { ...egressLimits, ...options.limits };
-    this.isAllowed = compileHostList(options.allowedDomains);
+    this.allowed = this.compileAllowed();
+    if (typeof options.allowedDomains === 'function') {
+      const timer = setInterval(() => void this.closeForbidden(), RECHECK_MS).unref();
+      this.closing.signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+    }
     this.bound = options.secrets && new BoundHosts(options.secrets);
+  }
+
+  private compileAllowed() {
+    const { allowedDomains } = this.options;
+    const domains = typeof allowedDomains === 'function' ? allowedDomains() : allowedDomains;
+    return this.allowed?.domains === domains ? this.allowed : { domains, has: compileHostList(domains) };
+  }
+
+  private isAllowed(host: string): boolean {
+    this.allowed = this.compileAllowed();
+    return this.allowed.has(host);
+  }
+
+  /** Closes connections to hosts that are no longer allowed. */
+  private async closeForbidden(): Promise<void> {
+    for (const [upstream, host] of this.upstreams) {
+      if (this.isAllowed(host)) continue;
+      if (!(await this.isBound(host).catch(() => true))) upstream.destroy(); // without its vault, a host may still be bound
+    }
   }
 
   /** Counts a connection of the sandbox. @returns false: it has too many, so this one must be closed */
@@ -109,7 +136,7 @@ export class SandboxEgress {
       const { idleMs, beginMs } = this.limits;
       this.bound?.addUnmasked(target.host, socket);
       const upstream = await this.dial(connect, target, socket);
-      this.count(upstream);
+      this.count(upstream, target);
       socket.write(ESTABLISHED);
       const problem = await joinTunnel(socket, upstream, { head, host: target.host, idleMs, beginMs });
       if (problem === undefined) counts.served++;
@@ -162,7 +189,7 @@ export class SandboxEgress {
       const headers = removeHopHeaders(request.headersDistinct);
       const sent = bound ? await prepareMasked(request, bound, { path, headers, mayHave }) : { path, headers };
       upstream = await this.dial(connect, target, request.socket);
-      this.count(upstream);
+      this.count(upstream, target);
       const { idleMs, headerBytes, beginMs } = this.limits;
       const authorities = secrets?.hostAuthorities;
       if (isSecure) upstream = await secureUpstream(upstream, { host, beginMs, authorities });
@@ -209,12 +236,14 @@ export class SandboxEgress {
     }
   }
 
-  private count(upstream: Socket): void {
+  private count(upstream: Socket, { host }: EgressTarget): void {
     const { counts } = this.options;
+    this.upstreams.set(upstream, host);
     const destroy = (): void => void upstream.destroy();
     this.closing.signal.addEventListener('abort', destroy, { once: true });
     upstream.on('error', () => {}); // both ends of a tunnel, and requests, notice the end
     upstream.once('close', () => {
+      this.upstreams.delete(upstream);
       this.closing.signal.removeEventListener('abort', destroy);
       counts.sentBytes += upstream.bytesWritten;
       counts.receivedBytes += upstream.bytesRead;
