@@ -62,8 +62,24 @@ export function mapItemTexts(item: InputItem, replace: ReplaceText): InputItem {
 export function mapAnyItem<Item extends { readonly type: string }>(item: Item, replace: ReplaceText): Item {
   if (imageTypes.has(item.type)) return mapImageItem(item, replace);
   const mapped = mapTexts(item, replace, '');
+  if (item.type === 'web_search_call') return mapSearch(mapped, replace);
   // The URL of a call of a server tool is an argument that the model has written.
   return item.type.startsWith('router:') ? mapField(mapped, 'url', replace) : mapped;
+}
+
+/** Replaces the addresses of a search, which the model has written or read. */
+function mapSearch<Item extends object>(item: Item, replace: ReplaceText): Item {
+  const { action } = item as { action?: { sources?: unknown } | null };
+  if (typeof action !== 'object' || action === null) return item;
+  let mapped = mapField(action, 'url', replace);
+  const { sources } = mapped;
+  if (Array.isArray(sources)) {
+    const list = sources.map((source: unknown) =>
+      typeof source === 'object' && source !== null ? mapField(source, 'url', replace) : source,
+    );
+    if (list.some((source, index) => source !== sources[index])) mapped = { ...mapped, sources: list };
+  }
+  return mapped === action ? item : { ...item, action: mapped };
 }
 
 const imageTypes: ReadonlySet<string> = new Set(['image_generation_call', 'router:image_generation']);
