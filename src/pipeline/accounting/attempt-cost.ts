@@ -48,7 +48,8 @@ function measureUsage(run: Run, attempt: TextAttempt, hasPricedImages: boolean):
   const { finish, producedTokens } = attempt;
   const reported = readCounts(finish?.usage, producedTokens);
   if (reported) return reported.missing ? addMissing(run, attempt, reported) : reported;
-  const counted = finish === undefined ? readCounts(attempt.counted, producedTokens) : undefined;
+  const isInterrupted = finish === undefined && (producedTokens > 0 || (attempt.counted?.outputTokens ?? 0) > 0);
+  const counted = isInterrupted ? readCounts(attempt.counted, producedTokens) : undefined;
   if (counted && counted.outputTokens > 0) return counted.missing ? addMissing(run, attempt, counted) : counted;
   if (producedTokens === 0 && !hasPricedImages) return undefined;
   if (!counted || counted.missing === 'inputTokens') return guessUsage(run, attempt);
