@@ -198,13 +198,14 @@ const openai: Row[] = [
     expected: [25_000, 20_000, 20_000_000], // 100 × $0.25; 10 × $2; two searches at a cent
   },
   {
-    name: 'no tokens at all',
+    name: 'no tokens at all beside a text: an estimate',
     model: 'openai/gpt-5-mini',
     answer: responses({ input_tokens: 0, output_tokens: 0, total_tokens: 0 }),
-    expected: [0, 0],
+    expected: [500, 4000], // 2 × $0.25; 2 × $2
+    booked: { usage_estimated: true },
   },
   {
-    name: 'more cached than there was, and more reasoning than output',
+    name: 'more cached beside the input than in it, and more reasoning than output',
     model: 'openai/gpt-5-mini',
     answer: responses({
       input_tokens: 10,
@@ -213,7 +214,8 @@ const openai: Row[] = [
       output_tokens_details: { reasoning_tokens: 50 },
       total_tokens: 20,
     }),
-    expected: [250, 20_000], // 10 × $0.025; 10 × $2
+    expected: [277_225, 20_000], // 999 × $0.025 + 1009 × $0.25; 10 × $2
+    booked: { usage_estimated: true },
   },
 ];
 
@@ -492,10 +494,10 @@ const others: Row[] = [
     noted: 0.0035,
   },
   {
-    name: 'a gateway in front, of a model without a price: nothing but its own word',
+    name: 'a gateway in front, of a model without a price: its own word',
     model: 'openrouter/unknown',
     answer: chat({ prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, cost: 0.000345 }),
-    expected: null,
+    expected: [0, 345_000],
     noted: 0.000345,
   },
   {
