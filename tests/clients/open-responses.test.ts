@@ -194,7 +194,9 @@ describe.each(backEnds.all)('the Open Responses cases with $kind', (backEnd) => 
 it('the settings that a provider reports take precedence', async () => {
   const backEnd = backEnds.all.find(({ kind }) => kind === 'openai-responses')!;
   const reported = { temperature: 0.7, top_p: 0.8, presence_penalty: 0.1, frequency_penalty: 0.2, top_logprobs: 3 };
-  const base = { id: 'resp_up', object: 'response', status: 'completed', output: [], ...reported, truncation: 'auto' };
+  const content = [{ type: 'output_text', text: 'Hello.', annotations: [] }];
+  const output = [{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content }];
+  const base = { id: 'resp_up', object: 'response', status: 'completed', output, ...reported, truncation: 'auto' };
   backEnd.upstream!.respond(json({ ...base, service_tier: 'priority' }));
   const request = { model: backEnd.model, input: 'Hello', temperature: 0.2 };
   const response: unknown = await (await backEnd.gateway.post('/responses', request)).json();
