@@ -171,7 +171,11 @@ describe('a feature of the openai client that this gateway does not have', () =>
       () => client.responses.inputTokens.count({ model, input: 'Hello' }),
       'usage of a response',
     ],
-    ['responses.compact', () => client.responses.compact({ model: 'gpt-5', input: 'Hello' }), 'must shorten a conversation'],
+    [
+      'responses.compact',
+      () => client.responses.compact({ model: 'gpt-5', input: 'Hello' }),
+      'must shorten a conversation',
+    ],
     ['conversations', () => client.conversations.create({}), stored],
     ['images.generate', () => client.images.generate({ model, prompt: 'A gate' }), 'POST /api/v1/images'],
     [
