@@ -31,10 +31,12 @@ describe.each(overHttp)('recorded streams of $kind', (backEnd) => {
   const client = openaiClient(backEnd);
   const folder = new URL(`../../src/providers/${kind}/recordings/`, import.meta.url);
   const names = globSync('*.stream.http', { cwd: fileURLToPath(folder) }).map((file) => basename(file, '.stream.http'));
+  // Its response has no output and counts none, so the provider has failed.
+  const failingHere: Record<string, number> = kind === 'anthropic-messages' ? { ...failing, empty: 502 } : failing;
   const answer = (name: string) => splitIntoPieces(recording(new URL(`${name}.stream.http`, folder)), 700);
 
   it.each(
-    names.filter((name) => name !== strangeToTheHelper && !(name in failing)).sort(),
+    names.filter((name) => name !== strangeToTheHelper && !(name in failingHere)).sort(),
   )('pass through the stream helper of the openai client: %s', async (name) => {
     upstream!.respond(answer(name));
     const types: string[] = [];
@@ -52,7 +54,7 @@ describe.each(overHttp)('recorded streams of $kind', (backEnd) => {
   });
 
   it.each(
-    Object.entries(failing).filter(([name]) => names.includes(name)),
+    Object.entries(failingHere).filter(([name]) => names.includes(name)),
   )('keep the status of a failure before any output: %s is %i', async (name, status) => {
     upstream!.respond(answer(name));
 
