@@ -108,7 +108,10 @@ export function openRedisCounters(urls: string, connectMs: number, sentinels?: S
     opened.on('ready', () => {
       connectionError = undefined;
     });
-    opened.on('close', () => reportLost(opened));
+    opened.on('close', () => {
+      connectionError ??= new Error('The server closed the connection.');
+      reportLost(opened);
+    });
     for (const [name, lua] of Object.entries(commands)) opened.defineCommand(name, { lua });
     return opened;
   }
