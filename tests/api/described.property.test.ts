@@ -37,6 +37,7 @@ const dependent = new Set([
   'cursor',
   'starting_after',
   'after',
+  'after_id',
   'date',
   'file_id',
   'provider',

@@ -1,5 +1,5 @@
 import type { ResponseRequest } from '../../domain/request.ts';
-import { dropInclude, dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
+import { dropInclude, dropRest, isSet, listAdaptations, refuse, refuseBecause } from '../kit/draft.ts';
 import { writeFormatSchema } from '../kit/format-schema.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { writeContents } from './contents.ts';
@@ -53,6 +53,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (contents.length === 0 && system.length > 0)
     contents.push({ role: 'user', parts: system }); // there must be at least one turn: choice 106
   else if (system.length > 0) body.systemInstruction = { parts: system };
+  if (contents.length === 0) throw refuseBecause('input', 'holds no content: all of its texts are blank');
   body.contents = contents;
   const { readerContext, tools, toolConfig } = writeTools(draft, request, conversation);
   if (tools.length > 0) body.tools = tools;

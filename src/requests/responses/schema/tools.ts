@@ -58,8 +58,8 @@ const namespace = Type.Object({
 const clientSearch = Type.Object({
   type: Type.Literal('tool_search'),
   execution: Type.Literal('client'),
-  description: maybe(Type.String()),
-  parameters: maybe(anyObject()),
+  description: Type.Optional(Type.String()),
+  parameters: Type.Optional(anyObject()),
 });
 
 const tools = {
