@@ -49,7 +49,7 @@ export type WatchResponse = (request: FastifyRequest, raw: ServerResponse) => vo
 
 /** The settings of a route in the table of Fastify, and of unknown paths. */
 export interface RouteSetting {
-  /** Of the route table. Absent: the path is unknown. */
+  /** The path in the route table. Absent: the path is unknown. */
   path?: string;
   permission?: Permission;
   bodyIsOptional?: boolean;

@@ -124,7 +124,7 @@ export async function walkPlan<
   throw failure ? withHistory(step, failure) : limited!; // a plan has at least one endpoint
 }
 
-/** Passes on an end without output, because no other endpoint has any. */
+/** Passes on a response without output, because no other endpoint returned output. */
 async function passOnEmpty<A extends Attempt, C, S extends AttemptSink<C>>(
   { attempt, held }: { attempt: A; held: C[] },
   open: (attempt: A) => S,

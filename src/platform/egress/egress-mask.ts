@@ -227,7 +227,7 @@ const blankLine = /(\n|\r|\r\n)\1$/;
 interface Coverage {
   bytes: Buffer;
   searched: Buffer;
-  /** Of the searched text in the bytes. Those below 0 were sent. */
+  /** Offsets of the searched text in the bytes. Bytes at a negative offset were already sent. */
   places: Int32Array;
   /** End of the searched text that is certain. */
   ready: number;

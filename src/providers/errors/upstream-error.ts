@@ -163,7 +163,7 @@ export const findErrorPattern = ({ status, headers = {}, body }: Partial<Upstrea
     status !== undefined && status >= 400 ? status : undefined,
   ).pattern;
 
-/** Reads the numbers of tokens in a message whose code has already told its meaning. */
+/** Reads the numbers of tokens in a message. Its code has already decided its meaning. */
 function readTokens(message: string): Tokens | undefined {
   for (const { means, words } of errorPatterns) {
     const groups = means === 'context' ? words?.exec(message)?.groups : undefined;

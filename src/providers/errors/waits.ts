@@ -55,8 +55,8 @@ export function readDuration(text: string): number | undefined {
 }
 
 /**
- * `try again in 1m2.5s` of OpenAI and Groq, `retry in 29.1s` of Google, `retry after 26 seconds` of Azure, `wait 42 seconds`
- * of GitHub.
+ * OpenAI and Groq write `try again in 1m2.5s`, Google `retry in 29.1s`, Azure `retry after 26 seconds`, and GitHub
+ * `wait 42 seconds`.
  */
 const spokenWait =
   /(?:try again|retry|wait)(?: in| after| for)? (?:(\d+(?:\.\d+)?) (second|minute|hour)s?|((?:\d+(?:\.\d+)?(?:ms|[dhms]))+))\b/i;

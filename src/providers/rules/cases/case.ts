@@ -19,7 +19,7 @@ export interface RuleCase {
   error?: RegExp;
   /** Whether the gateway streams it, even if the client does not. */
   streams?: boolean;
-  /** What the reader of the response is told. */
+  /** What the `readerContext` of the written request must match. */
   reader?: object;
   /** Whether the request is streamed. */
   stream?: boolean;
