@@ -97,12 +97,16 @@ function findLowerLimit(request: ResponseRequest, endpoint: EndpointFacts): numb
   if (!asked) return undefined;
   let room = maxOutputTokens;
   if (contextLength !== undefined) {
-    const input = new Needs({ ...request, max_output_tokens: null }).requiredTokens;
-    room = Math.min(room, Math.max(contextLength - input, MIN_OUTPUT));
+    const needs = new Needs({ ...request, max_output_tokens: null });
+    // Writing the tools to count them takes long, so it is left out where even many of them have room.
+    if (asked + needs.inputTokens + MANY_TOOL_TOKENS > contextLength)
+      room = Math.min(room, Math.max(contextLength - needs.requiredTokens, MIN_OUTPUT));
   }
   return asked > room ? room : undefined;
 }
 
+/** Tokens of all tools and media of a request that is far from the limit of its context. */
+const MANY_TOOL_TOKENS = 64_000;
 /** Tokens. The smallest limit of the output that all providers accept. The count of the input is an estimate. */
 const MIN_OUTPUT = 16;
 
